@@ -1,0 +1,68 @@
+"""Sphinx configuration. `make docs` builds with warnings as errors."""
+
+import re
+from importlib.metadata import version as installed
+from typing import Any
+
+project = "spinney"
+author = "The spinney authors"
+release = version = installed("spinney")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
+default_role = "code"
+html_theme = "furo"
+html_title = "spinney"
+html_show_copyright = False
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"demo\.py$",
+    "image_scrapers": (),
+    "capture_repr": (),
+    "reset_modules": (),
+    "download_all_examples": False,
+    "show_memory": False,
+}
+
+
+def _as_rst(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Docstrings are written to be read as they stand: indented blocks are meant literally, and
+    stars and bars outside backticks are only stars and bars. Tell reStructuredText so."""
+    out: list[str] = []
+    outer = 0  # indentation of the text around a literal block
+    literal = False
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if line.strip() and literal and indent <= outer:
+            literal = False
+        block = line.strip() and not literal and bool(out) and not out[-1].strip()
+        if block and indent > outer:
+            out += [" " * outer + ".. code-block:: text", ""]
+            literal = True
+        if line.strip() and not literal:
+            outer = indent
+        keep = literal or line.lstrip().startswith(">>>")
+        out.append(line if keep else _escaped(line))
+    lines[:] = out
+
+
+def _escaped(line: str) -> str:
+    """The line with stars and bars outside `backticks` made plain."""
+    pieces = re.split(r"(`[^`]*`)", line)
+    return "".join(p if p.startswith("`") else re.sub(r"([*|])", r"\\\1", p) for p in pieces)
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", _as_rst, priority=100)  # before napoleon

@@ -1,0 +1,42 @@
+"""
+One ambiguous sentence
+======================
+
+From arc scores to the few trees that matter, and a gradient that prefers one of them.
+"""
+
+import torch
+
+import spinney as sp
+from spinney.draw import posterior_text
+
+# %%
+# Every word gets a score for every head: row = dependent, column = head, column 0 = the root.
+# Here only the preposition is in doubt: it may hang from the verb (2) or from the noun (4).
+
+words = "She saw the man with the telescope".split()
+verb, noun = [2, 0, 4, 2, 2, 7, 5], [2, 0, 4, 2, 4, 7, 5]
+trees = sp.DependencyTrees(single_root=True)
+arcs = trees.indicator(torch.tensor([verb, noun]))
+scores = (2.0 * arcs[:1] + 1.7 * arcs[1:]).requires_grad_()
+
+# %%
+# SparseMAP keeps both readings and nothing else.
+
+post = sp.sparsemap(scores, trees)
+print(posterior_text(post, words))
+
+# %%
+# The log-probability of a tree is differentiable. Its gradient touches the two arcs in doubt alone.
+
+post.log_prob(torch.tensor([noun])).sum().backward()
+assert scores.grad is not None
+for dependent, head in scores.grad[0].nonzero().tolist():
+    change = scores.grad[0, dependent, head].item()
+    print(f"{words[head - 1]:>5} -> {words[dependent]:<5} {change:+.3f}")
+
+# %%
+# A step along it moves the probability.
+
+after = sp.sparsemap((scores + 0.3 * scores.grad).detach(), trees)
+print(posterior_text(after, words))

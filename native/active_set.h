@@ -1,0 +1,406 @@
+// SparseMAP by the active set method (Nocedal & Wright 2006, ch. 16; Niculae et al. 2018):
+//
+//     max over distributions q    <theta, M q> - 1/2 ||M q||^2
+//
+// A structure is a code: one option for each of `slots` slots; its parts are the
+// pairs (slot, option). The oracle finds argmax_h <theta - u, h>; with u = M q optimal on the
+// active structures, these all score the same, and what the oracle's structure scores
+// above them is the duality gap.
+//
+// The oracle's structure moves every slot at once, so entering it alone approaches the
+// solution like a binary expansion: the last structures get weights of 1e-10 and less,
+// and those still missing bend the gradient. Beside it therefore enter crosses: an active
+// structure and its nearest neighbour, mixed slot by slot for the better score. They
+// separate slots that no active structure tells apart, which takes far fewer oracle calls
+// and ends at weights that are not small.
+#pragma once
+
+#include "factor.h"
+
+namespace spinney {
+
+enum class Status : int32_t {
+    kSolved,       // gap closed
+    kCapped,       // max_active or max_iter reached
+    kStalled,      // float64 has nothing more to give
+    kNoStructure,  // every structure uses a forbidden part
+    kMoreRoom      // lay out more room for the active set, then run again: it continues
+};
+
+struct Limits {
+    double tol;
+    int max_active;  // 0: none
+    int max_iter;    // 0: none
+};
+
+template <class Oracle>
+struct Solver {
+    Oracle oracle;
+    Factor factor;
+    Limits limits;
+    int slots, options;
+    int stride;            // slots, rounded up to whole blocks; padding slots hold 0
+    const double* theta;   // (slots, options), rows shifted to maximum 0, forbidden -inf
+    double range;          // of the finite scores
+    double* tilted;        // (slots, options) theta with its ties broken
+    double* reduced;       // (slots, options) theta - u, tilted until the end
+    int16_t* entering;     // (slots)
+    int16_t* origin;       // (slots) the MAP structure; scores are relative to it
+
+    int capacity;
+    int16_t* codes;        // (capacity, slots) structures, each in a place of its own
+    int32_t* place;        // (capacity) where the code of an active structure is; then the free places
+    double* weights;       // (capacity) of the active structures
+    double* target;        // (capacity) the QP solution
+    int32_t* nearest;      // (capacity) by place: the place that shares most parts, -1: to be found
+    int32_t* shared;       // (capacity) by place: how many
+    int32_t* partner;      // (capacity) scratch
+    double* scratch;       // (3, capacity)
+
+    bool started;          // the MAP structure is in the active set
+    bool level;            // priced by theta itself, no longer tilted
+    bool careful;          // drop one structure at a time: guaranteed to end
+    int iterations, calls;
+    double gap, objective;
+
+    SPINNEY_HD void lay_out(Arena& arena, int n_slots, int n_options) {
+        slots = n_slots;
+        options = n_options;
+        stride = (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
+        oracle.lay_out(arena, n_slots);
+        tilted = arena.take<double>(int64_t(slots) * options);
+        reduced = arena.take<double>(int64_t(slots) * options);
+        entering = arena.take<int16_t>(stride);
+        origin = arena.take<int16_t>(stride);
+    }
+
+    SPINNEY_HD void lay_out_active(Arena& arena, int room) {
+        capacity = room;
+        factor.rows = arena.take<double>(Factor::packed(room + 1));
+        factor.scores = arena.take<double>(room);
+        factor.ones = arena.take<double>(room);
+        codes = arena.take<int16_t>(int64_t(room) * stride);
+        place = arena.take<int32_t>(room);
+        weights = arena.take<double>(room);
+        target = arena.take<double>(room);
+        nearest = arena.take<int32_t>(room);
+        shared = arena.take<int32_t>(room);
+        partner = arena.take<int32_t>(room);
+        scratch = arena.take<double>(int64_t(3) * room);
+    }
+
+    SPINNEY_HD void reset(const double* scores, double score_range, Limits given) {
+        theta = scores;
+        range = score_range;
+        limits = given;
+        started = level = false;
+        careful = given.max_active > 0 || given.max_iter > 0;
+        factor.size = iterations = calls = 0;
+        gap = 0;
+        objective = kForbidden;
+    }
+
+    // Takes over the active set of a solver with less room.
+    SPINNEY_HD void copy_active(const Solver& from) {
+        int k = size();
+        for (int64_t i = 0; i < Factor::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
+        for (int64_t i = 0; i < int64_t(from.capacity) * stride; ++i) codes[i] = from.codes[i];
+        for (int a = 0; a < from.capacity; ++a) {
+            place[a] = from.place[a];
+            nearest[a] = from.nearest[a];
+            shared[a] = from.shared[a];
+        }
+        for (int a = from.capacity; a < capacity; ++a) place[a] = a;
+        for (int a = 0; a < k; ++a) {
+            factor.scores[a] = from.factor.scores[a];
+            factor.ones[a] = from.factor.ones[a];
+            weights[a] = from.weights[a];
+        }
+    }
+
+    SPINNEY_HD int size() const { return factor.size; }
+    SPINNEY_HD int16_t* code(int a) const { return at(place[a]); }
+
+    template <class G>
+    SPINNEY_HD Status run(const G& g) {
+        if (!started && !start(g)) return Status::kNoStructure;
+        started = true;
+        Status status = Status::kMoreRoom;
+        // Every active structure and the oracle's may enter at once.
+        while (2 * size() + 2 <= capacity)
+            if (step(g, status)) break;
+        return status;
+    }
+
+  private:
+    SPINNEY_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
+
+    static constexpr double kZero = 1e-15;   // weights at or below it are dropped
+    static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
+    static constexpr double kCross = 0.1;    // share of the gap a cross must close to enter
+    static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
+
+    template <class G>
+    SPINNEY_HD bool start(const G& g) {
+        ++calls;
+        if (!oracle(g, theta, origin)) return false;
+        for (int i = slots + g.lane(); i < stride; i += g.size()) origin[i] = entering[i] = 0;
+        for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
+        g.sync();
+        append(g, origin);
+        if (g.leader()) weights[0] = 1;
+        for (int64_t c = g.lane(); c < int64_t(slots) * options; c += g.size())
+            tilted[c] = theta[c] + kTilt * fraction(c);
+        g.sync();
+        return true;
+    }
+
+    // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
+    static SPINNEY_HD double fraction(int64_t part) {
+        uint32_t x = static_cast<uint32_t>(part) + 1;
+        x = (x ^ (x >> 16)) * 0x85ebca6bu;
+        x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+        return (x ^ (x >> 16)) / 4294967296.0;
+    }
+
+    // One round: solve on the active set, price, enter. True when it is the last.
+    template <class G>
+    SPINNEY_HD bool step(const G& g, Status& status) {
+        settle(g);
+        price(g);
+        if (!level && gap <= asked() + 2 * slots * kTilt) {
+            level = true;
+            price(g);
+        }
+        double goal = this->goal(g);
+        bool out_of_time = limits.max_iter > 0 && iterations >= limits.max_iter;
+        if (gap <= goal) {
+            status = Status::kSolved;
+        } else if (out_of_time || iterations >= kIterations * (slots * options + 1)) {
+            status = out_of_time ? Status::kCapped : Status::kStalled;
+        } else if (!append(g, entering)) {
+            status = Status::kStalled;
+        } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
+            status = Status::kCapped;
+        } else {
+            if (limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= slots))
+                enter_crosses(g, gap > asked() ? kCross * gap : goal);
+            return false;
+        }
+        return true;
+    }
+
+    // Solves the QP on the active set and drops structures until all weights are positive.
+    template <class G>
+    SPINNEY_HD void settle(const G& g) {
+        do {
+            ++iterations;
+            factor.solve(g, target);
+        } while (careful ? walk(g) : drop_negative(g));
+        for (int a = g.lane(); a < size(); a += g.size()) weights[a] = target[a];
+        g.sync();
+        double now = factor.objective(g);
+        if (now <= objective) careful = true;
+        objective = now;
+    }
+
+    // The oracle's structure for the reduced scores, and the gap it leaves.
+    template <class G>
+    SPINNEY_HD void price(const G& g) {
+        reduce(g);
+        ++calls;
+        oracle(g, reduced, entering);
+        gap = score_above(g, reduced, entering, code(0));
+    }
+
+    // With one structure more than allowed: whether another leaves for it. If not, it is
+    // taken back, and the weights are still those of the best set reached.
+    template <class G>
+    SPINNEY_HD bool makes_room(const G& g) {
+        careful = true;
+        factor.solve(g, target);
+        for (int a = 0; a < size(); ++a)
+            if (target[a] <= kZero) return true;
+        --factor.size;
+        return false;
+    }
+
+    template <class G>
+    SPINNEY_HD bool drop_negative(const G& g) {
+        int before = size();
+        for (int a = before - 1; a >= 0; --a)
+            if (target[a] <= kZero) drop(g, a);
+        return size() < before;
+    }
+
+    // Towards the target until the first weight reaches zero; drops that structure.
+    // False when the target is reached.
+    template <class G>
+    SPINNEY_HD bool walk(const G& g) {
+        double length = 2;
+        int first = -1;
+        for (int a = 0; a < size(); ++a)
+            if (target[a] <= kZero) {
+                double l = weights[a] > 0 ? weights[a] / (weights[a] - target[a]) : 0;
+                if (l < length) length = l, first = a;
+            }
+        if (first < 0) return false;
+        g.sync();
+        for (int a = g.lane(); a < size(); a += g.size())
+            weights[a] += length * (target[a] - weights[a]);
+        g.sync();
+        drop(g, first);
+        return true;
+    }
+
+    // reduced <- theta - M weights. At an optimum over the active set many structures score the
+    // same; the tilt lets the oracle choose among them by more than rounding errors.
+    template <class G>
+    SPINNEY_HD void reduce(const G& g) {
+        const double* from = level ? theta : tilted;
+        int64_t cells = int64_t(slots) * options;
+        for (int64_t c = g.lane(); c < cells; c += g.size()) reduced[c] = from[c];
+        g.sync();
+        for (int a = 0; a < size(); ++a) {
+            const int16_t* h = code(a);
+            double w = weights[a];
+            for (int i = g.lane(); i < slots; i += g.size()) reduced[int64_t(i) * options + h[i]] -= w;
+            g.sync();
+        }
+    }
+
+    // <scores, h - base> summed slot by slot, so that what is common cancels exactly.
+    template <class G>
+    SPINNEY_HD double score_above(const G& g, const double* scores, const int16_t* h,
+                                  const int16_t* base) const {
+        double s = 0;
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            const double* row = scores + int64_t(i) * options;
+            s += row[h[i]] - row[base[i]];
+        }
+        return g.sum(s);
+    }
+
+    // The gap asked for.
+    SPINNEY_HD double asked() const { return limits.tol * (range < 1 ? range : 1); }
+
+    // The gap aimed at: well below the one asked for, so that no structure is missing for its
+    // weight being small, but not below the rounding error of a score.
+    template <class G>
+    SPINNEY_HD double goal(const G& g) const {
+        double s = 0;
+        for (int i = g.lane(); i < slots; i += g.size())
+            s += fabs(reduced[int64_t(i) * options + entering[i]]);
+        double noise = 8 * kEpsilon * (1 + g.sum(s));
+        double aim = 1e-3 * asked();
+        return aim > noise ? aim : noise;
+    }
+
+    // Pairs every active structure with its nearest one and lets the crosses enter that
+    // close a fair share of the gap. True when any did.
+    template <class G>
+    SPINNEY_HD bool enter_crosses(const G& g, double least) {
+        int count = size();
+        for (int a = 0; a < count; ++a) {
+            if (nearest[place[a]] < 0) find_nearest(g, a);
+            if (g.leader()) partner[a] = nearest[place[a]];
+        }
+        g.sync();
+        for (int a = 0; a < count && size() != limits.max_active; ++a) {
+            if (partner[a] < 0 || possible_gain(g, code(a), at(partner[a])) <= least) continue;
+            for (int i = g.lane(); i < stride; i += g.size()) entering[i] = code(a)[i];
+            g.sync();
+            double gain = 0;
+            if (g.leader()) gain = oracle.cross(reduced, entering, at(partner[a]));
+            if (g.sum(gain) > least && append(g, entering)) skip_mirror(g, a, count);
+        }
+        return size() > count;
+    }
+
+    // What crossing a with b would gain if every mixture were a structure.
+    template <class G>
+    SPINNEY_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
+        double gain = 0;
+        for (int block = g.lane() * kCodeBlock; block < slots; block += g.size() * kCodeBlock) {
+            if (g.same_block(a + block, b + block)) continue;
+            int stop = block + kCodeBlock < slots ? block + kCodeBlock : slots;
+            for (int i = block; i < stop; ++i) {
+                const double* row = reduced + int64_t(i) * options;
+                double rise = row[b[i]] - row[a[i]];
+                gain += rise > 0 ? rise : 0;
+            }
+        }
+        return g.sum(gain);
+    }
+
+    // a + b = cross(a, b) + cross(b, a): after the one the other is affinely dependent.
+    template <class G>
+    SPINNEY_HD void skip_mirror(const G& g, int a, int count) {
+        for (int b = a + 1 + g.lane(); b < count; b += g.size())
+            if (place[b] == partner[a] && partner[b] == place[a]) partner[b] = -1;
+        g.sync();
+    }
+
+    // The structure h joins the active set with weight 0, unless it is there or depends on it.
+    template <class G>
+    SPINNEY_HD bool append(const G& g, const int16_t* h) {
+        int k = size(), near = -1, most = -1;
+        int32_t* common = reinterpret_cast<int32_t*>(scratch);
+        double* row = factor.row(k);
+        for (int a = 0; a < k; ++a) {
+            int c = common_parts(g, code(a), h);
+            if (c == slots) return false;
+            if (c > most) most = c, near = place[a];
+            if (g.leader()) row[a] = c + 1, common[a] = c;
+        }
+        g.sync();
+        if (!factor.append(g, slots + 1, score_above(g, theta, h, origin))) return false;
+        int p = place[k];
+        for (int a = g.lane(); a < k; a += g.size()) {
+            int b = place[a];
+            if (nearest[b] >= 0 && common[a] > shared[b]) shared[b] = common[a], nearest[b] = p;
+        }
+        for (int i = g.lane(); i < stride; i += g.size()) at(p)[i] = h[i];
+        if (g.leader()) weights[k] = 0, nearest[p] = near, shared[p] = most;
+        g.sync();
+        return true;
+    }
+
+    template <class G>
+    SPINNEY_HD void drop(const G& g, int j) {
+        factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
+        int p = place[j];
+        g.sync();
+        if (g.leader()) {
+            for (int a = j; a < size(); ++a) {
+                place[a] = place[a + 1];
+                weights[a] = weights[a + 1];
+                target[a] = target[a + 1];
+            }
+            place[size()] = p;
+        }
+        g.sync();
+        for (int a = g.lane(); a < size(); a += g.size())
+            if (nearest[place[a]] == p) nearest[place[a]] = -1;
+        g.sync();
+    }
+
+    template <class G>
+    SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
+        return g.agree(a, b, stride) - (stride - slots);
+    }
+
+    template <class G>
+    SPINNEY_HD void find_nearest(const G& g, int a) {
+        int near = -1, most = -1;
+        for (int b = 0; b < size(); ++b) {
+            if (b == a) continue;
+            int c = common_parts(g, code(a), code(b));
+            if (c > most) most = c, near = place[b];
+        }
+        if (g.leader()) nearest[place[a]] = near, shared[place[a]] = most;
+        g.sync();
+    }
+};
+
+}  // namespace spinney

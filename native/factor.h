@@ -1,0 +1,184 @@
+// The Cholesky factor L of K = M^T M + 1 1^T, kept up to date as structures enter
+// and leave the active set, with the two right-hand sides every solve needs.
+//
+// L is packed by rows (row i at i (i + 1) / 2), so a structure that enters appends
+// one row and the storage grows without moving. K is positive definite exactly when the structures are
+// affinely independent. With f the scores of the structures, the equality-constrained
+// QP  max <f, q> - 1/2 q^T M^T M q,  1^T q = 1  has the solution
+//     q = K^-1 (f + c 1),   c = (1 - y_1^T y_f) / (y_1^T y_1),   y_f = L^-1 f,  y_1 = L^-1 1.
+#pragma once
+
+#include "group.h"
+
+namespace spinney {
+
+struct Factor {
+    int size;
+    double* rows;     // packed lower triangle
+    double* scores;   // y_f
+    double* ones;     // y_1
+
+    static SPINNEY_HD int64_t packed(int64_t k) { return k * (k + 1) / 2; }
+    SPINNEY_HD double* row(int i) const { return rows + packed(i); }
+    SPINNEY_HD double diagonal(int i) const { return row(i)[i]; }
+
+    // x <- L^-1 x
+    template <class G>
+    SPINNEY_HD void forward(const G& g, double* x) const {
+        for (int i = 0; i < size; ++i) {
+            double s = g.dot(row(i), x, i);
+            if (g.leader()) x[i] = (x[i] - s) / diagonal(i);
+            g.sync();
+        }
+    }
+
+    // x <- L^-T x
+    template <class G>
+    SPINNEY_HD void backward(const G& g, double* x) const {
+        for (int i = size - 1; i >= 0; --i) {
+            const double* l = row(i);
+            double v = x[i] / l[i];
+            g.sync();
+            for (int p = g.lane(); p < i; p += g.size()) x[p] -= v * l[p];
+            if (g.leader()) x[i] = v;
+            g.sync();
+        }
+    }
+
+    // q <- the solution of the QP.
+    template <class G>
+    SPINNEY_HD void solve(const G& g, double* q) const {
+        double c = (1.0 - g.dot(ones, scores, size)) / g.dot(ones, ones, size);
+        for (int i = g.lane(); i < size; i += g.size()) q[i] = scores[i] + c * ones[i];
+        g.sync();
+        backward(g, q);
+    }
+
+    // The value of the QP at its solution, up to a constant: (y_f^T y_f + c y_f^T y_1 - c) / 2.
+    template <class G>
+    SPINNEY_HD double objective(const G& g) const {
+        double both = g.dot(ones, scores, size);
+        double c = (1.0 - both) / g.dot(ones, ones, size);
+        return (g.dot(scores, scores, size) + c * both - c) / 2;
+    }
+
+    // x <- J x with J = K^-1 - K^-1 1 1^T K^-1 / (1^T K^-1 1), the Jacobian dq / df.
+    template <class G>
+    SPINNEY_HD void jacobian(const G& g, double* x) const {
+        forward(g, x);
+        double c = g.dot(ones, x, size) / g.dot(ones, ones, size);
+        for (int i = g.lane(); i < size; i += g.size()) x[i] -= c * ones[i];
+        g.sync();
+        backward(g, x);
+    }
+
+    // Appends the structure whose row of K (size entries) already stands in row(size).
+    // False, and nothing changed, when it is affinely dependent on the others.
+    template <class G>
+    SPINNEY_HD bool append(const G& g, double diagonal, double score) {
+        double* l = row(size);
+        forward(g, l);
+        double left = diagonal - g.dot(l, l, size);
+        if (!(left > kDependent * diagonal)) return false;
+        double d = sqrt(left);
+        double y_score = (score - g.dot(l, scores, size)) / d;
+        double y_one = (1.0 - g.dot(l, ones, size)) / d;
+        if (g.leader()) {
+            l[size] = d;
+            scores[size] = y_score;
+            ones[size] = y_one;
+        }
+        g.sync();
+        ++size;
+        return true;
+    }
+
+    // Removes structure j: the rows below it take a rank-one update by Givens rotations.
+    // The rotations of one row form a chain, so G::rows rows per lane advance together.
+    // cosines, sines, spills: (size) scratch.
+    template <class G>
+    SPINNEY_HD void remove(const G& g, int j, double* cosines, double* sines, double* spills) {
+        double y_score = scores[j], y_one = ones[j];
+        g.sync();
+        const int step = G::rows * g.size();
+        for (int block = j + 1; block < size; block += step) {
+            int stop = block + step < size ? block + step : size;
+            for (int i = block; i < stop; ++i) move_up(g, i, j, spills);
+            rotate(g, block, stop, j, cosines, sines, spills);
+            if (g.leader())
+                for (int i = block; i < stop; ++i)
+                    finish(i, block, cosines, sines, spills[i], y_score, y_one);
+            g.sync();
+        }
+        --size;
+    }
+
+  private:
+    // Below this share of its squared length a new column counts as dependent.
+    static constexpr double kDependent = 1e-11;
+
+    // The entries of row i left of j move to row i - 1; entry j spills.
+    template <class G>
+    SPINNEY_HD void move_up(const G& g, int i, int j, double* spills) const {
+        const double* from = row(i);
+        double* to = row(i - 1);
+        for (int p = g.lane(); p < j; p += g.size()) to[p] = from[p];
+        if (g.leader()) spills[i] = from[j];
+        g.sync();
+    }
+
+    // Applies the rotations known so far, j + 1 .. block - 1, to rows block .. stop - 1.
+    template <class G>
+    SPINNEY_HD void rotate(const G& g, int block, int stop, int j, const double* cosines,
+                           const double* sines, double* spills) const {
+        double spill[G::rows];
+        double* from[G::rows];
+        int last = stop - 1;
+        for (int v = 0; v < G::rows; ++v) {
+            int i = block + g.lane() + v * g.size();
+            from[v] = row(i < last ? i : last);
+            spill[v] = spills[i < last ? i : last];
+        }
+        // A lane past the end repeats the last row's arithmetic and stores nothing.
+        for (int p = j + 1; p < block; ++p) {
+            double c = cosines[p], s = sines[p];
+            for (int v = 0; v < G::rows; ++v) {
+                int i = block + g.lane() + v * g.size();
+                double a = from[v][p];
+                double kept = c * a + s * spill[v];
+                spill[v] = c * spill[v] - s * a;
+                if (i < stop) row(i - 1)[p - 1] = kept;
+            }
+            g.sync();
+        }
+        for (int v = 0; v < G::rows; ++v) {
+            int i = block + g.lane() + v * g.size();
+            if (i < stop) spills[i] = spill[v];
+        }
+        g.sync();
+    }
+
+    // The rotations within the block, then the one that clears row i's own spill.
+    SPINNEY_HD void finish(int i, int block, double* cosines, double* sines, double spill,
+                           double& y_score, double& y_one) const {
+        const double* from = row(i);
+        double* to = row(i - 1);
+        for (int p = block; p < i; ++p) {
+            double a = from[p];
+            to[p - 1] = cosines[p] * a + sines[p] * spill;
+            spill = cosines[p] * spill - sines[p] * a;
+        }
+        double r = sqrt(from[i] * from[i] + spill * spill);
+        double c = from[i] / r, s = spill / r;
+        cosines[i] = c;
+        sines[i] = s;
+        to[i - 1] = r;
+        double score = scores[i], one = ones[i];
+        scores[i - 1] = c * score + s * y_score;
+        ones[i - 1] = c * one + s * y_one;
+        y_score = c * y_score - s * score;
+        y_one = c * y_one - s * one;
+    }
+};
+
+}  // namespace spinney

@@ -1,0 +1,165 @@
+// A Group is what runs one instance: a CPU thread, or the lanes of a CUDA warp.
+//
+// Solver and oracles are templates over it. Work on arrays is written
+//     for (int i = g.lane(); i < n; i += g.size()) ...
+// scalar state is written by the leader, and g.sync() stands between a write and
+// its readers. Reductions return the same value, in the same order of summation,
+// to every lane, so that control flow stays uniform and results are reproducible.
+#pragma once
+
+#ifdef __CUDACC_RTC__
+using int8_t = signed char;
+using int16_t = short;
+using int32_t = int;
+using uint32_t = unsigned int;
+using int64_t = long long;
+using uint64_t = unsigned long long;
+#else
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#endif
+
+#ifdef __CUDACC__
+#define SPINNEY_HD __host__ __device__
+#else
+#define SPINNEY_HD
+#endif
+
+namespace spinney {
+
+constexpr double kEpsilon = 2.220446049250313e-16;
+constexpr double kForbidden = -__builtin_huge_val();
+
+// Codes are stored in blocks of this many slots, the last one padded.
+constexpr int kCodeBlock = 8;
+
+// One CPU thread. Reductions keep independent partial results so that they fill
+// the pipeline (and vectorise) without reassociating anything at compile time.
+struct Thread {
+    // How many independent rows one lane advances together.
+    static constexpr int rows = 4;
+    static constexpr int lane() { return 0; }
+    static constexpr int size() { return 1; }
+    static constexpr bool leader() { return true; }
+    static void sync() {}
+    static double sum(double x) { return x; }
+
+    static double dot(const double* a, const double* b, int n) {
+        double s[4] = {0, 0, 0, 0};
+        int i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (int v = 0; v < 4; ++v) s[v] += a[i + v] * b[i + v];
+        double rest = 0;
+        for (; i < n; ++i) rest += a[i] * b[i];
+        return ((s[0] + s[2]) + (s[1] + s[3])) + rest;
+    }
+
+    // Lowest index of the largest entry; -1 when all are forbidden (or n = 0).
+    static int argmax(const double* a, int n) {
+        double m[4] = {kForbidden, kForbidden, kForbidden, kForbidden};
+        int i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (int v = 0; v < 4; ++v) m[v] = a[i + v] > m[v] ? a[i + v] : m[v];
+        for (; i < n; ++i) m[0] = a[i] > m[0] ? a[i] : m[0];
+        double p = m[0] > m[1] ? m[0] : m[1], q = m[2] > m[3] ? m[2] : m[3];
+        double best = p > q ? p : q;
+        if (best == kForbidden) return -1;
+        for (i = 0; a[i] != best; ++i) {}
+        return i;
+    }
+
+    static bool same_block(const int16_t* a, const int16_t* b) {
+        uint64_t x[2], y[2];
+        std::memcpy(x, a, sizeof x);
+        std::memcpy(y, b, sizeof y);
+        return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+    }
+
+    // In how many of n places two codes agree; n is a multiple of kCodeBlock.
+    static int agree(const int16_t* a, const int16_t* b, int n) {
+#if defined(__GNUC__)
+        typedef int16_t Block __attribute__((vector_size(2 * kCodeBlock)));
+        typedef uint64_t Halves __attribute__((vector_size(2 * kCodeBlock)));
+        Block count = {0, 0, 0, 0, 0, 0, 0, 0};
+        for (int i = 0; i < n; i += kCodeBlock) {
+            Block x, y;
+            std::memcpy(&x, a + i, sizeof x);
+            std::memcpy(&y, b + i, sizeof y);
+            count -= static_cast<Block>(x == y);
+        }
+        // Adds the eight 16-bit counts by one addition and one multiplication.
+        Halves halves = reinterpret_cast<Halves>(count);
+        return static_cast<int>((halves[0] + halves[1]) * 0x0001000100010001u >> 48);
+#else
+        int count = 0;
+        for (int i = 0; i < n; ++i) count += a[i] == b[i];
+        return count;
+#endif
+    }
+};
+
+#ifdef __CUDACC__
+// The 32 lanes of a CUDA warp.
+struct Warp {
+    static constexpr int rows = 1;
+    static constexpr unsigned kAll = 0xffffffffu;
+    static __device__ int lane() { return threadIdx.x & 31; }
+    static __device__ constexpr int size() { return 32; }
+    static __device__ bool leader() { return lane() == 0; }
+    static __device__ void sync() { __syncwarp(); }
+
+    static __device__ double sum(double x) {
+        for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);
+        return x;
+    }
+
+    static __device__ double dot(const double* a, const double* b, int n) {
+        double s = 0;
+        for (int i = lane(); i < n; i += 32) s += a[i] * b[i];
+        return sum(s);
+    }
+
+    static __device__ int argmax(const double* a, int n) {
+        double best = kForbidden;
+        int at = n;
+        for (int i = lane(); i < n; i += 32)
+            if (a[i] > best) best = a[i], at = i;
+        for (int d = 16; d > 0; d >>= 1) {
+            double other = __shfl_xor_sync(kAll, best, d);
+            int where = __shfl_xor_sync(kAll, at, d);
+            if (other > best || (other == best && where < at)) best = other, at = where;
+        }
+        return best == kForbidden ? -1 : at;
+    }
+
+    static __device__ bool same_block(const int16_t* a, const int16_t* b) {
+        bool same = true;
+        for (int v = 0; v < kCodeBlock; ++v) same = same && a[v] == b[v];
+        return same;
+    }
+
+    static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
+        int c = 0;
+        for (int i = lane(); i < n; i += 32) c += a[i] == b[i];
+        for (int d = 16; d > 0; d >>= 1) c += __shfl_xor_sync(kAll, c, d);
+        return c;
+    }
+};
+#endif
+
+// Hands out consecutive pieces of one block of memory. With a null base it only
+// measures, so that the same code lays a workspace out and tells its size.
+struct Arena {
+    char* base;
+    int64_t used = 0;
+
+    template <class T>
+    SPINNEY_HD T* take(int64_t count) {
+        T* p = base ? reinterpret_cast<T*>(base + used) : nullptr;
+        used += (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+        return p;
+    }
+};
+
+}  // namespace spinney

@@ -1,0 +1,91 @@
+// The four families of dependency trees behind one oracle.
+//
+// A tree is a code of n slots, slot i the head of word i + 1; the part (i, h) has
+// index i * (n + 1) + h.
+#pragma once
+
+#include "arborescence.h"
+#include "eisner.h"
+
+namespace spinney {
+
+template <bool Projective, bool SingleRoot>
+struct TreeOracle;
+
+template <bool SingleRoot>
+struct TreeOracle<false, SingleRoot> : Arborescence {
+    template <class G>
+    SPINNEY_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+        // An unconstrained tree that happens to have one root child is the answer,
+        // and the scan without root counts is several times cheaper.
+        if (SingleRoot && argmax<false>(g, scores, tree)) {
+            bool single = root_arcs(tree) == 1;
+            g.sync();
+            if (single) return true;
+        }
+        return argmax<SingleRoot>(g, scores, tree);
+    }
+
+    // Mixes tree b into tree a word by word wherever b's head scores higher and the result stays
+    // a tree. Returns how much the score rose; 0 leaves a as it was.
+    SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+        double gain = 0;
+        for (int i = 0; i < words; ++i) {
+            if (a[i] == b[i]) continue;
+            const double* row = scores + int64_t(i) * heads;
+            double rise = row[b[i]] - row[a[i]];
+            if (rise <= 0 || (SingleRoot && (a[i] == 0 || b[i] == 0))) continue;
+            if (below(a, b[i], i + 1)) continue;
+            a[i] = b[i];
+            gain += rise;
+        }
+        return gain;
+    }
+
+  private:
+    // Whether `word` is in the subtree of `ancestor`.
+    static SPINNEY_HD bool below(const int16_t* tree, int word, int ancestor) {
+        while (word != 0 && word != ancestor) word = tree[word - 1];
+        return word != 0;
+    }
+};
+
+template <bool SingleRoot>
+struct TreeOracle<true, SingleRoot> : Eisner {
+    template <class G>
+    SPINNEY_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+        return argmax<SingleRoot>(g, scores, tree);
+    }
+
+    SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+        double gain = 0;
+        for (int i = 0; i < words; ++i) {
+            if (a[i] == b[i]) continue;
+            const double* row = scores + int64_t(i) * (words + 1);
+            double rise = row[b[i]] - row[a[i]];
+            if (rise <= 0 || (SingleRoot && (a[i] == 0 || b[i] == 0))) continue;
+            if (!fits(a, i + 1, b[i])) continue;
+            a[i] = b[i];
+            gain += rise;
+        }
+        return gain;
+    }
+
+  private:
+    // Whether the tree stays a projective tree when `word` moves to `head`: its arc
+    // crosses no other, covers no root child, and the head is not below the word.
+    SPINNEY_HD bool fits(const int16_t* tree, int word, int head) const {
+        int low = word < head ? word : head, high = word < head ? head : word;
+        for (int w = 1; w <= words; ++w) {
+            if (w == word) continue;
+            int h = tree[w - 1], l = w < h ? w : h, r = w < h ? h : w;
+            if ((l < low && low < r && r < high) || (low < l && l < high && high < r)) return false;
+            if (h == 0 && low < w && w < high && !(SingleRoot && low == 0)) return false;
+        }
+        int up = head;
+        while (up != 0 && up != word) up = tree[up - 1];
+        return up == 0;
+    }
+};
+
+}  // namespace spinney

@@ -1,0 +1,75 @@
+"""Checks of the input that do not depend on the structure: a ValueError says what and where."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def check_scores(scores: Tensor) -> None:
+    """A floating tensor with a batch dimension; no pass over the values."""
+    if not isinstance(scores, Tensor) or not scores.is_floating_point():
+        kind = scores.dtype if isinstance(scores, Tensor) else type(scores).__name__
+        raise ValueError(f"scores: expected a tensor of a floating dtype, got {kind}")
+    if scores.ndim < 2:
+        raise ValueError(f"scores: expected (B, *parts), got shape {tuple(scores.shape)}")
+
+
+def check_lengths(lengths: Tensor | None, scores: Tensor) -> Tensor | None:
+    """`lengths` as (B,) int64 on the device of `scores`. The structure checks their range."""
+    if lengths is None:
+        return None
+    shape = tuple(scores.shape)
+    if not isinstance(lengths, Tensor):
+        raise ValueError(f"lengths: expected a tensor, got {type(lengths).__name__}")
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise ValueError(f"lengths: expected an integer dtype, got {lengths.dtype}")
+    if lengths.shape != shape[:1]:
+        raise ValueError(
+            f"lengths: expected shape ({shape[0]},) for scores of shape {shape}, "
+            f"got {tuple(lengths.shape)}"
+        )
+    return lengths.to(scores.device, torch.int64)
+
+
+def check_temperature(temperature: float | Tensor, scores: Tensor) -> float | Tensor:
+    """A positive, finite number, or one per instance as (B,) on the device of `scores`."""
+    if not isinstance(temperature, Tensor):
+        if not (math.isfinite(temperature) and temperature > 0):
+            raise ValueError(f"temperature must be positive and finite, got {temperature}")
+        return float(temperature)
+    if temperature.ndim == 0:
+        temperature = temperature.expand(len(scores))
+    if temperature.shape != scores.shape[:1]:
+        raise ValueError(
+            f"temperature: expected a number or shape ({len(scores)},) for scores of shape "
+            f"{tuple(scores.shape)}, got {tuple(temperature.shape)}"
+        )
+    bad = ~((temperature > 0) & temperature.isfinite())
+    if bad.any():
+        b = int(bad.nonzero()[0])
+        raise ValueError(
+            f"temperature[{b}] must be positive and finite, got {float(temperature[b])}"
+        )
+    return temperature.to(scores.device)
+
+
+def check_limits(tol: float, max_active: int | None, max_iter: int | None) -> None:
+    """A tolerance of at least 0, and caps of at least 1 where they are given."""
+    if not tol >= 0:
+        raise ValueError(f"tol must be at least 0, got {tol}")
+    for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
+        if cap is not None and cap < 1:
+            raise ValueError(f"{name} must be at least 1 or None, got {cap}")
+
+
+def check_finite(scores: Tensor, reads: Tensor) -> None:
+    """No NaN and no +inf among the parts that are read; -inf forbids a part and is fine."""
+    bad = reads & (scores.isnan() | (scores == torch.inf))
+    if bad.any():
+        index = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(
+            f"scores[{', '.join(map(str, index))}] is {float(scores[index])} (instance {index[0]}, "
+            f"part {index[1:]}, scores of shape {tuple(scores.shape)}): expected finite scores, "
+            "or -inf to forbid a part"
+        )

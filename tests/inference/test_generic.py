@@ -1,0 +1,147 @@
+"""The reference solver: against closed forms, and the native solver against it."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import spinney as sp
+from spinney.testing import KINDS, draw_scores
+
+FAMILIES = [
+    sp.DependencyTrees(projective=projective, single_root=single_root)
+    for projective in (False, True)
+    for single_root in (False, True)
+]
+
+
+class Choice(sp.Structure):
+    """One out of n parts: SparseMAP is sparsemax."""
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return scores.argmax(-1)
+
+    def indicator(self, structures: Tensor) -> Tensor:
+        return (structures[:, None] == torch.arange(self.n)).double()
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        if scores.shape[1:] != (self.n,):
+            raise ValueError(f"expected (B, {self.n}), got {tuple(scores.shape)}")
+
+
+def sparsemax(scores: Tensor) -> Tensor:
+    """Martins & Astudillo 2016, algorithm 1: `max(scores - tau, 0)`."""
+    ordered = scores.sort(-1, descending=True).values
+    rank = torch.arange(1, scores.shape[-1] + 1)
+    total = ordered.cumsum(-1) - 1
+    size = (rank * ordered > total).sum(-1, keepdim=True)
+    tau = total.gather(-1, size - 1) / size
+    return (scores - tau).clamp(min=0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    n=st.integers(1, 12),
+    seed=st.integers(0, 2**32 - 1),
+    scale=st.sampled_from([1e-6, 0.1, 1.0, 10.0]),
+)
+def test_one_choice_is_sparsemax(n: int, seed: int, scale: float) -> None:
+    scores = (scale * draw_scores("normal", 3, (n,), seed)).requires_grad_()
+    post = sp.sparsemap(scores, Choice(n))
+    expected = sparsemax(scores)
+    torch.testing.assert_close(post.marginals, expected, rtol=0, atol=1e-9)
+    direction = draw_scores("normal", 3, (n,), seed + 1)
+    (ours,) = torch.autograd.grad((post.marginals * direction).sum(), scores)
+    (theirs,) = torch.autograd.grad((expected * direction).sum(), scores)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-9)
+
+
+def test_thousands_of_equal_choices() -> None:
+    post = sp.sparsemap(torch.full((1, 3000), 7.0, dtype=torch.float64), Choice(3000), max_iter=40)
+    assert not post.converged.any()
+    assert post.sizes.tolist() == [40]
+    assert post.weights.tolist() == pytest.approx([1 / 40] * 40)
+
+
+def test_native_is_refused_where_there_is_none() -> None:
+    with pytest.raises(ValueError, match='no native solver: use solver="generic"'):
+        sp.sparsemap(torch.zeros(1, 3), Choice(3), solver="native")
+
+
+@pytest.mark.parametrize("cap", [1, 2, 3, 5])
+def test_max_active_keeps_an_optimum(cap: int) -> None:
+    """On the parts that were kept, the result is the SparseMAP of those alone."""
+    scores = 0.1 * draw_scores("normal", 4, (8,), seed=0)
+    post = sp.sparsemap(scores, Choice(8), max_active=cap)
+    assert post.sizes.max() <= cap
+    assert not post.converged.any()
+    kept = post.expect(Choice(8).indicator(post.structures)) > 0
+    alone = sparsemax(scores.masked_fill(~kept, -1e3))
+    torch.testing.assert_close(post.marginals, alone, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("trees", FAMILIES, ids=str)
+@settings(deadline=None, max_examples=25)
+@given(data=st.data())
+def test_native_agrees(trees: sp.DependencyTrees, data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 9))
+    kind = data.draw(st.sampled_from(KINDS))
+    scores = draw_scores(kind, 3, (n, n + 1), data.draw(st.integers(0, 2**32 - 1)))
+    scores[..., 0] = scores[..., 0].nan_to_num(neginf=0.0)  # so that a tree is left:
+    for i in range(1, n):  # the chain, whose words have their left neighbours as heads
+        scores[:, i, i] = scores[:, i, i].nan_to_num(neginf=0.0)
+    lengths = torch.tensor(data.draw(st.lists(st.integers(1, n), min_size=3, max_size=3)))
+    temperature = torch.tensor([1.0, 0.5, 2.0], dtype=torch.float64)
+
+    ours, reference = [
+        sp.sparsemap(scores, trees, lengths=lengths, temperature=temperature, solver=solver)
+        for solver in ("native", "generic")
+    ]
+    scale = 1e6 if kind == "large" else 1.0
+    assert ours.converged.all()
+    assert reference.converged.all()
+    assert (ours.gap <= 1e-9 * scale).all()
+    torch.testing.assert_close(ours.marginals, reference.marginals, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("trees", FAMILIES, ids=str)
+@settings(deadline=None, max_examples=15)
+@given(n=st.integers(1, 9), seed=st.integers(0, 2**32 - 1), forbidden=st.booleans())
+def test_native_derivatives_agree(
+    trees: sp.DependencyTrees, n: int, seed: int, forbidden: bool
+) -> None:
+    scores = draw_scores("normal", 3, (n, n + 1), seed)
+    if forbidden:
+        scores[:, n // 2, 1:] = -torch.inf
+        scores[:, : n // 2, 0] = scores[:, n // 2 + 1 :, 0] = -10.0
+    scores.requires_grad_()
+    temperature = torch.full((3,), 0.8, dtype=torch.float64, requires_grad=True)
+    direction = draw_scores("normal", 3, (n, n + 1), seed + 1)
+    gradients = []
+    for solver in ("native", "generic"):
+        post = sp.sparsemap(scores, trees, temperature=temperature, solver=solver)
+        loss = (post.marginals * direction).sum()
+        gradients.append(torch.autograd.grad(loss, (scores, temperature)))
+    for ours, reference in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, reference, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("trees", FAMILIES, ids=str)
+@pytest.mark.parametrize(("n", "scale"), [(9, 1e-6), (30, 1.0)])
+def test_no_structure_of_tiny_weight_is_missing(
+    trees: sp.DependencyTrees, n: int, scale: float
+) -> None:
+    """The gap closes long before the support is complete, and then the gradient is wrong."""
+    scores = (scale * draw_scores("normal", 2, (n, n + 1), seed=n)).requires_grad_()
+    direction = draw_scores("normal", 2, (n, n + 1), seed=7)
+    ours, reference = [sp.sparsemap(scores, trees, solver=name) for name in ("native", "generic")]
+    assert torch.equal(ours.sizes, reference.sizes)
+    gradients = [
+        torch.autograd.grad((post.marginals * direction).sum(), scores)[0]
+        for post in (ours, reference)
+    ]
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=0, atol=1e-9)

@@ -1,0 +1,230 @@
+"""The public function: accuracy, limits, extreme input, and use from threads and processes."""
+
+import threading
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+import spinney as sp
+from spinney.testing import draw_scores
+
+FAMILIES = [
+    sp.DependencyTrees(projective=projective, single_root=single_root)
+    for projective in (False, True)
+    for single_root in (False, True)
+]
+family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
+
+
+def gap_of(scores: torch.Tensor, post: sp.SparsePosterior) -> torch.Tensor:
+    """The duality gap of float64 `scores` at the marginals, from one more MAP call.
+
+    A number added to all heads of a word adds the same to every tree: without it less is rounded.
+    """
+    scores = scores - scores.amax(-1, keepdim=True)
+    u = post.marginals
+    best = post.structure.indicator(post.structure.argmax(scores - u))
+    residual = torch.where(best + u > 0, scores - u, 0)
+    return (residual * (best - u)).flatten(1).sum(-1)
+
+
+def check(scores: torch.Tensor, post: sp.SparsePosterior, scale: float) -> None:
+    assert post.converged.all()
+    assert post.weights.isfinite().all()
+    assert (post.weights > 0).all()
+    assert (post.gap <= 1e-9 * scale).all()
+    assert (gap_of(scores, post) <= 1e-9 * scale).all()
+
+
+@family
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_certified_at_twenty_words(trees: sp.DependencyTrees, scale: float) -> None:
+    scores = scale * draw_scores("normal", 8, (20, 21), seed=0)
+    check(scores, sp.sparsemap(scores, trees), 1.0)
+
+
+@family
+def test_derivatives_at_twenty_words(trees: sp.DependencyTrees) -> None:
+    """Vector-Jacobian products of the marginals against central differences."""
+    scores = draw_scores("normal", 1, (20, 21), seed=1).requires_grad_()
+    weight = draw_scores("normal", 1, (20, 21), seed=2)
+    (gradient,) = torch.autograd.grad(
+        (sp.sparsemap(scores, trees).marginals * weight).sum(), scores
+    )
+    for seed in range(5):
+        direction = draw_scores("normal", 1, (20, 21), seed=3 + seed)
+        ends = [
+            (sp.sparsemap(scores.detach() + step * direction, trees).marginals * weight).sum()
+            for step in (1e-7, -1e-7)
+        ]
+        slope = (ends[0] - ends[1]) / 2e-7
+        assert (gradient * direction).sum().item() == pytest.approx(slope.item(), abs=1e-5)
+
+
+@family
+def test_one_word(trees: sp.DependencyTrees) -> None:
+    scores = torch.tensor([[[-3.0, torch.nan]], [[5.0, torch.inf]]], requires_grad=True)
+    post = sp.sparsemap(scores, trees)
+    assert post.structures.tolist() == [[0], [0]]
+    assert post.weights.tolist() == [1.0, 1.0]
+    assert post.marginals.tolist() == [[[1.0, 0.0]], [[1.0, 0.0]]]
+    (gradient,) = torch.autograd.grad(post.weights.sum(), scores)
+    assert (gradient == 0).all()
+
+
+@pytest.mark.parametrize("trees", FAMILIES[:2], ids=str)
+def test_three_hundred_words(trees: sp.DependencyTrees) -> None:
+    scores = 6 * draw_scores("normal", 1, (300, 301), seed=0)
+    check(scores, sp.sparsemap(scores, trees), 1.0)
+
+
+@family
+@pytest.mark.parametrize("scale", [1e6, 1e-6])
+def test_extreme_scales(trees: sp.DependencyTrees, scale: float) -> None:
+    scores = scale * draw_scores("normal", 4, (8, 9), seed=0)
+    check(scores, sp.sparsemap(scores, trees), max(1.0, 6 * scale))
+
+
+@family
+def test_a_large_constant_changes_nothing(trees: sp.DependencyTrees) -> None:
+    """Every tree has n arcs, so a shift of all scores by a number adds the same to each tree."""
+    scores = (draw_scores("normal", 4, (8, 9), seed=0) * 2**10).round() / 2**10  # sums stay exact
+    post, shifted = sp.sparsemap(scores, trees), sp.sparsemap(scores + 2.0**20, trees)
+    assert shifted.converged.all()
+    torch.testing.assert_close(post.marginals, shifted.marginals, rtol=0, atol=1e-9)
+
+
+@family
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6])
+def test_all_equal(trees: sp.DependencyTrees, value: float) -> None:
+    scores = torch.full((2, 12, 13), value, dtype=torch.float64)
+    post = sp.sparsemap(scores, trees)
+    check(scores, post, 1.0)
+    assert torch.equal(post.marginals[0], post.marginals[1])
+
+
+@family
+def test_thousands_of_duplicates(trees: sp.DependencyTrees) -> None:
+    one = draw_scores("normal", 1, (6, 7), seed=0)
+    post = sp.sparsemap(one.expand(2000, 6, 7), trees)
+    alone = sp.sparsemap(one, trees)
+    assert torch.equal(post.weights, alone.weights.repeat(2000))
+    assert torch.equal(post.structures, alone.structures.repeat(2000, 1))
+
+
+@family
+def test_all_heads_of_a_word_forbidden(trees: sp.DependencyTrees) -> None:
+    scores = draw_scores("normal", 3, (5, 6), seed=0)
+    scores[2, 3] = -torch.inf
+    with pytest.raises(ValueError, match=r"\b2\b"):
+        sp.sparsemap(scores, trees)
+
+
+@family
+def test_forbidden_arcs_that_leave_one_tree(trees: sp.DependencyTrees) -> None:
+    scores = torch.full((1, 4, 5), -torch.inf, dtype=torch.float64)
+    scores[0, range(4), range(4)] = -5.0  # the chain 0 -> 1 -> 2 -> 3 -> 4
+    scores.requires_grad_()
+    post = sp.sparsemap(scores, trees)
+    assert post.structures.tolist() == [[0, 1, 2, 3]]
+    assert post.weights.tolist() == [1.0]
+    (gradient,) = torch.autograd.grad(post.marginals.square().sum(), scores)
+    assert (gradient == 0).all()
+
+
+@family
+@pytest.mark.parametrize("solver", ["native", "generic"])
+def test_max_active(trees: sp.DependencyTrees, solver) -> None:
+    scores = draw_scores("normal", 6, (8, 9), seed=0).requires_grad_()
+    full = sp.sparsemap(scores, trees, solver=solver)
+    post = sp.sparsemap(scores, trees, max_active=4, solver=solver)
+    assert post.sizes.max() <= 4
+    assert (post.weights > 0).all()
+    assert torch.equal(post.converged, post.gap <= 1e-9 * 8)
+    assert post.converged[full.sizes <= 3].all()
+    assert not post.converged[full.sizes > 16].any()
+    torch.testing.assert_close(
+        post.expect(trees.indicator(post.structures)), post.marginals, rtol=0, atol=1e-12
+    )
+    # Optimal on the trees kept: all of them score alike on the residual.
+    potential = (scores - post.marginals)[post.instance] * trees.indicator(post.structures)
+    potential = potential.flatten(1).sum(-1)
+    mean = post.expect(potential)[post.instance]
+    torch.testing.assert_close(potential, mean, rtol=0, atol=1e-9)
+    (gradient,) = torch.autograd.grad(post.expect(potential.detach()).sum(), scores)
+    assert gradient.isfinite().all()
+
+
+@family
+@pytest.mark.parametrize("solver", ["native", "generic"])
+def test_max_iter(trees: sp.DependencyTrees, solver) -> None:
+    scores = 0.3 * draw_scores("normal", 4, (8, 9), seed=0)
+    first = sp.sparsemap(scores, trees, max_iter=1, solver=solver)
+    assert torch.equal(first.structures, trees.argmax(scores))
+    assert first.sizes.tolist() == [1] * 4
+    assert not first.converged.any()
+    for max_iter in (2, 5, 10):
+        post = sp.sparsemap(scores, trees, max_iter=max_iter, solver=solver)
+        assert post.sizes.max() <= max_iter
+        assert (post.weights > 0).all()
+        assert not post.converged.any()
+
+
+def test_temperature() -> None:
+    scores, trees = draw_scores("normal", 3, (6, 7), seed=0), sp.DependencyTrees()
+    cold = sp.sparsemap(scores, trees, temperature=1e-4)
+    assert cold.sizes.tolist() == [1, 1, 1]
+    assert torch.equal(cold.mode, trees.argmax(scores))
+    each = torch.tensor([0.5, 1.0, 2.0])
+    together = sp.sparsemap(scores, trees, temperature=each)
+    for i, temperature in enumerate(each.tolist()):
+        alone = sp.sparsemap(scores[i : i + 1], trees, temperature=temperature)
+        assert torch.equal(together[i].weights, alone.weights)
+
+
+def test_no_grad_and_autocast() -> None:
+    scores, trees = draw_scores("normal", 2, (6, 7), seed=0).float(), sp.DependencyTrees()
+    plain = sp.sparsemap(scores, trees)
+    with torch.no_grad():
+        assert not sp.sparsemap(scores.requires_grad_(), trees).weights.requires_grad
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        post = sp.sparsemap(scores, trees)
+    assert torch.equal(post.marginals, plain.marginals)
+
+
+def test_concurrent_calls() -> None:
+    batches = [draw_scores("normal", 8, (12, 13), seed=seed) for seed in range(8)]
+    expected = [sp.sparsemap(scores, sp.DependencyTrees()) for scores in batches]
+    found: dict[int, sp.SparsePosterior] = {}
+
+    def work(i: int) -> None:
+        found[i] = sp.sparsemap(batches[i], sp.DependencyTrees())
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for i, post in enumerate(expected):
+        assert torch.equal(found[i].weights, post.weights)
+        assert torch.equal(found[i].structures, post.structures)
+
+
+class Solved(Dataset):
+    """Each item is the marginals of one sentence, computed where the item is loaded."""
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, i: int) -> torch.Tensor:
+        scores = draw_scores("normal", 4, (10, 11), seed=i)
+        return sp.sparsemap(scores, sp.DependencyTrees()).marginals
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
+def test_forked_workers() -> None:
+    here = [Solved()[i] for i in range(6)]  # the parent has used its threads before it forks
+    loader = DataLoader(Solved(), batch_size=None, num_workers=2, multiprocessing_context="fork")
+    for found, expected in zip(loader, here, strict=True):
+        assert torch.equal(found, expected)

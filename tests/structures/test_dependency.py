@@ -1,0 +1,148 @@
+"""Dependency trees: counts, membership, the oracle, and the whole conformance kit."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
+
+import spinney as sp
+from spinney.testing import StructureConformance, draw_scores
+
+FAMILIES = [
+    sp.DependencyTrees(projective=projective, single_root=single_root)
+    for projective in (False, True)
+    for single_root in (False, True)
+]
+family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
+
+
+class TreeConformance(StructureConformance):
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n + 1)
+
+
+class TestNonProjective(TreeConformance):
+    structure = sp.DependencyTrees()
+
+
+class TestNonProjectiveSingleRoot(TreeConformance):
+    structure = sp.DependencyTrees(single_root=True)
+
+
+class TestProjective(TreeConformance):
+    structure = sp.DependencyTrees(projective=True)
+
+
+class TestProjectiveSingleRoot(TreeConformance):
+    structure = sp.DependencyTrees(projective=True, single_root=True)
+
+
+@family
+@pytest.mark.parametrize("n", range(1, 6))
+def test_enumerate_agrees_with_the_closed_form(trees: sp.DependencyTrees, n: int) -> None:
+    listed = trees.enumerate(n)
+    assert listed.shape == (trees.count(n), n)
+    assert trees.contains(listed).all()
+
+
+def test_counts_of_larger_sentences() -> None:
+    assert sp.DependencyTrees().count(10) == 11**9
+    assert sp.DependencyTrees(single_root=True).count(10) == 10**9
+    assert [sp.DependencyTrees(projective=True).count(n) for n in (1, 2, 3, 4)] == [1, 3, 12, 55]
+    one = sp.DependencyTrees(projective=True, single_root=True)
+    assert [one.count(n) for n in (1, 2, 3, 4)] == [1, 2, 7, 30]
+
+
+@family
+def test_sizes_that_cannot_be_counted_or_listed(trees: sp.DependencyTrees) -> None:
+    with pytest.raises(ValueError, match="at least one word"):
+        trees.count(0)
+    for n in (0, 7):
+        with pytest.raises(ValueError, match=f"n = {n}"):
+            trees.enumerate(n)
+
+
+@pytest.mark.parametrize(
+    ("heads", "plain", "single", "projective"),
+    [
+        ([0, 1, 2], True, True, True),
+        ([0, 0, 0], True, False, True),
+        ([3, 0, 2], True, True, False),  # 3 -> 1 crosses 0 -> 2
+        ([2, 1, 0], False, False, False),  # a cycle
+        ([1, 0, 0], False, False, False),  # its own head
+        ([0, 1, 4], False, False, False),  # out of range
+        ([0, 1, -1], False, False, False),  # a word without a head
+    ],
+)
+def test_contains(heads: list[int], plain: bool, single: bool, projective: bool) -> None:
+    tree = torch.tensor([heads])
+    assert sp.DependencyTrees().contains(tree).item() is plain
+    assert sp.DependencyTrees(single_root=True).contains(tree).item() is single
+    assert sp.DependencyTrees(projective=True).contains(tree).item() is projective
+
+
+def test_contains_of_padded_trees() -> None:
+    trees = torch.tensor([[0, 1, -1], [0, 1, 0], [0, 3, -1], [-1, 1, -1]])
+    legal = sp.DependencyTrees().contains(trees, torch.full((4,), 2))
+    assert legal.tolist() == [True, False, False, False]
+
+
+def test_indicator_and_reads_of_padded_trees() -> None:
+    trees = sp.DependencyTrees()
+    scores = torch.zeros(2, 3, 4)
+    lengths = torch.tensor([2, 3])
+    parts = trees.indicator(torch.tensor([[2, 0, -1], [0, 1, 2]]))
+    assert parts.dtype == torch.float64
+    assert parts[0].tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
+    reads = trees.reads(scores, lengths)
+    assert reads[0].tolist() == [[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+    assert reads[1].tolist() == [[1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]
+    assert (parts.bool() <= reads).all()
+
+
+@family
+def test_argmax_takes_any_dtype_and_pads(trees: sp.DependencyTrees) -> None:
+    scores = draw_scores("normal", 3, (5, 6), seed=1).half()
+    lengths = torch.tensor([5, 2, 1], dtype=torch.int32)
+    expected = trees.argmax(scores.double(), lengths)
+    for dtype in (torch.float16, torch.float32):
+        assert torch.equal(trees.argmax(scores.to(dtype), lengths), expected)
+    assert trees.contains(expected, lengths).all()
+    assert expected[1, 2:].tolist() == [-1, -1, -1]
+    strided = scores.double().transpose(0, 1).contiguous().transpose(0, 1)
+    assert torch.equal(trees.argmax(strided, lengths), expected)
+
+
+@settings(deadline=None, max_examples=50)
+@given(n=st.integers(1, 40), seed=st.integers(0, 2**32 - 1), integers=st.booleans())
+def test_argmax_agrees_with_another_implementation(n: int, seed: int, integers: bool) -> None:
+    scores = draw_scores("integers" if integers else "normal", 1, (n, n + 1), seed)
+    square = torch.zeros(n + 1, n + 1, dtype=torch.float64)
+    square[1:] = scores[0]
+    square.fill_diagonal_(0.0)
+    _, best = chu_liu_edmonds(square.numpy())
+    heads = sp.DependencyTrees().argmax(scores)[0]
+    assert sp.DependencyTrees().contains(heads[None]).all()
+    assert scores[0].gather(1, heads[:, None]).sum().item() == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (3, 4), (2, 3, 4, 1), (2, 4, 3), (2, 0, 1)])
+def test_wrong_shapes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"expected \(B, n, n \+ 1\)") as error:
+        sp.DependencyTrees().validate(torch.zeros(shape))
+    assert str(shape) in str(error.value)
+
+
+@family
+def test_forbidden_arcs_that_leave_no_tree(trees: sp.DependencyTrees) -> None:
+    no_head, cycle = torch.zeros(2, 3, 4, dtype=torch.float64).unbind()
+    no_head[1] = -torch.inf
+    cycle[:, 0] = -torch.inf  # nobody may be the root's child
+    for bad in (no_head, cycle):
+        scores = torch.stack([torch.zeros(3, 4, dtype=torch.float64), bad])
+        with pytest.raises(ValueError, match=r"\b1\b"):
+            trees.argmax(scores)

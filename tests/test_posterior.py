@@ -1,0 +1,178 @@
+"""The surface of a sparse posterior, on one made by hand and on inferred ones."""
+
+import math
+
+import pytest
+import torch
+
+import spinney as sp
+from spinney.testing import draw_scores
+
+TREES = sp.DependencyTrees()
+
+
+@pytest.fixture
+def post() -> sp.SparsePosterior:
+    """Two sentences of two words: three trees for the first, one for the second."""
+    structures = torch.tensor([[0, 1], [2, 0], [0, 0], [0, -1]])
+    weights = torch.tensor([0.2, 0.5, 0.3, 1.0], dtype=torch.float64)
+    sizes = torch.tensor([3, 1])
+    parts = TREES.indicator(structures) * weights[:, None, None]
+    marginals = torch.stack([parts[:3].sum(0), parts[3]])
+    gap, converged = torch.zeros(2, dtype=torch.float64), torch.tensor([True, False])
+    lengths = torch.tensor([2, 1])
+    return sp.SparsePosterior(TREES, structures, weights, sizes, marginals, gap, converged, lengths)
+
+
+def test_instance_and_mode(post: sp.SparsePosterior) -> None:
+    assert post.instance.tolist() == [0, 0, 0, 1]
+    assert post.mode.tolist() == [[2, 0], [0, -1]]
+
+
+def test_it_cannot_be_changed(post: sp.SparsePosterior) -> None:
+    with pytest.raises(AttributeError):
+        post.weights = post.weights * 2  # type: ignore[misc]
+
+
+def test_entropy(post: sp.SparsePosterior) -> None:
+    expected = -sum(w * math.log(w) for w in (0.2, 0.5, 0.3))
+    assert post.entropy().tolist() == pytest.approx([expected, 0.0])
+
+
+def test_log_prob(post: sp.SparsePosterior) -> None:
+    inside = post.log_prob(torch.tensor([[0, 0], [0, -1]]))
+    assert inside.tolist() == pytest.approx([math.log(0.3), 0.0])
+    outside = post.log_prob(torch.tensor([[0, 1], [1, -1]]))
+    assert outside.tolist() == pytest.approx([math.log(0.2), -math.inf])
+    with pytest.raises(ValueError, match=r"expected \(2, 2\), got \(2, 3\)"):
+        post.log_prob(torch.zeros(2, 3, dtype=torch.int64))
+
+
+def test_topk_pads_with_the_mode(post: sp.SparsePosterior) -> None:
+    best = post.topk(2)
+    assert best.weights.tolist() == [[0.5, 0.3], [1.0, 0.0]]
+    assert best.structures.tolist() == [[[2, 0], [0, 0]], [[0, -1], [0, -1]]]
+    assert post.topk(5).weights.sum(-1).tolist() == pytest.approx([1.0, 1.0])
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        post.topk(0)
+
+
+def test_sample_frequencies(post: sp.SparsePosterior) -> None:
+    draws = post.sample(20_000, generator=torch.Generator().manual_seed(0))
+    assert draws.shape == (20_000, 2, 2)
+    for tree, weight in zip(post.structures[:3], post.weights[:3], strict=True):
+        share = (draws[:, 0] == tree).all(-1).double().mean().item()
+        assert share == pytest.approx(weight.item(), abs=0.02)
+    assert (draws[:, 1] == torch.tensor([0, -1])).all()
+    again = post.sample(20_000, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(draws, again)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        post.sample(0)
+
+
+def test_expect_values_and_functions(post: sp.SparsePosterior) -> None:
+    values = torch.arange(8.0, dtype=torch.float64).reshape(4, 2)
+    expected = [[0.2 * 0 + 0.5 * 2 + 0.3 * 4, 0.2 * 1 + 0.5 * 3 + 0.3 * 5], [6.0, 7.0]]
+    torch.testing.assert_close(post.expect(values), torch.tensor(expected).double())
+    parts = post.expect(lambda structures, instance: TREES.indicator(structures))
+    torch.testing.assert_close(parts, post.marginals)
+    roots = post.expect(lambda structures, instance: (structures == 0).sum(-1) + 0 * instance)
+    assert roots.tolist() == pytest.approx([0.2 + 0.5 + 0.6, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (torch.float32, torch.float32),
+        (torch.bfloat16, torch.bfloat16),
+        (torch.float64, torch.float64),
+        (torch.int64, torch.float64),
+        (torch.bool, torch.float64),
+        (torch.complex64, torch.complex64),
+    ],
+)
+def test_expect_keeps_the_dtype_of_values(
+    post: sp.SparsePosterior, given: torch.dtype, expected: torch.dtype
+) -> None:
+    result = post.expect(torch.ones(4, 3).to(given))
+    assert result.dtype == expected
+    torch.testing.assert_close(result, torch.ones(2, 3).to(expected))
+
+
+def test_expect_refuses_other_lengths(post: sp.SparsePosterior) -> None:
+    for values in (torch.ones(3), torch.tensor(1.0)):
+        with pytest.raises(ValueError, match="the 4 structures"):
+            post.expect(values)
+
+
+def test_one_instance(post: sp.SparsePosterior) -> None:
+    assert len(post) == 2
+    first, last = post[0], post[-1]
+    assert first.structures.tolist() == [[0, 1], [2, 0], [0, 0]]
+    assert first.marginals.shape == (1, 2, 3)
+    assert last.structures.tolist() == [[0, -1]]
+    assert last.lengths is not None
+    assert last.lengths.tolist() == [1]
+    assert [one.sizes.tolist() for one in post] == [[3], [1]]
+    for i in (2, -3):
+        with pytest.raises(IndexError, match="of a posterior over 2 instances"):
+            post[i]
+
+
+def test_repr(post: sp.SparsePosterior) -> None:
+    assert repr(post) == (
+        "SparsePosterior(DependencyTrees(projective=False, single_root=False), 2 instances, "
+        "1 to 3 structures each, gap <= 0.0e+00, 1 converged)"
+    )
+    assert repr(post[0]).splitlines() == [
+        "SparsePosterior(DependencyTrees(projective=False, single_root=False), 3 structures, "
+        "gap 0.0e+00, converged)",
+        "  0.5000  [2, 0]",
+        "  0.3000  [0, 0]",
+        "  0.2000  [0, 1]",
+    ]
+    assert "1 structure, gap 0.0e+00, not converged" in repr(post[1])
+
+
+def test_repr_of_a_large_support_ends() -> None:
+    one = sp.sparsemap(draw_scores("normal", 1, (12, 13), seed=0) / 10, TREES)
+    assert int(one.sizes) > 5
+    assert repr(one).splitlines()[-1] == f"  ... {int(one.sizes) - 5} more"
+
+
+def test_everything_of_an_empty_batch() -> None:
+    empty = sp.sparsemap(torch.zeros(0, 3, 4), TREES)
+    assert len(empty) == 0
+    assert list(empty) == []
+    assert empty.mode.shape == (0, 3)
+    assert empty.sample(2).shape == (2, 0, 3)
+    assert empty.topk(2).structures.shape == (0, 2, 3)
+    assert empty.entropy().shape == empty.log_prob(empty.mode).shape == (0,)
+    assert empty.expect(torch.zeros(0, 5)).shape == (0, 5)
+    assert "0 instances" in repr(empty)
+
+
+def test_gradients_reach_the_scores() -> None:
+    scores = draw_scores("normal", 3, (4, 5), seed=3).requires_grad_()
+    post = sp.sparsemap(scores, TREES)
+    values = torch.randn(len(post.weights), 2, dtype=torch.float64, requires_grad=True)
+    outputs = {
+        "entropy": post.entropy(),
+        "log_prob": post.log_prob(post.mode),
+        "expect": post.expect(values),
+        "topk": post.topk(2).weights,
+        "one": post[1].weights.square(),
+    }
+    for name, output in outputs.items():
+        (gradient,) = torch.autograd.grad(output.square().sum(), scores, retain_graph=True)
+        assert gradient.isfinite().all(), name
+        assert gradient.abs().sum() > 0, name
+    (gradient,) = torch.autograd.grad(post.expect(values).sum(), values)
+    torch.testing.assert_close(gradient, post.weights[:, None].expand(-1, 2))
+
+
+def test_sixteen_bits() -> None:
+    post = sp.sparsemap(draw_scores("normal", 2, (6, 7), seed=0).half(), TREES)
+    assert post.entropy().isfinite().all()
+    assert post.sample(3).shape == (3, 2, 6)
+    assert post.expect(torch.ones(len(post.weights))).dtype == torch.float32

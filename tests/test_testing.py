@@ -1,0 +1,68 @@
+"""The conformance kit on structures written in Python, as a user would."""
+
+from itertools import combinations, permutations
+
+import scipy.optimize
+import torch
+from torch import Tensor
+
+import spinney as sp
+from spinney.testing import StructureConformance
+
+
+class Subsets(sp.Structure):
+    """All subsets of exactly two of n parts; a structure is the two indices in rising order."""
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return scores.topk(2, -1).indices.sort(-1).values
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def indicator(self, structures: Tensor) -> Tensor:
+        return torch.zeros(len(structures), self.n).double().scatter(1, structures, 1.0)
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        if scores.shape[1:] != (self.n,):
+            raise ValueError(f"expected (B, {self.n}), got {tuple(scores.shape)}")
+
+    def enumerate(self, n: int) -> Tensor:
+        return torch.tensor(list(combinations(range(n), 2)))
+
+
+class Matchings(sp.Structure):
+    """Perfect matchings of n rows to n columns; a structure is the column of each row."""
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        # The solver of scipy refuses tables in which no matching is left; any matching will do.
+        finite = scores.nan_to_num(neginf=-1e30)
+        solve = scipy.optimize.linear_sum_assignment
+        columns = [torch.from_numpy(solve(table, maximize=True)[1]) for table in finite.numpy()]
+        return torch.stack(columns)
+
+    def indicator(self, structures: Tensor) -> Tensor:
+        return torch.nn.functional.one_hot(structures, structures.shape[-1]).double()
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        if scores.ndim != 3 or scores.shape[1] != scores.shape[2]:
+            raise ValueError(f"expected (B, n, n), got {tuple(scores.shape)}")
+
+    def enumerate(self, n: int) -> Tensor:
+        return torch.tensor(list(permutations(range(n))))
+
+
+class TestSubsets(StructureConformance):
+    structure = Subsets(5)
+    sizes = (5, 5)
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n,)
+
+
+class TestMatchings(StructureConformance):
+    structure = Matchings()
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n)
