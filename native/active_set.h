@@ -137,7 +137,6 @@ struct Solver {
 
     static constexpr double kZero = 1e-15;   // weights at or below it are dropped
     static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
-    static constexpr double kCross = 0.1;    // share of the gap a cross must close to enter
     static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
 
     template <class G>
@@ -184,7 +183,7 @@ struct Solver {
             status = Status::kCapped;
         } else {
             if (limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= slots))
-                enter_crosses(g, gap > asked() ? kCross * gap : goal);
+                enter_crosses(g, gap > asked() ? share() * gap : goal);
             return false;
         }
         return true;
@@ -264,7 +263,9 @@ struct Solver {
         for (int a = 0; a < size(); ++a) {
             const int16_t* h = code(a);
             double w = weights[a];
-            for (int i = g.lane(); i < slots; i += g.size()) reduced[int64_t(i) * options + h[i]] -= w;
+            double* row = reduced + int64_t(g.lane()) * options;
+            for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
+                row[h[i]] -= w;
             g.sync();
         }
     }
@@ -296,6 +297,13 @@ struct Solver {
         return aim > noise ? aim : noise;
     }
 
+    // What share of the gap a cross must close to enter. With few active structures most
+    // crosses would soon leave again; with many, the more enter at once the better.
+    SPINNEY_HD double share() const {
+        double s = 12.0 / size();
+        return s < 0.08 ? 0.08 : s > 0.3 ? 0.3 : s;
+    }
+
     // Pairs every active structure with its nearest one and lets the crosses enter that
     // close a fair share of the gap. True when any did.
     template <class G>
@@ -317,20 +325,15 @@ struct Solver {
         return size() > count;
     }
 
-    // What crossing a with b would gain if every mixture were a structure.
+    // What crossing a with b would gain if every mixture were a structure. Both score the
+    // same, so b is better in some slots by as much as it is worse in the others.
     template <class G>
     SPINNEY_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
-        double gain = 0;
-        for (int block = g.lane() * kCodeBlock; block < slots; block += g.size() * kCodeBlock) {
-            if (g.same_block(a + block, b + block)) continue;
-            int stop = block + kCodeBlock < slots ? block + kCodeBlock : slots;
-            for (int i = block; i < stop; ++i) {
-                const double* row = reduced + int64_t(i) * options;
-                double rise = row[b[i]] - row[a[i]];
-                gain += rise > 0 ? rise : 0;
-            }
-        }
-        return g.sum(gain);
+        double difference = 0;
+        const double* row = reduced + int64_t(g.lane()) * options;
+        for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
+            difference += fabs(row[b[i]] - row[a[i]]);
+        return g.sum(difference) / 2;
     }
 
     // a + b = cross(a, b) + cross(b, a): after the one the other is affinely dependent.

@@ -2,10 +2,11 @@
 // of a dense graph in O(n^2) (Tarjan 1977; Camerini et al. 1979), without recursion.
 //
 // A path of components is grown along best incoming arcs. When it meets itself the
-// cycle becomes one component whose row holds, for every head j, the best
+// cycle becomes one component whose row holds, for every head j, the score of the best
 // arc from j into the cycle, relative to the cycle arc it would replace. Rows are merged,
 // columns never: a head inside the own component is forbidden. Merging c rows costs
-// O(c n) and leaves c - 1 components fewer, hence O(n^2) in all.
+// O(c n) and leaves c - 1 components fewer, hence O(n^2) in all. Which word a merged arc
+// enters is looked up only for the arcs that are chosen.
 //
 // With SingleRoot, scores are compared lexicographically: first the number of root
 // arcs, counted in integers, then the score. The fewest root arcs is one whenever a
@@ -19,35 +20,41 @@ namespace spinney {
 struct Arborescence {
     int words;             // n
     int heads;             // n + 1 columns
-    double* row_scores;    // (n, n + 1) merged rows
-    int16_t* row_enters;   // (n, n + 1) the word a merged arc enters
-    int16_t* row_roots;    // (n, n + 1) root arcs added by a merged arc, negated
-    int16_t* component;    // (n + 1) representative of each word, 0 the root
-    int16_t* row_of;       // (n + 1) slot of a representative's merged row, -1: its own scores
-    int8_t* state;         // (n + 1) of representatives
-    int16_t* path;         // (n + 1) representatives of the growing path
-    int16_t* node_of;      // (n + 1) contraction node of a representative
-    int16_t* parent;       // (2 n + 1) contraction forest; leaves 1..n are words
-    int16_t* arc_head;     // (2 n + 1) the arc chosen into a node
+    // Nodes of the contraction forest: 1..n are words, those after it cycles.
+    double* cycle_scores;  // (n, n + 1) rows of the cycles
+    int16_t* cycle_roots;  // (n, n + 1) minus the root arcs that a merged arc adds
+    double* base_score;    // (2 n + 1) of the arc that was chosen into a node
+    int16_t* base_roots;   // (2 n + 1)
+    int16_t* arc_head;     // (2 n + 1) that arc
     int16_t* arc_word;     // (2 n + 1)
+    int16_t* parent;       // (2 n + 1)
+    int16_t* child;        // (2 n + 1) first member of a cycle
+    int16_t* sibling;      // (2 n + 1) next member of the same cycle, 0: the last
     int8_t* removed;       // (2 n + 1)
+    // Components are named by one of their words.
+    int16_t* component;    // (n + 1) of a word
+    int16_t* node_of;      // (n + 1) of a component
+    int8_t* state;         // (n + 1) of a component
+    int16_t* path;         // (n + 1) components
 
     SPINNEY_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
-        int64_t cells = int64_t(n) * (n + 1);
-        row_scores = arena.take<double>(cells);
-        row_enters = arena.take<int16_t>(cells);
-        row_roots = arena.take<int16_t>(cells);
-        component = arena.take<int16_t>(n + 1);
-        row_of = arena.take<int16_t>(n + 1);
-        state = arena.take<int8_t>(n + 1);
-        path = arena.take<int16_t>(n + 1);
-        node_of = arena.take<int16_t>(n + 1);
-        parent = arena.take<int16_t>(2 * n + 1);
-        arc_head = arena.take<int16_t>(2 * n + 1);
-        arc_word = arena.take<int16_t>(2 * n + 1);
-        removed = arena.take<int8_t>(2 * n + 1);
+        int64_t cells = int64_t(n) * heads, nodes = 2 * n + 1;
+        cycle_scores = arena.take<double>(cells);
+        cycle_roots = arena.take<int16_t>(cells);
+        base_score = arena.take<double>(nodes);
+        base_roots = arena.take<int16_t>(nodes);
+        arc_head = arena.take<int16_t>(nodes);
+        arc_word = arena.take<int16_t>(nodes);
+        parent = arena.take<int16_t>(nodes);
+        child = arena.take<int16_t>(nodes);
+        sibling = arena.take<int16_t>(nodes);
+        removed = arena.take<int8_t>(nodes);
+        component = arena.take<int16_t>(heads);
+        node_of = arena.take<int16_t>(heads);
+        state = arena.take<int8_t>(heads);
+        path = arena.take<int16_t>(heads);
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
@@ -55,14 +62,12 @@ struct Arborescence {
     template <bool SingleRoot, class G>
     SPINNEY_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         for (int w = g.lane(); w < heads; w += g.size()) {
-            component[w] = static_cast<int16_t>(w);
-            row_of[w] = -1;
+            component[w] = node_of[w] = static_cast<int16_t>(w);
             state[w] = w == 0 ? kDone : kNew;
-            node_of[w] = static_cast<int16_t>(w);
         }
         for (int v = g.lane(); v < 2 * words + 1; v += g.size()) parent[v] = removed[v] = 0;
         g.sync();
-        int nodes = words + 1, slots = 0;
+        int nodes = heads;
         for (int start = 1; start <= words; ++start) {
             if (state[component[start]] != kNew) continue;
             int length = 0;
@@ -74,14 +79,14 @@ struct Arborescence {
                 }
                 ++length;
                 g.sync();
-                if (!choose_arc<SingleRoot>(g, scores, top)) return false;
+                if (!choose_arc<SingleRoot>(g, scores, node_of[top])) return false;
                 int next = component[arc_head[node_of[top]]];
                 int8_t seen = state[next];
                 if (seen == kDone) break;
                 if (seen == kOnPath) {
                     int first = length - 1;
                     while (path[first] != next) --first;
-                    contract<SingleRoot>(g, scores, first, length, nodes++, slots);
+                    contract<SingleRoot>(g, scores, first, length, nodes++);
                     length = first;
                 }
                 top = next;
@@ -103,116 +108,109 @@ struct Arborescence {
   private:
     static constexpr int8_t kNew = 0, kOnPath = 1, kMerged = 2, kDone = 3;
 
-    // The best arc into the component of representative `top`.
+    SPINNEY_HD const double* row_of(const double* scores, int node) const {
+        return node <= words ? scores + int64_t(node - 1) * heads
+                             : cycle_scores + int64_t(node - heads) * heads;
+    }
+
+    SPINNEY_HD int roots_at(int node, int head) const {
+        return node <= words ? -(head == 0) : cycle_roots[int64_t(node - heads) * heads + head];
+    }
+
+    // The best arc into a node.
     template <bool SingleRoot, class G>
-    SPINNEY_HD bool choose_arc(const G& g, const double* scores, int top) {
-        int slot = row_of[top], head;
-        if (slot < 0) {
-            const double* row = scores + int64_t(top - 1) * heads;
-            if (SingleRoot) {
-                head = g.argmax(row + 1, words) + 1;
-                if (head == 0 && row[0] == kForbidden) head = -1;
-            } else {
-                head = g.argmax(row, heads);
-            }
-        } else {
-            const double* row = row_scores + int64_t(slot) * heads;
-            if (SingleRoot) {
-                head = fewest_roots(row, row_roots + int64_t(slot) * heads);
-            } else {
-                head = g.argmax(row, heads);
-            }
-        }
+    SPINNEY_HD bool choose_arc(const G& g, const double* scores, int node) {
+        const double* row = row_of(scores, node);
+        int head = SingleRoot ? fewest_roots(row, node) : g.argmax(row, heads);
         if (head < 0) return false;
+        int roots = SingleRoot ? roots_at(node, head) : 0;
         if (g.leader()) {
-            int node = node_of[top];
             arc_head[node] = static_cast<int16_t>(head);
-            arc_word[node] = slot < 0 ? static_cast<int16_t>(top)
-                                      : row_enters[int64_t(slot) * heads + head];
+            arc_word[node] = static_cast<int16_t>(entered<SingleRoot>(scores, node, head));
+            base_score[node] = row[head];
+            base_roots[node] = static_cast<int16_t>(roots);
         }
         g.sync();
         return true;
     }
 
-    SPINNEY_HD int fewest_roots(const double* row, const int16_t* roots) const {
+    SPINNEY_HD int fewest_roots(const double* row, int node) const {
         int best = -1;
         for (int j = 0; j < heads; ++j) {
             if (row[j] == kForbidden) continue;
-            if (best < 0 || roots[j] > roots[best] || (roots[j] == roots[best] && row[j] > row[best]))
-                best = j;
+            int more = best < 0 ? 1 : roots_at(node, j) - roots_at(node, best);
+            if (more > 0 || (more == 0 && row[j] > row[best])) best = j;
         }
         return best;
     }
 
-    // Merges the components path[first..length) into the one of path[first].
+    // The word that the arc from `head` into a node enters: down to the members it came from.
+    template <bool SingleRoot>
+    SPINNEY_HD int entered(const double* scores, int node, int head) const {
+        while (node > words) {
+            double score = row_of(scores, node)[head];
+            int member = child[node];
+            while (row_of(scores, member)[head] - base_score[member] != score ||
+                   (SingleRoot &&
+                    roots_at(member, head) - base_roots[member] != roots_at(node, head)))
+                member = sibling[member];
+            node = member;
+        }
+        return node;
+    }
+
+    // Merges the components path[first..length) into one, under the name of path[first].
     template <bool SingleRoot, class G>
-    SPINNEY_HD void contract(const G& g, const double* scores, int first, int length, int node,
-                             int& slots) {
-        int rep = path[first];
-        int slot = -1;
-        for (int p = first; p < length && slot < 0; ++p) slot = row_of[path[p]];
-        bool fresh = slot < 0;
-        if (fresh) slot = slots++;
-        double* into = row_scores + int64_t(slot) * heads;
-        int16_t* enters = row_enters + int64_t(slot) * heads;
-        int16_t* roots = row_roots + int64_t(slot) * heads;
-        // The row that already lives in the slot is rebased first, in place.
-        bool filled = false;
-        for (int pass = 0; pass < 2; ++pass)
-            for (int p = first; p < length; ++p) {
-                int member = path[p];
-                bool in_place = row_of[member] == slot;
-                if (in_place != (pass == 0)) continue;
-                merge_row<SingleRoot>(g, scores, member, into, enters, roots, !filled);
-                filled = true;
+    SPINNEY_HD void contract(const G& g, const double* scores, int first, int length, int node) {
+        double* into = cycle_scores + int64_t(node - heads) * heads;
+        int16_t* roots = cycle_roots + int64_t(node - heads) * heads;
+        for (int p = first; p < length; ++p) {
+            int member = node_of[path[p]];
+            const double* row = row_of(scores, member);
+            double base = base_score[member];
+            if (SingleRoot) {
+                merge_with_roots(g, row, member, into, roots, p == first);
+            } else if (p == first) {
+                for (int j = g.lane(); j < heads; j += g.size()) into[j] = row[j] - base;
+            } else {
+                for (int j = g.lane(); j < heads; j += g.size()) {
+                    double score = row[j] - base;
+                    into[j] = score > into[j] ? score : into[j];
+                }
             }
-        g.sync();
-        for (int p = first + g.lane(); p < length; p += g.size()) {
-            parent[node_of[path[p]]] = static_cast<int16_t>(node);
-            state[path[p]] = kMerged;
+            if (g.leader()) {
+                parent[member] = static_cast<int16_t>(node);
+                sibling[member] = p + 1 < length ? node_of[path[p + 1]] : int16_t{0};
+                state[path[p]] = kMerged;
+            }
         }
         g.sync();
-        for (int j = g.lane(); j < heads; j += g.size())
-            if (state[component[j]] == kMerged) {
-                component[j] = static_cast<int16_t>(rep);
-                into[j] = kForbidden;
-            }
+        int name = path[first];
+        for (int j = g.lane(); j < heads; j += g.size()) {
+            bool inside = state[component[j]] == kMerged;
+            component[j] = inside ? static_cast<int16_t>(name) : component[j];
+            into[j] = inside ? kForbidden : into[j];
+        }
         g.sync();
         if (g.leader()) {
-            row_of[rep] = static_cast<int16_t>(slot);
-            node_of[rep] = static_cast<int16_t>(node);
-            state[rep] = kOnPath;
+            child[node] = node_of[name];
+            node_of[name] = static_cast<int16_t>(node);
+            state[name] = kOnPath;
         }
         g.sync();
     }
 
-    // into[j] = max(into[j], row[j] - row[chosen head]) with the word it enters.
-    template <bool SingleRoot, class G>
-    SPINNEY_HD void merge_row(const G& g, const double* scores, int member, double* into,
-                              int16_t* enters, int16_t* roots, bool first) {
-        int slot = row_of[member], chosen = arc_head[node_of[member]];
-        const double* row = slot < 0 ? scores + int64_t(member - 1) * heads
-                                     : row_scores + int64_t(slot) * heads;
-        const int16_t* enter = slot < 0 ? nullptr : row_enters + int64_t(slot) * heads;
-        const int16_t* root = slot < 0 ? nullptr : row_roots + int64_t(slot) * heads;
-        double base = row[chosen];
-        int base_roots = !SingleRoot ? 0 : root ? root[chosen] : -(chosen == 0);
-        g.sync();
+    template <class G>
+    SPINNEY_HD void merge_with_roots(const G& g, const double* row, int member, double* into,
+                                     int16_t* roots, bool first) const {
         for (int j = g.lane(); j < heads; j += g.size()) {
-            double value = row[j] - base;
-            int16_t word = enter ? enter[j] : static_cast<int16_t>(member);
-            int added = !SingleRoot ? 0 : (root ? root[j] : -(j == 0)) - base_roots;
-            bool better = first || value > into[j];
-            if (SingleRoot && !first && value != kForbidden && into[j] != kForbidden &&
-                added != roots[j])
+            double score = row[j] - base_score[member];
+            int16_t added = static_cast<int16_t>(roots_at(member, j) - base_roots[member]);
+            bool better = first || score > into[j];
+            if (!first && score != kForbidden && into[j] != kForbidden && added != roots[j])
                 better = added > roots[j];
-            if (better) {
-                into[j] = value;
-                enters[j] = word;
-                if (SingleRoot) roots[j] = static_cast<int16_t>(added);
-            }
+            if (better) into[j] = score, roots[j] = added;
         }
-        g.sync();
     }
 
     // Dismantles the contraction forest from the last node to the first: the arc of

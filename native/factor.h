@@ -1,8 +1,8 @@
 // The Cholesky factor L of K = M^T M + 1 1^T, kept up to date as structures enter
 // and leave the active set, with the two right-hand sides every solve needs.
 //
-// L is packed by rows (row i at i (i + 1) / 2), so a structure that enters appends
-// one row and the storage grows without moving. K is positive definite exactly when the structures are
+// L is packed by rows (row i at i (i + 1) / 2), its diagonal inverted, so a structure that
+// enters appends one row and the storage grows without moving. K is positive definite exactly when the structures are
 // affinely independent. With f the scores of the structures, the equality-constrained
 // QP  max <f, q> - 1/2 q^T M^T M q,  1^T q = 1  has the solution
 //     q = K^-1 (f + c 1),   c = (1 - y_1^T y_f) / (y_1^T y_1),   y_f = L^-1 f,  y_1 = L^-1 1.
@@ -20,28 +20,39 @@ struct Factor {
 
     static SPINNEY_HD int64_t packed(int64_t k) { return k * (k + 1) / 2; }
     SPINNEY_HD double* row(int i) const { return rows + packed(i); }
-    SPINNEY_HD double diagonal(int i) const { return row(i)[i]; }
 
-    // x <- L^-1 x
+    // x <- L^-1 x, four rows at a time: their products with what is known are independent.
     template <class G>
     SPINNEY_HD void forward(const G& g, double* x) const {
-        for (int i = 0; i < size; ++i) {
-            double s = g.dot(row(i), x, i);
-            if (g.leader()) x[i] = (x[i] - s) / diagonal(i);
+        for (int b = 0; b < size; b += 4) {
+            int stop = b + 4 < size ? b + 4 : size;
+            double known[4];
+            g.dots(row(b), row(b + 1 < stop ? b + 1 : b), row(b + 2 < stop ? b + 2 : b),
+                   row(b + 3 < stop ? b + 3 : b), x, b, known);
+            if (g.leader())
+                for (int i = b; i < stop; ++i) {
+                    const double* l = row(i);
+                    double v = x[i] - known[i - b];
+                    for (int p = b; p < i; ++p) v -= l[p] * x[p];
+                    x[i] = v * l[i];
+                }
             g.sync();
         }
     }
 
-    // x <- L^-T x
+    // x <- L^-T x, four rows at a time.
     template <class G>
     SPINNEY_HD void backward(const G& g, double* x) const {
-        for (int i = size - 1; i >= 0; --i) {
-            const double* l = row(i);
-            double v = x[i] / l[i];
+        for (int b = (size - 1) / 4 * 4; b >= 0; b -= 4) {
+            int stop = b + 4 < size ? b + 4 : size;
+            if (g.leader())
+                for (int i = stop - 1; i >= b; --i) {
+                    double v = x[i];
+                    for (int p = i + 1; p < stop; ++p) v -= row(p)[i] * x[p];
+                    x[i] = v * row(i)[i];
+                }
             g.sync();
-            for (int p = g.lane(); p < i; p += g.size()) x[p] -= v * l[p];
-            if (g.leader()) x[i] = v;
-            g.sync();
+            subtract_rows(g, b, stop - b, x);
         }
     }
 
@@ -80,11 +91,11 @@ struct Factor {
         forward(g, l);
         double left = diagonal - g.dot(l, l, size);
         if (!(left > kDependent * diagonal)) return false;
-        double d = sqrt(left);
-        double y_score = (score - g.dot(l, scores, size)) / d;
-        double y_one = (1.0 - g.dot(l, ones, size)) / d;
+        double inverse = 1 / sqrt(left);
+        double y_score = (score - g.dot(l, scores, size)) * inverse;
+        double y_one = (1.0 - g.dot(l, ones, size)) * inverse;
         if (g.leader()) {
-            l[size] = d;
+            l[size] = inverse;
             scores[size] = y_score;
             ones[size] = y_one;
         }
@@ -116,6 +127,24 @@ struct Factor {
   private:
     // Below this share of its squared length a new column counts as dependent.
     static constexpr double kDependent = 1e-11;
+
+    // x[p] -= sum_i L[i][p] x[i] for the `count` rows i from b on and all p < b.
+    template <class G>
+    SPINNEY_HD void subtract_rows(const G& g, int b, int count, double* x) const {
+        if (count < 4) {
+            for (int i = b; i < b + count; ++i) {
+                const double* l = row(i);
+                double v = x[i];
+                for (int p = g.lane(); p < b; p += g.size()) x[p] -= v * l[p];
+            }
+        } else {
+            const double *l0 = row(b), *l1 = row(b + 1), *l2 = row(b + 2), *l3 = row(b + 3);
+            double v0 = x[b], v1 = x[b + 1], v2 = x[b + 2], v3 = x[b + 3];
+            for (int p = g.lane(); p < b; p += g.size())
+                x[p] -= (v0 * l0[p] + v1 * l1[p]) + (v2 * l2[p] + v3 * l3[p]);
+        }
+        g.sync();
+    }
 
     // The entries of row i left of j move to row i - 1; entry j spills.
     template <class G>
@@ -168,11 +197,12 @@ struct Factor {
             to[p - 1] = cosines[p] * a + sines[p] * spill;
             spill = cosines[p] * spill - sines[p] * a;
         }
-        double r = sqrt(from[i] * from[i] + spill * spill);
-        double c = from[i] / r, s = spill / r;
+        // The new diagonal is sqrt(d^2 + spill^2), the old one d = 1 / from[i].
+        double tangent = spill * from[i];
+        double c = 1 / sqrt(1 + tangent * tangent), s = c * tangent;
         cosines[i] = c;
         sines[i] = s;
-        to[i - 1] = r;
+        to[i - 1] = c * from[i];
         double score = scores[i], one = ones[i];
         scores[i - 1] = c * score + s * y_score;
         ones[i - 1] = c * one + s * y_one;

@@ -34,6 +34,23 @@ constexpr double kForbidden = -__builtin_huge_val();
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
 
+// Two numbers that go through the pipeline together: a vector where the compiler has the type.
+struct Pair {
+#if defined(__GNUC__)
+    typedef double Vector __attribute__((vector_size(16), aligned(8), may_alias));
+    Vector v;
+    static Pair load(const double* p) { return {*reinterpret_cast<const Vector*>(p)}; }
+    Pair operator*(Pair o) const { return {v * o.v}; }
+    Pair operator+(Pair o) const { return {v + o.v}; }
+#else
+    double v[2];
+    static Pair load(const double* p) { return {{p[0], p[1]}}; }
+    Pair operator*(Pair o) const { return {{v[0] * o.v[0], v[1] * o.v[1]}}; }
+    Pair operator+(Pair o) const { return {{v[0] + o.v[0], v[1] + o.v[1]}}; }
+#endif
+    double sum() const { return v[0] + v[1]; }
+};
+
 // One CPU thread. Reductions keep independent partial results so that they fill
 // the pipeline (and vectorise) without reassociating anything at compile time.
 struct Thread {
@@ -46,13 +63,29 @@ struct Thread {
     static double sum(double x) { return x; }
 
     static double dot(const double* a, const double* b, int n) {
-        double s[4] = {0, 0, 0, 0};
+        Pair s = {}, t = {};
         int i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (int v = 0; v < 4; ++v) s[v] += a[i + v] * b[i + v];
+        for (; i + 4 <= n; i += 4) {
+            s = s + Pair::load(a + i) * Pair::load(b + i);
+            t = t + Pair::load(a + i + 2) * Pair::load(b + i + 2);
+        }
         double rest = 0;
         for (; i < n; ++i) rest += a[i] * b[i];
-        return ((s[0] + s[2]) + (s[1] + s[3])) + rest;
+        return (s + t).sum() + rest;
+    }
+
+    // The dot products of four rows with x; n is even.
+    static void dots(const double* a, const double* b, const double* c, const double* d,
+                     const double* x, int n, double* out) {
+        Pair s = {}, t = {}, u = {}, v = {};
+        for (int i = 0; i < n; i += 2) {
+            Pair y = Pair::load(x + i);
+            s = s + Pair::load(a + i) * y;
+            t = t + Pair::load(b + i) * y;
+            u = u + Pair::load(c + i) * y;
+            v = v + Pair::load(d + i) * y;
+        }
+        out[0] = s.sum(), out[1] = t.sum(), out[2] = u.sum(), out[3] = v.sum();
     }
 
     // Lowest index of the largest entry; -1 when all are forbidden (or n = 0).
@@ -67,13 +100,6 @@ struct Thread {
         if (best == kForbidden) return -1;
         for (i = 0; a[i] != best; ++i) {}
         return i;
-    }
-
-    static bool same_block(const int16_t* a, const int16_t* b) {
-        uint64_t x[2], y[2];
-        std::memcpy(x, a, sizeof x);
-        std::memcpy(y, b, sizeof y);
-        return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
     }
 
     // In how many of n places two codes agree; n is a multiple of kCodeBlock.
@@ -120,6 +146,11 @@ struct Warp {
         return sum(s);
     }
 
+    static __device__ void dots(const double* a, const double* b, const double* c,
+                                const double* d, const double* x, int n, double* out) {
+        out[0] = dot(a, x, n), out[1] = dot(b, x, n), out[2] = dot(c, x, n), out[3] = dot(d, x, n);
+    }
+
     static __device__ int argmax(const double* a, int n) {
         double best = kForbidden;
         int at = n;
@@ -131,12 +162,6 @@ struct Warp {
             if (other > best || (other == best && where < at)) best = other, at = where;
         }
         return best == kForbidden ? -1 : at;
-    }
-
-    static __device__ bool same_block(const int16_t* a, const int16_t* b) {
-        bool same = true;
-        for (int v = 0; v < kCodeBlock; ++v) same = same && a[v] == b[v];
-        return same;
     }
 
     static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
