@@ -60,8 +60,8 @@ struct Solver {
     bool started;          // the MAP structure is in the active set
     bool level;            // priced by theta itself, no longer tilted
     bool careful;          // drop one structure at a time: guaranteed to end
-    int iterations, calls;
-    double gap, objective;
+    int iterations, calls, largest, idle;
+    double gap, objective, smallest;
 
     SPINNEY_HD void lay_out(Arena& arena, int n_slots, int n_options) {
         slots = n_slots;
@@ -95,8 +95,9 @@ struct Solver {
         limits = given;
         started = level = false;
         careful = given.max_active > 0 || given.max_iter > 0;
-        factor.size = iterations = calls = 0;
+        factor.size = iterations = calls = largest = idle = 0;
         gap = 0;
+        smallest = -kForbidden;
         objective = kForbidden;
     }
 
@@ -137,6 +138,7 @@ struct Solver {
 
     static constexpr double kZero = 1e-15;   // weights at or below it are dropped
     static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
+    static constexpr int kIdle = 3;          // rounds without improvement before it is the end
     static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
 
     template <class G>
@@ -173,7 +175,7 @@ struct Solver {
         }
         double goal = this->goal(g);
         bool out_of_time = limits.max_iter > 0 && iterations >= limits.max_iter;
-        if (gap <= goal) {
+        if (gap <= goal || (gap <= asked() && !improves())) {
             status = Status::kSolved;
         } else if (out_of_time || iterations >= kIterations * (slots * options + 1)) {
             status = out_of_time ? Status::kCapped : Status::kStalled;
@@ -207,6 +209,7 @@ struct Solver {
     template <class G>
     SPINNEY_HD void price(const G& g) {
         reduce(g);
+        if (level) refine(g);
         ++calls;
         oracle(g, reduced, entering);
         gap = score_above(g, reduced, entering, code(0));
@@ -280,6 +283,31 @@ struct Solver {
             s += row[h[i]] - row[base[i]];
         }
         return g.sum(s);
+    }
+
+    // One step of iterative refinement: at the optimum all active structures score the same, and
+    // by how much they do not is the residual of the weights.
+    template <class G>
+    SPINNEY_HD void refine(const G& g) {
+        double* residual = scratch;
+        for (int a = 0; a < size(); ++a) {
+            double r = score_above(g, reduced, code(a), code(0));
+            if (g.leader()) residual[a] = r;
+        }
+        g.sync();
+        factor.jacobian(g, residual);
+        for (int a = g.lane(); a < size(); a += g.size())
+            if (weights[a] + residual[a] > 0) weights[a] += residual[a];
+        g.sync();
+        reduce(g);
+    }
+
+    // Whether rounds below the gap asked for still bring more structures or a smaller gap.
+    SPINNEY_HD bool improves() {
+        idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
+        if (size() > largest) largest = size();
+        if (gap < smallest) smallest = gap;
+        return idle < kIdle;
     }
 
     // The gap asked for.

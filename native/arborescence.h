@@ -36,6 +36,8 @@ struct Arborescence {
     int16_t* node_of;      // (n + 1) of a component
     int8_t* state;         // (n + 1) of a component
     int16_t* path;         // (n + 1) components
+    int16_t* next_word;    // (n + 1) of the same component, 0: the last
+    int16_t* last_word;    // (n + 1) of a component
 
     SPINNEY_HD void lay_out(Arena& arena, int n) {
         words = n;
@@ -55,6 +57,8 @@ struct Arborescence {
         node_of = arena.take<int16_t>(heads);
         state = arena.take<int8_t>(heads);
         path = arena.take<int16_t>(heads);
+        next_word = arena.take<int16_t>(heads);
+        last_word = arena.take<int16_t>(heads);
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
@@ -62,7 +66,8 @@ struct Arborescence {
     template <bool SingleRoot, class G>
     SPINNEY_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         for (int w = g.lane(); w < heads; w += g.size()) {
-            component[w] = node_of[w] = static_cast<int16_t>(w);
+            component[w] = node_of[w] = last_word[w] = static_cast<int16_t>(w);
+            next_word[w] = 0;
             state[w] = w == 0 ? kDone : kNew;
         }
         for (int v = g.lane(); v < 2 * words + 1; v += g.size()) parent[v] = removed[v] = 0;
@@ -106,7 +111,7 @@ struct Arborescence {
     }
 
   private:
-    static constexpr int8_t kNew = 0, kOnPath = 1, kMerged = 2, kDone = 3;
+    static constexpr int8_t kNew = 0, kOnPath = 1, kDone = 2;
 
     SPINNEY_HD const double* row_of(const double* scores, int node) const {
         return node <= words ? scores + int64_t(node - 1) * heads
@@ -170,34 +175,32 @@ struct Arborescence {
             double base = base_score[member];
             if (SingleRoot) {
                 merge_with_roots(g, row, member, into, roots, p == first);
-            } else if (p == first) {
-                for (int j = g.lane(); j < heads; j += g.size()) into[j] = row[j] - base;
             } else {
-                for (int j = g.lane(); j < heads; j += g.size()) {
-                    double score = row[j] - base;
-                    into[j] = score > into[j] ? score : into[j];
-                }
+                g.rebase(row, base, heads, into, p == first);
             }
             if (g.leader()) {
                 parent[member] = static_cast<int16_t>(node);
                 sibling[member] = p + 1 < length ? node_of[path[p + 1]] : int16_t{0};
-                state[path[p]] = kMerged;
             }
         }
         g.sync();
-        int name = path[first];
-        for (int j = g.lane(); j < heads; j += g.size()) {
-            bool inside = state[component[j]] == kMerged;
-            component[j] = inside ? static_cast<int16_t>(name) : component[j];
-            into[j] = inside ? kForbidden : into[j];
-        }
+        if (g.leader()) join(path + first, length - first, node, into);
         g.sync();
-        if (g.leader()) {
-            child[node] = node_of[name];
-            node_of[name] = static_cast<int16_t>(node);
-            state[name] = kOnPath;
+    }
+
+    // The words of `count` components become one component, whose own words are forbidden heads.
+    SPINNEY_HD void join(const int16_t* members, int count, int node, double* row) {
+        int name = members[0];
+        for (int p = 1; p < count; ++p) {
+            next_word[last_word[name]] = members[p];
+            last_word[name] = last_word[members[p]];
         }
-        g.sync();
+        for (int w = name; w != 0; w = next_word[w]) {
+            component[w] = static_cast<int16_t>(name);
+            row[w] = kForbidden;
+        }
+        child[node] = node_of[name];
+        node_of[name] = static_cast<int16_t>(node);
     }
 
     template <class G>

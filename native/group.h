@@ -29,11 +29,16 @@ using uint64_t = unsigned long long;
 namespace spinney {
 
 constexpr double kEpsilon = 2.220446049250313e-16;
-constexpr double kForbidden = -__builtin_huge_val();
+#ifdef __CUDACC_RTC__
+constexpr double kForbidden = -1.0 / 0.0;
+#else
+constexpr double kForbidden = -HUGE_VAL;
+#endif
 
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
 
+#ifndef __CUDACC_RTC__  // which knows no host code
 // Two numbers that go through the pipeline together: a vector where the compiler has the type.
 struct Pair {
 #if defined(__GNUC__)
@@ -42,11 +47,19 @@ struct Pair {
     static Pair load(const double* p) { return {*reinterpret_cast<const Vector*>(p)}; }
     Pair operator*(Pair o) const { return {v * o.v}; }
     Pair operator+(Pair o) const { return {v + o.v}; }
+    Pair operator-(Pair o) const { return {v - o.v}; }
+    Pair max(Pair o) const { return {v > o.v ? v : o.v}; }
+    void store(double* p) const { *reinterpret_cast<Vector*>(p) = v; }
 #else
     double v[2];
     static Pair load(const double* p) { return {{p[0], p[1]}}; }
     Pair operator*(Pair o) const { return {{v[0] * o.v[0], v[1] * o.v[1]}}; }
     Pair operator+(Pair o) const { return {{v[0] + o.v[0], v[1] + o.v[1]}}; }
+    Pair operator-(Pair o) const { return {{v[0] - o.v[0], v[1] - o.v[1]}}; }
+    Pair max(Pair o) const {
+        return {{v[0] > o.v[0] ? v[0] : o.v[0], v[1] > o.v[1] ? v[1] : o.v[1]}};
+    }
+    void store(double* p) const { p[0] = v[0], p[1] = v[1]; }
 #endif
     double sum() const { return v[0] + v[1]; }
 };
@@ -90,16 +103,30 @@ struct Thread {
 
     // Lowest index of the largest entry; -1 when all are forbidden (or n = 0).
     static int argmax(const double* a, int n) {
-        double m[4] = {kForbidden, kForbidden, kForbidden, kForbidden};
+        Pair m = {{kForbidden, kForbidden}}, o = m;
         int i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (int v = 0; v < 4; ++v) m[v] = a[i + v] > m[v] ? a[i + v] : m[v];
-        for (; i < n; ++i) m[0] = a[i] > m[0] ? a[i] : m[0];
-        double p = m[0] > m[1] ? m[0] : m[1], q = m[2] > m[3] ? m[2] : m[3];
-        double best = p > q ? p : q;
+        for (; i + 4 <= n; i += 4) {
+            m = Pair::load(a + i).max(m);
+            o = Pair::load(a + i + 2).max(o);
+        }
+        m = m.max(o);
+        double best = m.v[0] > m.v[1] ? m.v[0] : m.v[1];
+        for (; i < n; ++i) best = a[i] > best ? a[i] : best;
         if (best == kForbidden) return -1;
         for (i = 0; a[i] != best; ++i) {}
         return i;
+    }
+
+    // out[i] = max(out[i], row[i] - base), or just row[i] - base when first.
+    static void rebase(const double* row, double base, int n, double* out, bool first) {
+        int i = 0;
+        if (first) {
+            for (; i < n; ++i) out[i] = row[i] - base;
+            return;
+        }
+        for (; i + 2 <= n; i += 2)
+            (Pair::load(row + i) - Pair{{base, base}}).max(Pair::load(out + i)).store(out + i);
+        if (i < n) out[i] = row[i] - base > out[i] ? row[i] - base : out[i];
     }
 
     // In how many of n places two codes agree; n is a multiple of kCodeBlock.
@@ -124,6 +151,7 @@ struct Thread {
 #endif
     }
 };
+#endif
 
 #ifdef __CUDACC__
 // The 32 lanes of a CUDA warp.
@@ -162,6 +190,14 @@ struct Warp {
             if (other > best || (other == best && where < at)) best = other, at = where;
         }
         return best == kForbidden ? -1 : at;
+    }
+
+    static __device__ void rebase(const double* row, double base, int n, double* out,
+                                  bool first) {
+        for (int i = lane(); i < n; i += 32) {
+            double score = row[i] - base;
+            out[i] = first || score > out[i] ? score : out[i];
+        }
     }
 
     static __device__ int agree(const int16_t* a, const int16_t* b, int n) {

@@ -29,15 +29,20 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
     // Mixes tree b into tree a word by word wherever b's head scores higher and the result stays
     // a tree. Returns how much the score rose; 0 leaves a as it was.
     SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+        int16_t* better = path;  // free between two calls of the oracle
+        int count = 0;
+        const double* row = scores;
+        for (int i = 0; i < words; ++i, row += heads) {
+            better[count] = static_cast<int16_t>(i);
+            count += row[b[i]] > row[a[i]];
+        }
         double gain = 0;
-        for (int i = 0; i < words; ++i) {
-            if (a[i] == b[i]) continue;
-            const double* row = scores + int64_t(i) * heads;
-            double rise = row[b[i]] - row[a[i]];
-            if (rise <= 0 || (SingleRoot && (a[i] == 0 || b[i] == 0))) continue;
-            if (below(a, b[i], i + 1)) continue;
+        for (int c = 0; c < count; ++c) {
+            int i = better[c];
+            if ((SingleRoot && (a[i] == 0 || b[i] == 0)) || below(a, b[i], i + 1)) continue;
+            row = scores + int64_t(i) * heads;
+            gain += row[b[i]] - row[a[i]];
             a[i] = b[i];
-            gain += rise;
         }
         return gain;
     }

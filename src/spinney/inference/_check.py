@@ -33,25 +33,33 @@ def check_lengths(lengths: Tensor | None, scores: Tensor) -> Tensor | None:
 
 
 def check_temperature(temperature: float | Tensor, scores: Tensor) -> float | Tensor:
-    """A positive, finite number, or one per instance as (B,) on the device of `scores`."""
+    """A positive, finite number, or one per instance as (B,) on the device of `scores`.
+
+    The values of a tensor are left to `check_positive`.
+    """
     if not isinstance(temperature, Tensor):
         if not (math.isfinite(temperature) and temperature > 0):
             raise ValueError(f"temperature must be positive and finite, got {temperature}")
         return float(temperature)
+    batch = scores.shape[:1]
     if temperature.ndim == 0:
-        temperature = temperature.expand(len(scores))
-    if temperature.shape != scores.shape[:1]:
+        temperature = temperature.expand(batch)
+    if temperature.shape != batch:
         raise ValueError(
             f"temperature: expected a number or shape ({len(scores)},) for scores of shape "
             f"{tuple(scores.shape)}, got {tuple(temperature.shape)}"
         )
+    return temperature.to(scores.device)
+
+
+def check_positive(temperature: Tensor) -> None:
+    """Every temperature is positive and finite."""
     bad = ~((temperature > 0) & temperature.isfinite())
     if bad.any():
         b = int(bad.nonzero()[0])
         raise ValueError(
             f"temperature[{b}] must be positive and finite, got {float(temperature[b])}"
         )
-    return temperature.to(scores.device)
 
 
 def check_limits(tol: float, max_active: int | None, max_iter: int | None) -> None:

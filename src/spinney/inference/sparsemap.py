@@ -10,6 +10,7 @@ from spinney.inference import generic, native
 from spinney.inference._check import (
     check_lengths,
     check_limits,
+    check_positive,
     check_scores,
     check_temperature,
 )
@@ -73,7 +74,11 @@ def sparsemap(
     temperature = check_temperature(temperature, scores)
     check_limits(tol, max_active, max_iter)
     solve = _pick(structure, solver)
-    if len(scores) == 0:
+    # A compiled graph cannot branch on values. The native solver looks at them where it reads them.
+    in_graph = solve is native.solve and torch.compiler.is_compiling()
+    if isinstance(temperature, Tensor) and not in_graph:
+        check_positive(temperature)
+    if scores.shape[0] == 0:
         return _empty(scores, structure, lengths)
     return solve(scores, structure, lengths, temperature, tol, max_active, max_iter)
 
