@@ -127,8 +127,7 @@ struct Solver {
         if (!started && !start(g)) return Status::kNoStructure;
         started = true;
         Status status = Status::kMoreRoom;
-        // Every active structure and the oracle's may enter at once.
-        while (2 * size() + 2 <= capacity)
+        while (size() + most_crosses() + 2 <= capacity)
             if (step(g, status)) break;
         return status;
     }
@@ -140,6 +139,14 @@ struct Solver {
     static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
     static constexpr int kIdle = 3;          // rounds without improvement before it is the end
     static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
+    static constexpr int kStructures = 4096; // or so many active structures
+    static constexpr int kCrosses = 512;     // at most so many enter at once
+
+    // When all scores are equal the oracle's own order of preference, by index, happens to lead
+    // to a solution of n structures; tilted it would need some n^2.
+    SPINNEY_HD double tilt() const { return range > 0 ? kTilt : 0; }
+
+    SPINNEY_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
 
     template <class G>
     SPINNEY_HD bool start(const G& g) {
@@ -151,7 +158,7 @@ struct Solver {
         append(g, origin);
         if (g.leader()) weights[0] = 1;
         for (int64_t c = g.lane(); c < int64_t(slots) * options; c += g.size())
-            tilted[c] = theta[c] + kTilt * fraction(c);
+            tilted[c] = theta[c] + tilt() * fraction(c);
         g.sync();
         return true;
     }
@@ -169,18 +176,22 @@ struct Solver {
     SPINNEY_HD bool step(const G& g, Status& status) {
         settle(g);
         price(g);
-        if (!level && gap <= asked() + 2 * slots * kTilt) {
+        if (!level && gap <= asked() + 2 * slots * tilt()) {
             level = true;
             price(g);
         }
         double goal = this->goal(g);
-        bool out_of_time = limits.max_iter > 0 && iterations >= limits.max_iter;
-        if (gap <= goal || (gap <= asked() && !improves())) {
+        if (gap <= goal) {
             status = Status::kSolved;
-        } else if (out_of_time || iterations >= kIterations * (slots * options + 1)) {
-            status = out_of_time ? Status::kCapped : Status::kStalled;
-        } else if (!append(g, entering)) {
+        } else if (limits.max_iter > 0 && iterations >= limits.max_iter) {
+            status = Status::kCapped;
+        } else if ((gap <= limits.tol && !improves()) || size() >= kStructures ||
+                   iterations > most_iterations()) {
             status = Status::kStalled;
+        } else if (!append(g, entering)) {
+            // Rounding: an active structure, or one that depends on them, cannot be better.
+            if (level) status = Status::kStalled;
+            else return !(level = true);
         } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
             status = Status::kCapped;
         } else {
@@ -189,6 +200,10 @@ struct Solver {
             return false;
         }
         return true;
+    }
+
+    SPINNEY_HD int64_t most_iterations() const {
+        return kIterations * (int64_t(slots) * options + 1);
     }
 
     // Solves the QP on the active set and drops structures until all weights are positive.
@@ -235,8 +250,8 @@ struct Solver {
         return size() < before;
     }
 
-    // Towards the target until the first weight reaches zero; drops that structure.
-    // False when the target is reached.
+    // Towards the target until the first weight reaches zero; drops that structure, or all
+    // that were at zero from the start. False when the target is reached.
     template <class G>
     SPINNEY_HD bool walk(const G& g) {
         double length = 2;
@@ -251,7 +266,12 @@ struct Solver {
         for (int a = g.lane(); a < size(); a += g.size())
             weights[a] += length * (target[a] - weights[a]);
         g.sync();
-        drop(g, first);
+        if (length > 0) {
+            drop(g, first);
+        } else {
+            for (int a = size() - 1; a >= 0; --a)
+                if (weights[a] <= 0 && target[a] <= kZero) drop(g, a);
+        }
         return true;
     }
 
@@ -302,7 +322,7 @@ struct Solver {
         reduce(g);
     }
 
-    // Whether rounds below the gap asked for still bring more structures or a smaller gap.
+    // Whether rounds below the tolerance still bring more structures or a smaller gap.
     SPINNEY_HD bool improves() {
         idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
         if (size() > largest) largest = size();
@@ -336,13 +356,13 @@ struct Solver {
     // close a fair share of the gap. True when any did.
     template <class G>
     SPINNEY_HD bool enter_crosses(const G& g, double least) {
-        int count = size();
+        int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
         for (int a = 0; a < count; ++a) {
             if (nearest[place[a]] < 0) find_nearest(g, a);
             if (g.leader()) partner[a] = nearest[place[a]];
         }
         g.sync();
-        for (int a = 0; a < count && size() != limits.max_active; ++a) {
+        for (int a = 0; a < count && size() < most; ++a) {
             if (partner[a] < 0 || possible_gain(g, code(a), at(partner[a])) <= least) continue;
             for (int i = g.lane(); i < stride; i += g.size()) entering[i] = code(a)[i];
             g.sync();

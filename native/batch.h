@@ -206,7 +206,7 @@ class Worker {
     void grow() {
         Solver<Oracle> before = solver_;
         Block larger;
-        lay_out_active(larger, room_ *= 2);
+        lay_out_active(larger, room_ += room_ / 2 + solver_.size());
         solver_.copy_active(before);
         active_ = std::move(larger);
     }
