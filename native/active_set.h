@@ -31,6 +31,7 @@ struct Limits {
     double tol;
     int max_active;  // 0: none
     int max_iter;    // 0: none
+    bool crosses;    // let crosses enter beside the oracle's structure
 };
 
 template <class Oracle>
@@ -94,7 +95,7 @@ struct Solver {
         range = score_range;
         limits = given;
         started = level = false;
-        careful = given.max_active > 0 || given.max_iter > 0;
+        careful = !given.crosses;
         factor.size = iterations = calls = largest = idle = 0;
         gap = 0;
         smallest = -kForbidden;
@@ -190,13 +191,15 @@ struct Solver {
             status = Status::kStalled;
         } else if (!append(g, entering)) {
             // Rounding: an active structure, or one that depends on them, cannot be better.
-            if (level) status = Status::kStalled;
-            else return !(level = true);
+            if (!level) {
+                level = true;
+                return false;
+            }
+            status = Status::kStalled;
         } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
             status = Status::kCapped;
         } else {
-            if (limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= slots))
-                enter_crosses(g, gap > asked() ? share() * gap : goal);
+            if (limits.crosses) enter_crosses(g, gap > asked() ? share() * gap : goal);
             return false;
         }
         return true;
@@ -368,7 +371,9 @@ struct Solver {
             g.sync();
             double gain = 0;
             if (g.leader()) gain = oracle.cross(reduced, entering, at(partner[a]));
-            if (g.sum(gain) > least && append(g, entering)) skip_mirror(g, a, count);
+            gain = g.sum(gain);
+            g.sync();
+            if (gain > least && append(g, entering)) skip_mirror(g, a, count);
         }
         return size() > count;
     }

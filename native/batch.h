@@ -163,11 +163,13 @@ class Worker {
         int n = scores.length(b);
         double* theta = lay_out(n);
         double range = scores.read(b, temperature, theta);
-        solver_.reset(theta, range, limits);
-        room_ = kFirstRoom;
-        lay_out_active(active_, room_);
-        Status status;
-        while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();
+        // A cap that binds is filled best by the oracle's structures alone; one below n is sure to.
+        limits.crosses = limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= n);
+        Status status = run(theta, range, limits);
+        if (status == Status::kCapped && limits.crosses) {
+            limits.crosses = false;
+            status = run(theta, range, limits);
+        }
         if (status == Status::kNoStructure) scores.no_tree(b);
         write(status, range, limits.tol, out);
     }
@@ -201,6 +203,15 @@ class Worker {
         solver_.lay_out_active(measure, room);
         Arena arena{block.reserve(measure.used)};
         solver_.lay_out_active(arena, room);
+    }
+
+    Status run(const double* theta, double range, Limits limits) {
+        solver_.reset(theta, range, limits);
+        room_ = kFirstRoom;
+        lay_out_active(active_, room_);
+        Status status;
+        while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();
+        return status;
     }
 
     void grow() {

@@ -1,0 +1,339 @@
+"""The custom ops: PyTorch's own checks, exact derivatives, caps, and the same bits each time."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
+
+import spinney as sp
+from spinney.inference.native import _sparsemap_trees, _tree_jacobian
+from spinney.testing import draw_scores
+
+TREES = sp.DependencyTrees()
+FAMILIES = [
+    sp.DependencyTrees(projective=projective, single_root=single_root)
+    for projective in (False, True)
+    for single_root in (False, True)
+]
+family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
+LENGTHS = torch.tensor([5, 4, 1])
+HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
+DEFAULTS = (False, False, 1e-9, 0, 0)  # projective, single_root, tol, max_active, max_iter
+
+
+def op_scores(dtype: torch.dtype = torch.float64, padding: float = 0.0) -> Tensor:
+    """Scores (3, 5, 6) for LENGTHS, with gradient; `padding` where nothing may be read."""
+    scores = draw_scores("normal", 3, (5, 6), seed=0)
+    scores = scores.masked_fill(~TREES.reads(scores, LENGTHS), padding)
+    return scores.to(dtype).requires_grad_()
+
+
+def read_scores(trees: sp.DependencyTrees, scores: Tensor) -> Tensor:
+    return scores.masked_fill(~trees.reads(scores), 0.0)
+
+
+# What PyTorch asks of an op.
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("learned", [True, False])
+def test_opcheck_of_the_solver(dtype: torch.dtype, learned: bool) -> None:
+    heat = HEAT.clone().requires_grad_(learned)
+    torch.library.opcheck(_sparsemap_trees, (op_scores(dtype), LENGTHS, heat, *DEFAULTS))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
+    weights, marginals, structures, sizes, _, _, factor, _ = _sparsemap_trees(
+        op_scores(dtype), LENGTHS, HEAT, *DEFAULTS
+    )
+    on_weights = torch.linspace(-1, 1, len(weights), dtype=dtype, requires_grad=True)
+    on_parts = draw_scores("normal", 3, (5, 6), seed=1).to(dtype).requires_grad_()
+    assert marginals.dtype == weights.dtype == dtype
+    torch.library.opcheck(
+        _tree_jacobian, (structures, sizes, LENGTHS, factor, on_weights, on_parts)
+    )
+
+
+@family
+@pytest.mark.parametrize("name", ["weights", "marginals"])
+def test_derivatives_with_lengths_and_temperature(trees: sp.DependencyTrees, name: str) -> None:
+    def infer(scores: Tensor, heat: Tensor) -> Tensor:
+        post = sp.sparsemap(scores, trees, lengths=LENGTHS, temperature=heat, solver="native")
+        return getattr(post, name)
+
+    point = op_scores(), HEAT.clone().requires_grad_()
+    assert torch.autograd.gradcheck(infer, point)
+    assert torch.autograd.gradgradcheck(infer, point)
+
+
+def loss_of(scores: Tensor, heat: Tensor) -> Tensor:
+    weights, marginals, *_ = _sparsemap_trees(scores, LENGTHS, heat, *DEFAULTS)
+    return weights.square().sum() + marginals.pow(3).sum()
+
+
+def public_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
+    post = sp.sparsemap(scores, TREES, temperature=heat)
+    return post.weights.square().sum() + post.marginals.pow(3).sum()
+
+
+@pytest.mark.parametrize("loss", [loss_of, public_loss_of])
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_compiles_to_one_graph(loss) -> None:
+    """Forward and backward, one graph for supports of any size."""
+    torch._dynamo.reset()
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    heat = HEAT.clone().requires_grad_()
+    for temperature in (0.01, 1.0, 3.0):
+        scores = (op_scores().detach() / temperature).requires_grad_()
+        found, expected = compiled(scores, heat), loss(scores, heat)
+        assert torch.equal(found, expected)
+        pairs = zip(
+            torch.autograd.grad(found, (scores, heat)),
+            torch.autograd.grad(expected, (scores, heat)),
+            strict=True,
+        )
+        assert all(torch.equal(a, b) for a, b in pairs)
+
+
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_a_compiled_graph_still_checks_the_temperature() -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(public_loss_of, fullgraph=True, backend="aot_eager")
+    with pytest.raises(ValueError, match=r"temperature\[1\]"):
+        compiled(op_scores(), torch.tensor([1.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str
+)
+def test_every_dtype_is_solved_in_float64(dtype: torch.dtype) -> None:
+    scores = draw_scores("normal", 4, (8, 9), seed=0).to(dtype).requires_grad_()
+    wide = scores.detach().double().requires_grad_()
+    post, exact = sp.sparsemap(scores, TREES), sp.sparsemap(wide, TREES)
+    assert torch.equal(post.structures, exact.structures)
+    assert torch.equal(post.weights, exact.weights.to(dtype))
+    assert torch.equal(post.marginals, exact.marginals.to(dtype))
+    direction = draw_scores("normal", 4, (8, 9), seed=1).to(dtype)
+    (found,) = torch.autograd.grad((post.marginals * direction).sum(), scores)
+    (expected,) = torch.autograd.grad((exact.marginals * direction.double()).sum(), wide)
+    assert torch.equal(found, expected.to(dtype))
+
+
+def test_no_grad_saves_nothing() -> None:
+    scores = op_scores()
+    with torch.no_grad():
+        post = sp.sparsemap(scores, TREES, lengths=LENGTHS)
+    assert post.weights.grad_fn is None
+    assert post.marginals.grad_fn is None
+
+
+def test_autocast_trains_a_scorer() -> None:
+    """Scores arrive in bfloat16; the parameters get gradients in their own dtype."""
+    torch.manual_seed(0)
+    scorer = torch.nn.Linear(4, 6)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        scores = scorer(torch.randn(3, 5, 4))
+        post = sp.sparsemap(scores, TREES, lengths=LENGTHS)
+    assert post.weights.dtype == scores.dtype == torch.bfloat16
+    post.marginals.float().square().sum().backward()
+    assert scorer.weight.grad is not None
+    assert scorer.weight.grad.dtype == torch.float32
+    assert scorer.weight.grad.isfinite().all()
+    assert scorer.weight.grad.any()
+
+
+def test_two_backward_passes_agree() -> None:
+    scores, heat = op_scores(padding=torch.nan), HEAT.clone().requires_grad_()
+    loss = loss_of(scores, heat)
+    first = torch.autograd.grad(loss, (scores, heat), retain_graph=True)
+    second = torch.autograd.grad(loss, (scores, heat))
+    assert all(gradient.isfinite().all() for gradient in first)
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+# Derivatives on sentences of real length.
+
+
+@family
+@pytest.mark.parametrize(("n", "scale", "batch"), [(20, 1.0, 6), (20, 0.3, 6), (60, 1.0, 8)])
+def test_products_with_the_jacobian(
+    trees: sp.DependencyTrees, n: int, scale: float, batch: int
+) -> None:
+    """Vector-Jacobian products against central differences, one direction for each instance.
+
+    The step is so small that most supports stay as they are; where one does not, the weights have
+    no derivative to compare with. What is left of the weights' digits decides the tolerance.
+    """
+    step = 5e-10
+    scores = (scale * draw_scores("normal", batch, (n, n + 1), seed=n)).requires_grad_()
+    direction = draw_scores("normal", batch, (n, n + 1), seed=n + 1)
+    post = sp.sparsemap(scores, trees)
+    ahead, behind = (sp.sparsemap(scores.detach() + s * direction, trees) for s in (step, -step))
+    on_marginals = draw_scores("normal", batch, (n, n + 1), seed=n + 2)
+    (gradient,) = torch.autograd.grad(
+        (post.marginals * on_marginals).sum(), scores, retain_graph=True
+    )
+    slope = ((ahead.marginals - behind.marginals) * on_marginals).flatten(1).sum(1) / (2 * step)
+    found = (gradient * direction).flatten(1).sum(1)
+    torch.testing.assert_close(found, slope, rtol=1e-4, atol=1e-4)
+
+    on_weights = draw_scores("normal", 1, post.weights.shape, seed=n + 3)[0]
+    (gradient,) = torch.autograd.grad((post.weights * on_weights).sum(), scores)
+    found = (gradient * direction).flatten(1).sum(1)
+    compared = 0
+    for i, (here, a, b) in enumerate(zip(post, ahead, behind, strict=True)):
+        if not all(torch.equal(here.structures, other.structures) for other in (a, b)):
+            continue
+        compared += 1
+        slope = ((a.weights - b.weights) * on_weights[post.instance == i]).sum() / (2 * step)
+        torch.testing.assert_close(found[i], slope, rtol=1e-3, atol=1e-3)
+    assert compared >= 2
+
+
+# The certificate and the caps.
+
+
+def independent_gap(scores: Tensor, marginals: Tensor) -> list[float]:
+    """max_h <theta - u, h> - <theta - u, u> by an oracle that is not ours, per instance."""
+    gaps = []
+    for residual, u in zip((scores - marginals).numpy(), marginals.numpy(), strict=True):
+        n = len(residual)
+        matrix = np.full((n + 1, n + 1), np.nan)  # NaN: no such arc; row 0 is the root
+        matrix[1:] = residual
+        np.fill_diagonal(matrix, np.nan)
+        heads, _ = chu_liu_edmonds(matrix)
+        best = residual[np.arange(n), heads[1:]].sum()
+        gaps.append(float(best - (residual * u).sum()))
+    return gaps
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_active": 5}, {"max_iter": 10}])
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_gap_is_what_another_oracle_says(limits: dict[str, Any], scale: float) -> None:
+    scores = scale * draw_scores("normal", 10, (20, 21), seed=3)
+    post = sp.sparsemap(scores, TREES, **limits)
+    expected = independent_gap(read_scores(TREES, scores), post.marginals)
+    # Before the last step the solver prices scores whose ties it has broken by 1e-12 a part.
+    assert post.gap.tolist() == pytest.approx(expected, abs=1e-10 if limits else 1e-12)
+
+
+def objective(trees: sp.DependencyTrees, scores: Tensor, post: sp.SparsePosterior) -> Tensor:
+    u = post.marginals
+    return (read_scores(trees, scores) * u - u.square() / 2).flatten(1).sum(1)
+
+
+@family
+def test_max_active_keeps_the_best_set_reached(trees: sp.DependencyTrees) -> None:
+    n, tol = 12, 1e-9
+    scores = draw_scores("normal", 8, (n, n + 1), seed=4)
+    full = sp.sparsemap(scores, trees)
+    before = torch.full((8,), -torch.inf, dtype=torch.float64)
+    for cap in (1, 2, 3, 5, 7, 9, 11, 12, 14, 17, 24, 200):
+        post = sp.sparsemap(scores, trees, max_active=cap, tol=tol)
+        assert post.sizes.max() <= cap
+        torch.testing.assert_close(
+            post.expect(torch.ones_like(post.weights)), torch.ones(8).double()
+        )
+        assert torch.equal(post.converged, post.gap <= tol)
+        assert (
+            post.gap >= objective(trees, scores, full) - objective(trees, scores, post) - tol
+        ).all()
+        # Optimal on the set: every tree in it scores the same on theta - u.
+        parts = trees.indicator(post.structures)
+        slope = (read_scores(trees, scores) - post.marginals)[post.instance]
+        potential = (slope * parts).flatten(1).sum(1)
+        mean = post.expect(potential)[post.instance]
+        torch.testing.assert_close(potential, mean, rtol=0, atol=1e-10)
+        now = objective(trees, scores, post)
+        assert (now >= before - 1e-12).all()
+        before = now
+
+
+@family
+@pytest.mark.parametrize("scale", [0.3, 1.0])
+def test_a_cap_that_is_large_enough_changes_nothing(
+    trees: sp.DependencyTrees, scale: float
+) -> None:
+    scores = scale * draw_scores("normal", 8, (12, 13), seed=5)
+    full = sp.sparsemap(scores, trees)
+    for cap in (2 * int(full.sizes.max()), 12 * 12 + 1, 10**6):
+        post = sp.sparsemap(scores, trees, max_active=cap)
+        assert post.converged.all()
+        torch.testing.assert_close(post.marginals, full.marginals, rtol=0, atol=1e-9)
+
+
+def test_max_iter_bounds_the_oracle_calls() -> None:
+    scores = 0.3 * draw_scores("normal", 4, (20, 21), seed=6)
+    lengths, heat = torch.full((4,), 20), torch.ones(4, dtype=torch.float64)
+    *_, full_calls = _sparsemap_trees(scores, lengths, heat, *DEFAULTS)
+    *_, converged, _, calls = _sparsemap_trees(scores, lengths, heat, *DEFAULTS[:-1], 10)
+    assert not converged.any()
+    assert (calls <= 12).all()  # the start, one for each solve, and one to certify
+    assert (full_calls > calls).all()
+
+
+# The same input gives the same bits.
+
+
+def solved(scores: Tensor, lengths: Tensor) -> list[tuple[Tensor, ...]]:
+    """Structures, weights, marginals and gradient of each instance, cut to its length."""
+    leaf = scores.clone().requires_grad_()
+    post = sp.sparsemap(leaf, TREES, lengths=lengths)
+    (gradient,) = torch.autograd.grad(post.marginals.square().sum() + post.entropy().sum(), leaf)
+    return [
+        (
+            one.structures[:, :n],
+            one.weights.detach(),
+            one.marginals[0, :n, : n + 1].detach(),
+            gradient[i, :n, : n + 1],
+        )
+        for i, (one, n) in enumerate(zip(post, lengths.tolist(), strict=True))
+    ]
+
+
+def test_bits_do_not_depend_on_batch_padding_or_threads() -> None:
+    lengths = torch.tensor([20, 13, 7, 20, 2])
+    scores = draw_scores("normal", 5, (20, 21), seed=7)
+    padded = torch.full((5, 26, 27), torch.nan, dtype=torch.float64)
+    padded[:, :20, :21] = scores.masked_fill(~TREES.reads(scores, lengths), torch.nan)
+    expected = [
+        solved(scores[i : i + 1, :n, : n + 1].contiguous(), lengths[i : i + 1])[0]
+        for i, n in enumerate(lengths.tolist())
+    ]
+    order = [3, 1, 4, 0, 2]
+    try:
+        for threads in (1, 2, 5):
+            sp.set_num_threads(threads)
+            found = solved(padded[order], lengths[order])
+            for i, one in zip(order, found, strict=True):
+                assert all(torch.equal(a, b) for a, b in zip(one, expected[i], strict=True))
+    finally:
+        sp.set_num_threads(None)
+
+
+FINGERPRINT = """
+import hashlib
+import spinney as sp
+from spinney.testing import draw_scores
+post = sp.sparsemap(draw_scores("normal", 8, (20, 21), seed=8), sp.DependencyTrees())
+bits = post.structures.numpy().tobytes() + post.weights.numpy().tobytes()
+found = hashlib.sha256(bits).hexdigest()
+"""
+
+
+def test_bits_do_not_depend_on_the_process() -> None:
+    here: dict[str, str] = {}
+    exec(FINGERPRINT, here)
+    there = subprocess.run(
+        [sys.executable, "-c", FINGERPRINT + "print(found)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert there.stdout.strip() == here["found"]
