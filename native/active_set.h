@@ -1,77 +1,40 @@
-// SparseMAP by the active set method (Nocedal & Wright 2006, ch. 16; Niculae et al. 2018):
+// The structures that have weight, and the quadratic program on them.
 //
-//     max over distributions q    <theta, M q> - 1/2 ||M q||^2
-//
-// A structure is a code: one option for each of `slots` slots; its parts are the
-// pairs (slot, option). The oracle finds argmax_h <theta - u, h>; with u = M q optimal on the
-// active structures, these all score the same, and what the oracle's structure scores
-// above them is the duality gap.
-//
-// The oracle's structure moves every slot at once, so entering it alone approaches the
-// solution like a binary expansion: the last structures get weights of 1e-10 and less,
-// and those still missing bend the gradient. Beside it therefore enter crosses: an active
-// structure and its nearest neighbour, mixed slot by slot for the better score. They
-// separate slots that no active structure tells apart, which takes far fewer oracle calls
-// and ends at weights that are not small.
+// A structure is a code: one option for each of `slots` slots; its parts are the pairs
+// (slot, option). The set keeps, beside the codes, the Cholesky factor of their overlaps and for
+// each structure the nearest other one.
 #pragma once
 
 #include "factor.h"
 
 namespace spinney {
 
-enum class Status : int32_t {
-    kSolved,       // gap closed
-    kCapped,       // max_active or max_iter reached
-    kStalled,      // float64 has nothing more to give
-    kNoStructure,  // every structure uses a forbidden part
-    kMoreRoom      // lay out more room for the active set, then run again: it continues
-};
-
-struct Limits {
-    double tol;
-    int max_active;  // 0: none
-    int max_iter;    // 0: none
-    bool crosses;    // let crosses enter beside the oracle's structure
-};
-
-template <class Oracle>
-struct Solver {
-    Oracle oracle;
+struct ActiveSet {
     Factor factor;
-    Limits limits;
     int slots, options;
-    int stride;            // slots, rounded up to whole blocks; padding slots hold 0
-    const double* theta;   // (slots, options), rows shifted to maximum 0, forbidden -inf
-    double range;          // of the finite scores
-    double* tilted;        // (slots, options) theta with its ties broken
-    double* reduced;       // (slots, options) theta - u, tilted until the end
-    int16_t* entering;     // (slots)
-    int16_t* origin;       // (slots) the MAP structure; scores are relative to it
+    int stride;           // slots, rounded up to whole blocks; padding slots hold 0
+    const double* theta;  // (slots, options), rows shifted to maximum 0, forbidden -inf
+    int16_t* origin;      // (stride) the MAP structure; scores are relative to it
 
     int capacity;
-    int16_t* codes;        // (capacity, slots) structures, each in a place of its own
-    int32_t* place;        // (capacity) where the code of an active structure is; then the free places
-    double* weights;       // (capacity) of the active structures
-    double* target;        // (capacity) the QP solution
-    int32_t* nearest;      // (capacity) by place: the place that shares most parts, -1: to be found
-    int32_t* shared;       // (capacity) by place: how many
-    int32_t* partner;      // (capacity) scratch
-    double* scratch;       // (3, capacity)
+    int16_t* codes;    // (capacity, stride) structures, each in a place of its own
+    int32_t* place;    // (capacity) of the code of an active structure; then the free places
+    double* weights;   // (capacity) of the active structures
+    double* target;    // (capacity) the QP solution
+    int32_t* nearest;  // (capacity) by place: the place that shares most parts, -1: to be found
+    int32_t* shared;   // (capacity) by place: how many
+    double* scratch;   // (3, capacity)
 
-    bool started;          // the MAP structure is in the active set
-    bool level;            // priced by theta itself, no longer tilted
-    bool careful;          // drop one structure at a time: guaranteed to end
-    int iterations, calls, largest, idle;
-    double gap, objective, smallest;
+    bool careful;        // drop one structure at a time: guaranteed to end
+    int64_t iterations;  // QP solutions so far
+    double objective;    // at the last one
+
+    static constexpr double kZero = 1e-15;  // weights at or below it are dropped
 
     SPINNEY_HD void lay_out(Arena& arena, int n_slots, int n_options) {
         slots = n_slots;
         options = n_options;
         stride = (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
-        oracle.lay_out(arena, n_slots);
-        tilted = arena.take<double>(int64_t(slots) * options);
-        reduced = arena.take<double>(int64_t(slots) * options);
-        entering = arena.take<int16_t>(stride);
         origin = arena.take<int16_t>(stride);
     }
 
@@ -86,24 +49,30 @@ struct Solver {
         target = arena.take<double>(room);
         nearest = arena.take<int32_t>(room);
         shared = arena.take<int32_t>(room);
-        partner = arena.take<int32_t>(room);
         scratch = arena.take<double>(int64_t(3) * room);
     }
 
-    SPINNEY_HD void reset(const double* scores, double score_range, Limits given) {
+    SPINNEY_HD void reset(const double* scores, bool one_at_a_time) {
         theta = scores;
-        range = score_range;
-        limits = given;
-        started = level = false;
-        careful = !given.crosses;
-        factor.size = iterations = calls = largest = idle = 0;
-        gap = 0;
-        smallest = -kForbidden;
+        careful = one_at_a_time;
+        factor.size = 0;
+        iterations = 0;
         objective = kForbidden;
     }
 
+    // Starts with the structure in `origin` alone.
+    template <class G>
+    SPINNEY_HD void begin(const G& g) {
+        for (int i = slots + g.lane(); i < stride; i += g.size()) origin[i] = 0;
+        for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
+        g.sync();
+        append(g, origin);
+        if (g.leader()) weights[0] = 1;
+        g.sync();
+    }
+
     // Takes over the active set of a solver with less room.
-    SPINNEY_HD void copy_active(const Solver& from) {
+    SPINNEY_HD void copy_active(const ActiveSet& from) {
         int k = size();
         for (int64_t i = 0; i < Factor::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
         for (int64_t i = 0; i < int64_t(from.capacity) * stride; ++i) codes[i] = from.codes[i];
@@ -121,93 +90,8 @@ struct Solver {
     }
 
     SPINNEY_HD int size() const { return factor.size; }
-    SPINNEY_HD int16_t* code(int a) const { return at(place[a]); }
-
-    template <class G>
-    SPINNEY_HD Status run(const G& g) {
-        if (!started && !start(g)) return Status::kNoStructure;
-        started = true;
-        Status status = Status::kMoreRoom;
-        while (size() + most_crosses() + 2 <= capacity)
-            if (step(g, status)) break;
-        return status;
-    }
-
-  private:
     SPINNEY_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
-
-    static constexpr double kZero = 1e-15;   // weights at or below it are dropped
-    static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
-    static constexpr int kIdle = 3;          // rounds without improvement before it is the end
-    static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
-    static constexpr int kStructures = 4096; // or so many active structures
-    static constexpr int kCrosses = 512;     // at most so many enter at once
-
-    // When all scores are equal the oracle's own order of preference, by index, happens to lead
-    // to a solution of n structures; tilted it would need some n^2.
-    SPINNEY_HD double tilt() const { return range > 0 ? kTilt : 0; }
-
-    SPINNEY_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
-
-    template <class G>
-    SPINNEY_HD bool start(const G& g) {
-        ++calls;
-        if (!oracle(g, theta, origin)) return false;
-        for (int i = slots + g.lane(); i < stride; i += g.size()) origin[i] = entering[i] = 0;
-        for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
-        g.sync();
-        append(g, origin);
-        if (g.leader()) weights[0] = 1;
-        for (int64_t c = g.lane(); c < int64_t(slots) * options; c += g.size())
-            tilted[c] = theta[c] + tilt() * fraction(c);
-        g.sync();
-        return true;
-    }
-
-    // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
-    static SPINNEY_HD double fraction(int64_t part) {
-        uint32_t x = static_cast<uint32_t>(part) + 1;
-        x = (x ^ (x >> 16)) * 0x85ebca6bu;
-        x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-        return (x ^ (x >> 16)) / 4294967296.0;
-    }
-
-    // One round: solve on the active set, price, enter. True when it is the last.
-    template <class G>
-    SPINNEY_HD bool step(const G& g, Status& status) {
-        settle(g);
-        price(g);
-        if (!level && gap <= asked() + 2 * slots * tilt()) {
-            level = true;
-            price(g);
-        }
-        double goal = this->goal(g);
-        if (gap <= goal) {
-            status = Status::kSolved;
-        } else if (limits.max_iter > 0 && iterations >= limits.max_iter) {
-            status = Status::kCapped;
-        } else if ((gap <= limits.tol && !improves()) || size() >= kStructures ||
-                   iterations > most_iterations()) {
-            status = Status::kStalled;
-        } else if (!append(g, entering)) {
-            // Rounding: an active structure, or one that depends on them, cannot be better.
-            if (!level) {
-                level = true;
-                return false;
-            }
-            status = Status::kStalled;
-        } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
-            status = Status::kCapped;
-        } else {
-            if (limits.crosses) enter_crosses(g, gap > asked() ? share() * gap : goal);
-            return false;
-        }
-        return true;
-    }
-
-    SPINNEY_HD int64_t most_iterations() const {
-        return kIterations * (int64_t(slots) * options + 1);
-    }
+    SPINNEY_HD int16_t* code(int a) const { return at(place[a]); }
 
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
@@ -223,16 +107,6 @@ struct Solver {
         objective = now;
     }
 
-    // The oracle's structure for the reduced scores, and the gap it leaves.
-    template <class G>
-    SPINNEY_HD void price(const G& g) {
-        reduce(g);
-        if (level) refine(g);
-        ++calls;
-        oracle(g, reduced, entering);
-        gap = score_above(g, reduced, entering, code(0));
-    }
-
     // With one structure more than allowed: whether another leaves for it. If not, it is
     // taken back, and the weights are still those of the best set reached.
     template <class G>
@@ -243,6 +117,80 @@ struct Solver {
             if (target[a] <= kZero) return true;
         --factor.size;
         return false;
+    }
+
+    // <scores, h - base> summed slot by slot, so that what is common cancels exactly.
+    template <class G>
+    SPINNEY_HD double score_above(const G& g, const double* scores, const int16_t* h,
+                                  const int16_t* base) const {
+        double s = 0;
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            const double* row = scores + int64_t(i) * options;
+            s += row[h[i]] - row[base[i]];
+        }
+        return g.sum(s);
+    }
+
+    // The structure h joins the active set with weight 0, unless it is there or depends on it.
+    template <class G>
+    SPINNEY_HD bool append(const G& g, const int16_t* h) {
+        int k = size(), near = -1, most = -1;
+        int32_t* common = reinterpret_cast<int32_t*>(scratch);
+        double* row = factor.row(k);
+        for (int a = 0; a < k; ++a) {
+            int c = common_parts(g, code(a), h);
+            if (c == slots) return false;
+            if (c > most) most = c, near = place[a];
+            if (g.leader()) row[a] = c + 1, common[a] = c;
+        }
+        g.sync();
+        if (!factor.append(g, slots + 1, score_above(g, theta, h, origin))) return false;
+        int p = place[k];
+        for (int a = g.lane(); a < k; a += g.size()) {
+            int b = place[a];
+            if (nearest[b] >= 0 && common[a] > shared[b]) shared[b] = common[a], nearest[b] = p;
+        }
+        for (int i = g.lane(); i < stride; i += g.size()) at(p)[i] = h[i];
+        if (g.leader()) weights[k] = 0, nearest[p] = near, shared[p] = most;
+        g.sync();
+        return true;
+    }
+
+    template <class G>
+    SPINNEY_HD void find_nearest(const G& g, int a) {
+        int near = -1, most = -1;
+        for (int b = 0; b < size(); ++b) {
+            if (b == a) continue;
+            int c = common_parts(g, code(a), code(b));
+            if (c > most) most = c, near = place[b];
+        }
+        if (g.leader()) nearest[place[a]] = near, shared[place[a]] = most;
+        g.sync();
+    }
+
+  private:
+    template <class G>
+    SPINNEY_HD void drop(const G& g, int j) {
+        factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
+        int p = place[j];
+        g.sync();
+        if (g.leader()) {
+            for (int a = j; a < size(); ++a) {
+                place[a] = place[a + 1];
+                weights[a] = weights[a + 1];
+                target[a] = target[a + 1];
+            }
+            place[size()] = p;
+        }
+        g.sync();
+        for (int a = g.lane(); a < size(); a += g.size())
+            if (nearest[place[a]] == p) nearest[place[a]] = -1;
+        g.sync();
+    }
+
+    template <class G>
+    SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
+        return g.agree(a, b, stride) - (stride - slots);
     }
 
     template <class G>
@@ -276,186 +224,6 @@ struct Solver {
                 if (weights[a] <= 0 && target[a] <= kZero) drop(g, a);
         }
         return true;
-    }
-
-    // reduced <- theta - M weights. At an optimum over the active set many structures score the
-    // same; the tilt lets the oracle choose among them by more than rounding errors.
-    template <class G>
-    SPINNEY_HD void reduce(const G& g) {
-        const double* from = level ? theta : tilted;
-        int64_t cells = int64_t(slots) * options;
-        for (int64_t c = g.lane(); c < cells; c += g.size()) reduced[c] = from[c];
-        g.sync();
-        for (int a = 0; a < size(); ++a) {
-            const int16_t* h = code(a);
-            double w = weights[a];
-            double* row = reduced + int64_t(g.lane()) * options;
-            for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
-                row[h[i]] -= w;
-            g.sync();
-        }
-    }
-
-    // <scores, h - base> summed slot by slot, so that what is common cancels exactly.
-    template <class G>
-    SPINNEY_HD double score_above(const G& g, const double* scores, const int16_t* h,
-                                  const int16_t* base) const {
-        double s = 0;
-        for (int i = g.lane(); i < slots; i += g.size()) {
-            const double* row = scores + int64_t(i) * options;
-            s += row[h[i]] - row[base[i]];
-        }
-        return g.sum(s);
-    }
-
-    // One step of iterative refinement: at the optimum all active structures score the same, and
-    // by how much they do not is the residual of the weights.
-    template <class G>
-    SPINNEY_HD void refine(const G& g) {
-        double* residual = scratch;
-        for (int a = 0; a < size(); ++a) {
-            double r = score_above(g, reduced, code(a), code(0));
-            if (g.leader()) residual[a] = r;
-        }
-        g.sync();
-        factor.jacobian(g, residual);
-        for (int a = g.lane(); a < size(); a += g.size())
-            if (weights[a] + residual[a] > 0) weights[a] += residual[a];
-        g.sync();
-        reduce(g);
-    }
-
-    // Whether rounds below the tolerance still bring more structures or a smaller gap.
-    SPINNEY_HD bool improves() {
-        idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
-        if (size() > largest) largest = size();
-        if (gap < smallest) smallest = gap;
-        return idle < kIdle;
-    }
-
-    // The gap asked for.
-    SPINNEY_HD double asked() const { return limits.tol * (range < 1 ? range : 1); }
-
-    // The gap aimed at: well below the one asked for, so that no structure is missing for its
-    // weight being small, but not below the rounding error of a score.
-    template <class G>
-    SPINNEY_HD double goal(const G& g) const {
-        double s = 0;
-        for (int i = g.lane(); i < slots; i += g.size())
-            s += fabs(reduced[int64_t(i) * options + entering[i]]);
-        double noise = 8 * kEpsilon * (1 + g.sum(s));
-        double aim = 1e-3 * asked();
-        return aim > noise ? aim : noise;
-    }
-
-    // What share of the gap a cross must close to enter. With few active structures most
-    // crosses would soon leave again; with many, the more enter at once the better.
-    SPINNEY_HD double share() const {
-        double s = 12.0 / size();
-        return s < 0.08 ? 0.08 : s > 0.3 ? 0.3 : s;
-    }
-
-    // Pairs every active structure with its nearest one and lets the crosses enter that
-    // close a fair share of the gap. True when any did.
-    template <class G>
-    SPINNEY_HD bool enter_crosses(const G& g, double least) {
-        int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
-        for (int a = 0; a < count; ++a) {
-            if (nearest[place[a]] < 0) find_nearest(g, a);
-            if (g.leader()) partner[a] = nearest[place[a]];
-        }
-        g.sync();
-        for (int a = 0; a < count && size() < most; ++a) {
-            if (partner[a] < 0 || possible_gain(g, code(a), at(partner[a])) <= least) continue;
-            for (int i = g.lane(); i < stride; i += g.size()) entering[i] = code(a)[i];
-            g.sync();
-            double gain = 0;
-            if (g.leader()) gain = oracle.cross(reduced, entering, at(partner[a]));
-            gain = g.sum(gain);
-            g.sync();
-            if (gain > least && append(g, entering)) skip_mirror(g, a, count);
-        }
-        return size() > count;
-    }
-
-    // What crossing a with b would gain if every mixture were a structure. Both score the
-    // same, so b is better in some slots by as much as it is worse in the others.
-    template <class G>
-    SPINNEY_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
-        double difference = 0;
-        const double* row = reduced + int64_t(g.lane()) * options;
-        for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
-            difference += fabs(row[b[i]] - row[a[i]]);
-        return g.sum(difference) / 2;
-    }
-
-    // a + b = cross(a, b) + cross(b, a): after the one the other is affinely dependent.
-    template <class G>
-    SPINNEY_HD void skip_mirror(const G& g, int a, int count) {
-        for (int b = a + 1 + g.lane(); b < count; b += g.size())
-            if (place[b] == partner[a] && partner[b] == place[a]) partner[b] = -1;
-        g.sync();
-    }
-
-    // The structure h joins the active set with weight 0, unless it is there or depends on it.
-    template <class G>
-    SPINNEY_HD bool append(const G& g, const int16_t* h) {
-        int k = size(), near = -1, most = -1;
-        int32_t* common = reinterpret_cast<int32_t*>(scratch);
-        double* row = factor.row(k);
-        for (int a = 0; a < k; ++a) {
-            int c = common_parts(g, code(a), h);
-            if (c == slots) return false;
-            if (c > most) most = c, near = place[a];
-            if (g.leader()) row[a] = c + 1, common[a] = c;
-        }
-        g.sync();
-        if (!factor.append(g, slots + 1, score_above(g, theta, h, origin))) return false;
-        int p = place[k];
-        for (int a = g.lane(); a < k; a += g.size()) {
-            int b = place[a];
-            if (nearest[b] >= 0 && common[a] > shared[b]) shared[b] = common[a], nearest[b] = p;
-        }
-        for (int i = g.lane(); i < stride; i += g.size()) at(p)[i] = h[i];
-        if (g.leader()) weights[k] = 0, nearest[p] = near, shared[p] = most;
-        g.sync();
-        return true;
-    }
-
-    template <class G>
-    SPINNEY_HD void drop(const G& g, int j) {
-        factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
-        int p = place[j];
-        g.sync();
-        if (g.leader()) {
-            for (int a = j; a < size(); ++a) {
-                place[a] = place[a + 1];
-                weights[a] = weights[a + 1];
-                target[a] = target[a + 1];
-            }
-            place[size()] = p;
-        }
-        g.sync();
-        for (int a = g.lane(); a < size(); a += g.size())
-            if (nearest[place[a]] == p) nearest[place[a]] = -1;
-        g.sync();
-    }
-
-    template <class G>
-    SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
-        return g.agree(a, b, stride) - (stride - slots);
-    }
-
-    template <class G>
-    SPINNEY_HD void find_nearest(const G& g, int a) {
-        int near = -1, most = -1;
-        for (int b = 0; b < size(); ++b) {
-            if (b == a) continue;
-            int c = common_parts(g, code(a), code(b));
-            if (c > most) most = c, near = place[b];
-        }
-        if (g.leader()) nearest[place[a]] = near, shared[place[a]] = most;
-        g.sync();
     }
 };
 

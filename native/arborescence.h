@@ -18,8 +18,8 @@
 namespace spinney {
 
 struct Arborescence {
-    int words;             // n
-    int heads;             // n + 1 columns
+    int words;  // n
+    int heads;  // n + 1 columns
     // Nodes of the contraction forest: 1..n are words, those after it cycles.
     double* cycle_scores;  // (n, n + 1) rows of the cycles
     int16_t* cycle_roots;  // (n, n + 1) minus the root arcs that a merged arc adds
@@ -32,12 +32,12 @@ struct Arborescence {
     int16_t* sibling;      // (2 n + 1) next member of the same cycle, 0: the last
     int8_t* removed;       // (2 n + 1)
     // Components are named by one of their words.
-    int16_t* component;    // (n + 1) of a word
-    int16_t* node_of;      // (n + 1) of a component
-    int8_t* state;         // (n + 1) of a component
-    int16_t* path;         // (n + 1) components
-    int16_t* next_word;    // (n + 1) of the same component, 0: the last
-    int16_t* last_word;    // (n + 1) of a component
+    int16_t* component;  // (n + 1) of a word
+    int16_t* node_of;    // (n + 1) of a component
+    int8_t* state;       // (n + 1) of a component
+    int16_t* path;       // (n + 1) components
+    int16_t* next_word;  // (n + 1) of the same component, 0: the last
+    int16_t* last_word;  // (n + 1) of a component
 
     SPINNEY_HD void lay_out(Arena& arena, int n) {
         words = n;
@@ -155,9 +155,9 @@ struct Arborescence {
         while (node > words) {
             double score = row_of(scores, node)[head];
             int member = child[node];
-            while (row_of(scores, member)[head] - base_score[member] != score ||
-                   (SingleRoot &&
-                    roots_at(member, head) - base_roots[member] != roots_at(node, head)))
+            while (
+                row_of(scores, member)[head] - base_score[member] != score ||
+                (SingleRoot && roots_at(member, head) - base_roots[member] != roots_at(node, head)))
                 member = sibling[member];
             node = member;
         }

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "active_set.h"
+#include "solver.h"
 #include "trees.h"
 
 namespace spinney {
@@ -69,7 +69,7 @@ struct TreeScores {
     const double* data;      // (batch, n, n + 1)
     const int64_t* lengths;  // (batch)
     int64_t batch;
-    int64_t words;           // n
+    int64_t words;  // n
 
     std::string where(int64_t b, int i, int h) const {
         return "scores[" + std::to_string(b) + ", " + std::to_string(i) + ", " + std::to_string(h) +
@@ -85,12 +85,13 @@ struct TreeScores {
     int length(int64_t b) const {
         int64_t n = lengths[b];
         if (n < 1 || n > words)
-            throw std::invalid_argument("lengths[" + std::to_string(b) + "] is " + std::to_string(n) +
-                                        ", expected 1 to " + std::to_string(words) + "; scores has shape (" +
-                                        std::to_string(batch) + ", " + std::to_string(words) + ", " +
-                                        std::to_string(words + 1) + ")");
+            throw std::invalid_argument(
+                "lengths[" + std::to_string(b) + "] is " + std::to_string(n) + ", expected 1 to " +
+                std::to_string(words) + "; scores has shape (" + std::to_string(batch) + ", " +
+                std::to_string(words) + ", " + std::to_string(words + 1) + ")");
         if (n > 30000)
-            throw std::invalid_argument("sentences of more than 30000 words are not supported; " + shapes(b));
+            throw std::invalid_argument("sentences of more than 30000 words are not supported; " +
+                                        shapes(b));
         return static_cast<int>(n);
     }
 
@@ -101,7 +102,8 @@ struct TreeScores {
         int n = length(b);
         if (!(temperature > 0) || std::isinf(temperature))
             throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
-                                        std::to_string(temperature) + ", expected a positive finite number");
+                                        std::to_string(temperature) +
+                                        ", expected a positive finite number");
         double lowest = 0, highest = 0;
         bool any = false;
         for (int i = 0; i < n; ++i) {
@@ -110,7 +112,8 @@ struct TreeScores {
             double top = kForbidden;
             for (int h = 0; h <= n; ++h) {
                 double s = h == i + 1 ? kForbidden : row[h] / temperature;
-                if (!(s <= kLargest && (s >= -kLargest || s == kForbidden))) reject(b, i, h, row[h]);
+                if (!(s <= kLargest && (s >= -kLargest || s == kForbidden)))
+                    reject(b, i, h, row[h]);
                 to[h] = s;
                 if (s > top) top = s;
                 if (s == kForbidden) continue;
@@ -119,8 +122,9 @@ struct TreeScores {
                 any = true;
             }
             if (top == kForbidden)
-                throw std::invalid_argument("instance " + std::to_string(b) + ": all heads of word " +
-                                            std::to_string(i + 1) + " are forbidden (-inf); " + shapes(b));
+                throw std::invalid_argument("instance " + std::to_string(b) +
+                                            ": all heads of word " + std::to_string(i + 1) +
+                                            " are forbidden (-inf); " + shapes(b));
             for (int h = 0; h <= n; ++h) to[h] -= top;
         }
         return highest - lowest;
@@ -146,9 +150,9 @@ struct TreeScores {
 // The posterior of one instance.
 struct Solution {
     int words = 0;
-    std::vector<int16_t> codes;    // (size, words)
-    std::vector<double> weights;   // (size)
-    std::vector<double> factor;    // packed lower triangle
+    std::vector<int16_t> codes;   // (size, words)
+    std::vector<double> weights;  // (size)
+    std::vector<double> factor;   // packed lower triangle
     double gap = 0;
     bool converged = false;
     int calls = 0;
@@ -159,7 +163,8 @@ struct Solution {
 template <class Oracle>
 class Worker {
   public:
-    void solve(const TreeScores& scores, int64_t b, double temperature, Limits limits, Solution& out) {
+    void solve(const TreeScores& scores, int64_t b, double temperature, Limits limits,
+               Solution& out) {
         int n = scores.length(b);
         double* theta = lay_out(n);
         double range = scores.read(b, temperature, theta);

@@ -1,7 +1,7 @@
 // Compiled only, never run: the solver, the four tree oracles and the Jacobian as device code, one
 // warp to an instance. It keeps the headers free of anything a GPU does not have.
-#include "active_set.h"
 #include "jacobian.h"
+#include "solver.h"
 #include "trees.h"
 
 namespace spinney {
@@ -37,10 +37,10 @@ __global__ void argmax_trees(const double* theta, int words, char* memory, int64
     if (warp.leader()) found[b] = any;
 }
 
-#define SPINNEY_INSTANTIATE(projective, single_root)                                              \
-    template __global__ void solve_trees<projective, single_root>(                                \
-        const double*, const double*, Limits, int, int, char*, int64_t, double*, Status*);        \
-    template __global__ void argmax_trees<projective, single_root>(const double*, int, char*,     \
+#define SPINNEY_INSTANTIATE(projective, single_root)                                          \
+    template __global__ void solve_trees<projective, single_root>(                            \
+        const double*, const double*, Limits, int, int, char*, int64_t, double*, Status*);    \
+    template __global__ void argmax_trees<projective, single_root>(const double*, int, char*, \
                                                                    int64_t, int16_t*, bool*);
 
 SPINNEY_INSTANTIATE(false, false)

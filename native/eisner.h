@@ -19,14 +19,14 @@ namespace spinney {
 
 struct Eisner {
     int words;
-    int side;               // n + 1
-    double* open_right;     // [i][j]
-    double* open_left_t;    // [j][i]
-    double* full_right;     // [i][j]
-    double* full_right_t;   // [j][i]
-    double* full_left;      // [i][j]
-    double* full_left_t;    // [j][i]
-    int16_t* stack;         // (2 n + 2, 3) spans to walk back
+    int side;              // n + 1
+    double* open_right;    // [i][j]
+    double* open_left_t;   // [j][i]
+    double* full_right;    // [i][j]
+    double* full_right_t;  // [j][i]
+    double* full_left;     // [i][j]
+    double* full_left_t;   // [j][i]
+    int16_t* stack;        // (2 n + 2, 3) spans to walk back
 
     SPINNEY_HD void lay_out(Arena& arena, int n) {
         words = n;
@@ -45,8 +45,7 @@ struct Eisner {
     template <bool SingleRoot, class G>
     SPINNEY_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         int first = SingleRoot ? 1 : 0;
-        for (int i = first + g.lane(); i < side; i += g.size())
-            set_full(i, i, 0.0, 0.0);
+        for (int i = first + g.lane(); i < side; i += g.size()) set_full(i, i, 0.0, 0.0);
         g.sync();
         for (int width = 1; width < side - first; ++width) {
             for (int i = first + g.lane(); i + width < side; i += g.size()) {
@@ -124,7 +123,8 @@ struct Eisner {
         int i = stack[3 * depth], j = stack[3 * depth + 1], width = j - i, k;
         switch (stack[3 * depth + 2]) {
             case kFullRight:
-                k = i + 1 + split_point(open_right + at(i, i + 1), full_right_t + at(j, i + 1), width);
+                k = i + 1 +
+                    split_point(open_right + at(i, i + 1), full_right_t + at(j, i + 1), width);
                 return push(push(depth, i, k, kOpenRight), k, j, kFullRight);
             case kFullLeft:
                 k = i + split_point(full_left + at(i, i), open_left_t + at(j, i), width);

@@ -2,9 +2,9 @@
 // and leave the active set, with the two right-hand sides every solve needs.
 //
 // L is packed by rows (row i at i (i + 1) / 2), its diagonal inverted, so a structure that
-// enters appends one row and the storage grows without moving. K is positive definite exactly when the structures are
-// affinely independent. With f the scores of the structures, the equality-constrained
-// QP  max <f, q> - 1/2 q^T M^T M q,  1^T q = 1  has the solution
+// enters appends one row and the storage grows without moving. K is positive definite exactly when
+// the structures are affinely independent. With f the scores of the structures, the
+// equality-constrained QP  max <f, q> - 1/2 q^T M^T M q,  1^T q = 1  has the solution
 //     q = K^-1 (f + c 1),   c = (1 - y_1^T y_f) / (y_1^T y_1),   y_f = L^-1 f,  y_1 = L^-1 1.
 #pragma once
 
@@ -14,9 +14,9 @@ namespace spinney {
 
 struct Factor {
     int size;
-    double* rows;     // packed lower triangle
-    double* scores;   // y_f
-    double* ones;     // y_1
+    double* rows;    // packed lower triangle
+    double* scores;  // y_f
+    double* ones;    // y_1
 
     static SPINNEY_HD int64_t packed(int64_t k) { return k * (k + 1) / 2; }
     SPINNEY_HD double* row(int i) const { return rows + packed(i); }

@@ -113,7 +113,8 @@ struct Thread {
         double best = m.v[0] > m.v[1] ? m.v[0] : m.v[1];
         for (; i < n; ++i) best = a[i] > best ? a[i] : best;
         if (best == kForbidden) return -1;
-        for (i = 0; a[i] != best; ++i) {}
+        for (i = 0; a[i] != best; ++i) {
+        }
         return i;
     }
 
@@ -174,8 +175,8 @@ struct Warp {
         return sum(s);
     }
 
-    static __device__ void dots(const double* a, const double* b, const double* c,
-                                const double* d, const double* x, int n, double* out) {
+    static __device__ void dots(const double* a, const double* b, const double* c, const double* d,
+                                const double* x, int n, double* out) {
         out[0] = dot(a, x, n), out[1] = dot(b, x, n), out[2] = dot(c, x, n), out[3] = dot(d, x, n);
     }
 
@@ -192,8 +193,7 @@ struct Warp {
         return best == kForbidden ? -1 : at;
     }
 
-    static __device__ void rebase(const double* row, double base, int n, double* out,
-                                  bool first) {
+    static __device__ void rebase(const double* row, double base, int n, double* out, bool first) {
         for (int i = lane(); i < n; i += 32) {
             double score = row[i] - base;
             out[i] = first || score > out[i] ? score : out[i];

@@ -11,8 +11,8 @@
 
 namespace spinney {
 
-// structures: (size, words) with `slots` of each in use; parts: (words, words + 1), out_parts zeroed
-// before. x, ones: (size) scratch.
+// structures: (size, words) with `slots` of each in use; parts: (words, words + 1), out_parts
+// zeroed before. x, ones: (size) scratch.
 template <class G>
 SPINNEY_HD void apply_jacobian(const G& g, const int64_t* structures, int size, int slots,
                                int64_t words, const double* factor, const double* on_weights,

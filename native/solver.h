@@ -1,0 +1,271 @@
+// SparseMAP by the active set method (Nocedal & Wright 2006, ch. 16; Niculae et al. 2018):
+//
+//     max over distributions q    <theta, M q> - 1/2 ||M q||^2
+//
+// The oracle finds argmax_h <theta - u, h>; with u = M q optimal on the active structures,
+// these all score the same, and what the oracle's structure scores above them is the duality gap.
+//
+// The oracle's structure moves every slot at once, so entering it alone approaches the
+// solution like a binary expansion: the last structures get weights of 1e-10 and less,
+// and those still missing bend the gradient. Beside it therefore enter crosses: an active
+// structure and its nearest neighbour, mixed slot by slot for the better score. They
+// separate slots that no active structure tells apart, which takes far fewer oracle calls
+// and ends at weights that are not small.
+#pragma once
+
+#include "active_set.h"
+
+namespace spinney {
+
+enum class Status : int32_t {
+    kSolved,       // gap closed
+    kCapped,       // max_active or max_iter reached
+    kStalled,      // float64 has nothing more to give
+    kNoStructure,  // every structure uses a forbidden part
+    kMoreRoom      // lay out more room for the active set, then run again: it continues
+};
+
+struct Limits {
+    double tol;
+    int max_active;  // 0: none
+    int max_iter;    // 0: none
+    bool crosses;    // let crosses enter beside the oracle's structure
+};
+
+template <class Oracle>
+struct Solver : ActiveSet {
+    Oracle oracle;
+    Limits limits;
+    double range;       // of the finite scores
+    double* tilted;     // (slots, options) theta with its ties broken
+    double* reduced;    // (slots, options) theta - u, tilted until the end
+    int16_t* entering;  // (stride)
+    int32_t* partner;   // (capacity) scratch
+
+    bool started;  // the MAP structure is in the active set
+    bool level;    // priced by theta itself, no longer tilted
+    int calls, largest, idle;
+    double gap, smallest;
+
+    SPINNEY_HD void lay_out(Arena& arena, int n_slots, int n_options) {
+        ActiveSet::lay_out(arena, n_slots, n_options);
+        oracle.lay_out(arena, n_slots);
+        tilted = arena.take<double>(int64_t(slots) * options);
+        reduced = arena.take<double>(int64_t(slots) * options);
+        entering = arena.take<int16_t>(stride);
+    }
+
+    SPINNEY_HD void lay_out_active(Arena& arena, int room) {
+        ActiveSet::lay_out_active(arena, room);
+        partner = arena.take<int32_t>(room);
+    }
+
+    SPINNEY_HD void reset(const double* scores, double score_range, Limits given) {
+        ActiveSet::reset(scores, !given.crosses);
+        range = score_range;
+        limits = given;
+        started = level = false;
+        calls = largest = idle = 0;
+        gap = 0;
+        smallest = -kForbidden;
+    }
+
+    template <class G>
+    SPINNEY_HD Status run(const G& g) {
+        if (!started && !start(g)) return Status::kNoStructure;
+        started = true;
+        Status status = Status::kMoreRoom;
+        while (size() + most_crosses() + 2 <= capacity)
+            if (step(g, status)) break;
+        return status;
+    }
+
+  private:
+    static constexpr double kTilt = 1e-12;    // far above rounding, far below any tolerance
+    static constexpr int kIdle = 3;           // rounds without improvement before it is the end
+    static constexpr int kIterations = 20;    // per part, before giving up on a degenerate problem
+    static constexpr int kStructures = 4096;  // or so many active structures
+    static constexpr int kCrosses = 512;      // at most so many enter at once
+
+    // When all scores are equal the oracle's own order of preference, by index, happens to lead
+    // to a solution of n structures; tilted it would need some n^2.
+    SPINNEY_HD double tilt() const { return range > 0 ? kTilt : 0; }
+
+    SPINNEY_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
+
+    template <class G>
+    SPINNEY_HD bool start(const G& g) {
+        ++calls;
+        if (!oracle(g, theta, origin)) return false;
+        for (int i = slots + g.lane(); i < stride; i += g.size()) entering[i] = 0;
+        begin(g);
+        for (int64_t c = g.lane(); c < int64_t(slots) * options; c += g.size())
+            tilted[c] = theta[c] + tilt() * fraction(c);
+        g.sync();
+        return true;
+    }
+
+    // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
+    static SPINNEY_HD double fraction(int64_t part) {
+        uint32_t x = static_cast<uint32_t>(part) + 1;
+        x = (x ^ (x >> 16)) * 0x85ebca6bu;
+        x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+        return (x ^ (x >> 16)) / 4294967296.0;
+    }
+
+    // One round: solve on the active set, price, enter. True when it is the last.
+    template <class G>
+    SPINNEY_HD bool step(const G& g, Status& status) {
+        settle(g);
+        price(g);
+        if (!level && gap <= asked() + 2 * slots * tilt()) {
+            level = true;
+            price(g);
+        }
+        double goal = this->goal(g);
+        if (gap <= goal) {
+            status = Status::kSolved;
+        } else if (limits.max_iter > 0 && iterations >= limits.max_iter) {
+            status = Status::kCapped;
+        } else if ((gap <= limits.tol && !improves()) || size() >= kStructures ||
+                   iterations > most_iterations()) {
+            status = Status::kStalled;
+        } else if (!append(g, entering)) {
+            // Rounding: an active structure, or one that depends on them, cannot be better.
+            if (!level) {
+                level = true;
+                return false;
+            }
+            status = Status::kStalled;
+        } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
+            status = Status::kCapped;
+        } else {
+            if (limits.crosses) enter_crosses(g, gap > asked() ? share() * gap : goal);
+            return false;
+        }
+        return true;
+    }
+
+    SPINNEY_HD int64_t most_iterations() const {
+        return kIterations * (int64_t(slots) * options + 1);
+    }
+
+    // The oracle's structure for the reduced scores, and the gap it leaves.
+    template <class G>
+    SPINNEY_HD void price(const G& g) {
+        reduce(g);
+        if (level) refine(g);
+        ++calls;
+        oracle(g, reduced, entering);
+        gap = score_above(g, reduced, entering, code(0));
+    }
+
+    // reduced <- theta - M weights. At an optimum over the active set many structures score the
+    // same; the tilt lets the oracle choose among them by more than rounding errors.
+    template <class G>
+    SPINNEY_HD void reduce(const G& g) {
+        const double* from = level ? theta : tilted;
+        int64_t cells = int64_t(slots) * options;
+        for (int64_t c = g.lane(); c < cells; c += g.size()) reduced[c] = from[c];
+        g.sync();
+        for (int a = 0; a < size(); ++a) {
+            const int16_t* h = code(a);
+            double w = weights[a];
+            double* row = reduced + int64_t(g.lane()) * options;
+            for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
+                row[h[i]] -= w;
+            g.sync();
+        }
+    }
+
+    // One step of iterative refinement: at the optimum all active structures score the same, and
+    // by how much they do not is the residual of the weights.
+    template <class G>
+    SPINNEY_HD void refine(const G& g) {
+        double* residual = scratch;
+        for (int a = 0; a < size(); ++a) {
+            double r = score_above(g, reduced, code(a), code(0));
+            if (g.leader()) residual[a] = r;
+        }
+        g.sync();
+        factor.jacobian(g, residual);
+        for (int a = g.lane(); a < size(); a += g.size())
+            if (weights[a] + residual[a] > 0) weights[a] += residual[a];
+        g.sync();
+        reduce(g);
+    }
+
+    // Whether rounds below the tolerance still bring more structures or a smaller gap.
+    SPINNEY_HD bool improves() {
+        idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
+        if (size() > largest) largest = size();
+        if (gap < smallest) smallest = gap;
+        return idle < kIdle;
+    }
+
+    // The gap asked for.
+    SPINNEY_HD double asked() const { return limits.tol * (range < 1 ? range : 1); }
+
+    // The gap aimed at: well below the one asked for, so that no structure is missing for its
+    // weight being small, but not below the rounding error of a score.
+    template <class G>
+    SPINNEY_HD double goal(const G& g) const {
+        double s = 0;
+        for (int i = g.lane(); i < slots; i += g.size())
+            s += fabs(reduced[int64_t(i) * options + entering[i]]);
+        double noise = 8 * kEpsilon * (1 + g.sum(s));
+        double aim = 1e-3 * asked();
+        return aim > noise ? aim : noise;
+    }
+
+    // What share of the gap a cross must close to enter. With few active structures most
+    // crosses would soon leave again; with many, the more enter at once the better.
+    SPINNEY_HD double share() const {
+        double s = 12.0 / size();
+        return s < 0.08 ? 0.08 : s > 0.3 ? 0.3 : s;
+    }
+
+    // Pairs every active structure with its nearest one and lets the crosses enter that
+    // close a fair share of the gap. True when any did.
+    template <class G>
+    SPINNEY_HD bool enter_crosses(const G& g, double least) {
+        int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
+        for (int a = 0; a < count; ++a) {
+            if (nearest[place[a]] < 0) find_nearest(g, a);
+            if (g.leader()) partner[a] = nearest[place[a]];
+        }
+        g.sync();
+        for (int a = 0; a < count && size() < most; ++a) {
+            if (partner[a] < 0 || possible_gain(g, code(a), at(partner[a])) <= least) continue;
+            for (int i = g.lane(); i < stride; i += g.size()) entering[i] = code(a)[i];
+            g.sync();
+            double gain = 0;
+            if (g.leader()) gain = oracle.cross(reduced, entering, at(partner[a]));
+            gain = g.sum(gain);
+            g.sync();
+            if (gain > least && append(g, entering)) skip_mirror(g, a, count);
+        }
+        return size() > count;
+    }
+
+    // What crossing a with b would gain if every mixture were a structure. Both score the
+    // same, so b is better in some slots by as much as it is worse in the others.
+    template <class G>
+    SPINNEY_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
+        double difference = 0;
+        const double* row = reduced + int64_t(g.lane()) * options;
+        for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
+            difference += fabs(row[b[i]] - row[a[i]]);
+        return g.sum(difference) / 2;
+    }
+
+    // a + b = cross(a, b) + cross(b, a): after the one the other is affinely dependent.
+    template <class G>
+    SPINNEY_HD void skip_mirror(const G& g, int a, int count) {
+        for (int b = a + 1 + g.lane(); b < count; b += g.size())
+            if (place[b] == partner[a] && partner[b] == place[a]) partner[b] = -1;
+        g.sync();
+    }
+};
+
+}  // namespace spinney
