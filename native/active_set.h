@@ -93,20 +93,6 @@ struct ActiveSet {
     SPINNEY_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
     SPINNEY_HD int16_t* code(int a) const { return at(place[a]); }
 
-    // Solves the QP on the active set and drops structures until all weights are positive.
-    template <class G>
-    SPINNEY_HD void settle(const G& g) {
-        do {
-            ++iterations;
-            factor.solve(g, target);
-        } while (careful ? walk(g) : drop_negative(g));
-        for (int a = g.lane(); a < size(); a += g.size()) weights[a] = target[a];
-        g.sync();
-        double now = factor.objective(g);
-        if (now <= objective) careful = true;
-        objective = now;
-    }
-
     // With one structure more than allowed: whether another leaves for it. If not, it is
     // taken back, and the weights are still those of the best set reached.
     template <class G>
@@ -168,31 +154,6 @@ struct ActiveSet {
         g.sync();
     }
 
-  private:
-    template <class G>
-    SPINNEY_HD void drop(const G& g, int j) {
-        factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
-        int p = place[j];
-        g.sync();
-        if (g.leader()) {
-            for (int a = j; a < size(); ++a) {
-                place[a] = place[a + 1];
-                weights[a] = weights[a + 1];
-                target[a] = target[a + 1];
-            }
-            place[size()] = p;
-        }
-        g.sync();
-        for (int a = g.lane(); a < size(); a += g.size())
-            if (nearest[place[a]] == p) nearest[place[a]] = -1;
-        g.sync();
-    }
-
-    template <class G>
-    SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
-        return g.agree(a, b, stride) - (stride - slots);
-    }
-
     template <class G>
     SPINNEY_HD bool drop_negative(const G& g) {
         int before = size();
@@ -224,6 +185,31 @@ struct ActiveSet {
                 if (weights[a] <= 0 && target[a] <= kZero) drop(g, a);
         }
         return true;
+    }
+
+  private:
+    template <class G>
+    SPINNEY_HD void drop(const G& g, int j) {
+        factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
+        int p = place[j];
+        g.sync();
+        if (g.leader()) {
+            for (int a = j; a < size(); ++a) {
+                place[a] = place[a + 1];
+                weights[a] = weights[a + 1];
+                target[a] = target[a + 1];
+            }
+            place[size()] = p;
+        }
+        g.sync();
+        for (int a = g.lane(); a < size(); a += g.size())
+            if (nearest[place[a]] == p) nearest[place[a]] = -1;
+        g.sync();
+    }
+
+    template <class G>
+    SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
+        return g.agree(a, b, stride) - (stride - slots);
     }
 };
 

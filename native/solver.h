@@ -120,7 +120,7 @@ struct Solver : ActiveSet {
         price(g);
         if (!level && gap <= asked() + 2 * slots * tilt()) {
             level = true;
-            price(g);
+            return false;
         }
         double goal = this->goal(g);
         if (gap <= goal) {
@@ -150,27 +150,41 @@ struct Solver : ActiveSet {
         return kIterations * (int64_t(slots) * options + 1);
     }
 
+    // Solves the QP on the active set and drops structures until all weights are positive.
+    template <class G>
+    SPINNEY_HD void settle(const G& g) {
+        do {
+            ++iterations;
+            factor.solve(g, target);
+            if (level) refine(g);
+        } while (careful ? walk(g) : drop_negative(g));
+        for (int a = g.lane(); a < size(); a += g.size()) weights[a] = target[a];
+        g.sync();
+        double now = factor.objective(g);
+        if (now <= objective) careful = true;
+        objective = now;
+    }
+
     // The oracle's structure for the reduced scores, and the gap it leaves.
     template <class G>
     SPINNEY_HD void price(const G& g) {
-        reduce(g);
-        if (level) refine(g);
+        reduce(g, weights);
         ++calls;
         oracle(g, reduced, entering);
         gap = score_above(g, reduced, entering, code(0));
     }
 
-    // reduced <- theta - M weights. At an optimum over the active set many structures score the
+    // reduced <- theta - M q. At an optimum over the active set many structures score the
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
-    SPINNEY_HD void reduce(const G& g) {
+    SPINNEY_HD void reduce(const G& g, const double* q) {
         const double* from = level ? theta : tilted;
         int64_t cells = int64_t(slots) * options;
         for (int64_t c = g.lane(); c < cells; c += g.size()) reduced[c] = from[c];
         g.sync();
         for (int a = 0; a < size(); ++a) {
             const int16_t* h = code(a);
-            double w = weights[a];
+            double w = q[a];
             double* row = reduced + int64_t(g.lane()) * options;
             for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
                 row[h[i]] -= w;
@@ -179,9 +193,10 @@ struct Solver : ActiveSet {
     }
 
     // One step of iterative refinement: at the optimum all active structures score the same, and
-    // by how much they do not is the residual of the weights.
+    // by how much they do not is the residual of the QP solution.
     template <class G>
     SPINNEY_HD void refine(const G& g) {
+        reduce(g, target);
         double* residual = scratch;
         for (int a = 0; a < size(); ++a) {
             double r = score_above(g, reduced, code(a), code(0));
@@ -189,10 +204,8 @@ struct Solver : ActiveSet {
         }
         g.sync();
         factor.jacobian(g, residual);
-        for (int a = g.lane(); a < size(); a += g.size())
-            if (weights[a] + residual[a] > 0) weights[a] += residual[a];
+        for (int a = g.lane(); a < size(); a += g.size()) target[a] += residual[a];
         g.sync();
-        reduce(g);
     }
 
     // Whether rounds below the tolerance still bring more structures or a smaller gap.
@@ -213,8 +226,8 @@ struct Solver : ActiveSet {
         double s = 0;
         for (int i = g.lane(); i < slots; i += g.size())
             s += fabs(reduced[int64_t(i) * options + entering[i]]);
-        double noise = 8 * kEpsilon * (1 + g.sum(s));
-        double aim = 1e-3 * asked();
+        double noise = 2 * kEpsilon * (1 + g.sum(s));
+        double aim = 1e-6 * asked();
         return aim > noise ? aim : noise;
     }
 
@@ -222,7 +235,7 @@ struct Solver : ActiveSet {
     // crosses would soon leave again; with many, the more enter at once the better.
     SPINNEY_HD double share() const {
         double s = 12.0 / size();
-        return s < 0.08 ? 0.08 : s > 0.3 ? 0.3 : s;
+        return s < 0.02 ? 0.02 : s > 0.3 ? 0.3 : s;
     }
 
     // Pairs every active structure with its nearest one and lets the crosses enter that

@@ -47,7 +47,7 @@ def sparsemap(
         lengths: (B,) integers, the size of each instance. Default: all have full size.
         temperature: a positive number, or (B,) one per instance; differentiable. Lower is sparser.
         tol: the largest duality gap, relative to the range of an instance's scores. The native
-            solver aims a thousand times lower: the support must be complete for exact gradients.
+            solver aims far lower: the support must be complete for exact gradients.
         max_active: keep at most so many structures. The weights are optimal on the structures kept;
             `converged` is False where more were needed.
         max_iter: solve at most so many quadratic programs, and return the last optimum reached.
