@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "batch.h"
+#include "bind_forest.h"
 #include "jacobian.h"
 
 namespace nb = nanobind;
@@ -44,8 +45,7 @@ TreeScores view(const In<double, nb::ndim<3>>& scores, const In<int64_t, nb::ndi
 // Calls f.template operator()<Oracle>() for the family of trees asked for.
 template <class F>
 auto with_oracle(bool projective, bool single_root, F f) {
-    if (projective)
-        return single_root ? f(TreeOracle<true, true>{}) : f(TreeOracle<true, false>{});
+    if (projective) return single_root ? f(TreeOracle<true, true>{}) : f(TreeOracle<true, false>{});
     return single_root ? f(TreeOracle<false, true>{}) : f(TreeOracle<false, false>{});
 }
 
@@ -120,7 +120,7 @@ Posterior solve_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> l
             for_each_instance(
                 trees.batch, threads, [] { return Worker<decltype(oracle)>(); },
                 [&](auto& worker, int64_t b) {
-                    worker.solve(trees, b, t[b], {tol, max_active, max_iter},
+                    worker.solve(trees, b, t[b], {tol, max_active, max_iter, true},
                                  solutions[static_cast<size_t>(b)]);
                 });
         });
@@ -177,4 +177,5 @@ NB_MODULE(_native, m) {
     m.def("jacobian_trees", &jacobian_trees, "structures"_a, "sizes"_a, "lengths"_a, "factor"_a,
           "on_weights"_a, "on_parts"_a, "threads"_a,
           "Applies the Jacobian on the saved support: (out_weights, out_parts).");
+    spinney::bind_forest(m);
 }

@@ -13,8 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 from spinney import nn
 from spinney._threads import get_num_threads, set_num_threads
+from spinney.forest import Forest
 from spinney.inference.loss import sparsemap_loss
 from spinney.inference.sparsemap import sparsemap
+from spinney.pairs import PairPosterior
 from spinney.posterior import SparsePosterior
 from spinney.structures.base import Structure
 from spinney.structures.dependency import DependencyTrees
@@ -26,6 +28,8 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 
 __all__ = [
     "DependencyTrees",
+    "Forest",
+    "PairPosterior",
     "SparsePosterior",
     "Structure",
     "get_num_threads",

@@ -1,46 +1,78 @@
 """The native solver: CPU arrays, C-contiguous; the shapes are in native/bindings.cpp."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-Array = NDArray[Any] | Tensor
+_Reals = NDArray[np.float64]
+_Whole = NDArray[np.int64]
+_Floats = NDArray[np.floating[Any]]
 
 def argmax_trees(
-    scores: Array,
-    lengths: Array,
-    heads: Array,
+    scores: _Reals | Tensor,
+    lengths: _Whole | Tensor,
+    heads: _Whole | Tensor,
     projective: bool,
     single_root: bool,
     threads: int,
 ) -> None: ...
 def solve_trees(
-    scores: Array,
-    lengths: Array,
-    temperature: Array,
+    scores: _Reals | Tensor,
+    lengths: _Whole | Tensor,
+    temperature: _Reals | Tensor,
     projective: bool,
     single_root: bool,
     tol: float,
     max_active: int,
     max_iter: int,
     threads: int,
-) -> tuple[
-    NDArray[Any],
-    NDArray[Any],
-    NDArray[Any],
-    NDArray[Any],
-    NDArray[Any],
-    NDArray[Any],
-    NDArray[Any],
-    NDArray[Any],
-]: ...
+) -> tuple[_Whole, _Reals, _Whole, _Reals, _Reals, NDArray[np.bool_], _Reals, _Whole]:
+    """(structures, weights, sizes, marginals, gap, converged, factor, calls)."""
+
 def jacobian_trees(
-    structures: Array,
-    sizes: Array,
-    lengths: Array,
-    factor: Array,
-    on_weights: Array,
-    on_parts: Array,
+    structures: _Whole | Tensor,
+    sizes: _Whole | Tensor,
+    lengths: _Whole | Tensor,
+    factor: _Reals | Tensor,
+    on_weights: _Reals | Tensor,
+    on_parts: _Reals | Tensor,
     threads: int,
-) -> tuple[NDArray[Any], NDArray[Any]]: ...
+) -> tuple[_Reals, _Reals]:
+    """(out_weights, out_parts)."""
+
+def build_forest(
+    heads: _Whole | Tensor, lengths: _Whole | Tensor, instance: _Whole | Tensor
+) -> tuple[_Whole, _Whole, _Whole, _Whole, _Whole, _Whole, _Whole, int]:
+    """(words, row, child_offsets, children, parents, roots, level_offsets, tree_nodes)."""
+
+def lstm_up_levels(
+    child_offsets: _Whole,
+    children: _Whole,
+    gates: _Floats,
+    forget: _Floats,
+    c: _Floats,
+    products: _Floats,
+    h: _Floats,
+) -> Callable[[int, int], None]:
+    """A function (begin, end) that computes the states of these nodes."""
+
+def lstm_down_levels(
+    child_offsets: _Whole,
+    children: _Whole,
+    gates: _Floats,
+    forget: _Floats,
+    c: _Floats,
+    on_h: _Floats,
+    on_c: _Floats,
+    on_gates: _Floats,
+    on_products: _Floats,
+) -> Callable[[int, int], None]:
+    """A function (begin, end) that passes the gradients of these nodes down."""
+
+def add_rows_levels(
+    out: _Floats, to: _Whole, values: _Floats, from_: _Whole
+) -> Callable[[int, int], None]:
+    """A function (begin, end): out[to[e]] += values[from_[e]] for these edges."""

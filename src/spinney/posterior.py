@@ -8,6 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from spinney._support import expectation, instances, sum_by_instance
+from spinney.forest import Forest
+from spinney.pairs import PairPosterior, pair_up
 from spinney.structures.base import Structure
 
 _SHOWN = 5  # structures listed in the repr of one instance
@@ -50,8 +53,7 @@ class SparsePosterior:
     @cached_property
     def instance(self) -> Tensor:
         """(T,) int64: the batch element each structure belongs to, in rising order."""
-        batch = torch.arange(len(self), device=self.sizes.device)
-        return batch.repeat_interleave(self.sizes, output_size=len(self.structures))
+        return instances(self.sizes, len(self.structures))
 
     @cached_property
     def mode(self) -> Tensor:
@@ -70,15 +72,7 @@ class SparsePosterior:
             Differentiable with respect to both the values and the scores.
         """
         table = values if isinstance(values, Tensor) else values(self.structures, self.instance)
-        if table.ndim == 0 or len(table) != len(self.weights):
-            raise ValueError(
-                f"expect: the first dimension of values runs over the {len(self.weights)} "
-                f"structures of the support, got shape {tuple(table.shape)}"
-            )
-        if not (table.is_floating_point() or table.is_complex()):
-            table = table.to(self.weights.dtype)
-        weights = self.weights.to(table.dtype).reshape(-1, *[1] * (table.ndim - 1))
-        return self._total(weights * table)
+        return expectation(table, self.weights, self.instance, len(self))
 
     def entropy(self) -> Tensor:
         """(B,) the Shannon entropy of each instance's weights, in nats; differentiable."""
@@ -121,6 +115,30 @@ class SparsePosterior:
         kept = rank < self.sizes[:, None]
         index = self._ranking[self._starts[:, None] + torch.where(kept, rank, 0)]
         return TopK(self.weights[index] * kept, self.structures[index])
+
+    def forest(self) -> Forest:
+        """The trees of the support as one shared graph, for `structures` that are heads (T, n)."""
+        lengths = self.lengths
+        if lengths is None:
+            lengths = torch.full_like(self.sizes, self.structures.shape[1])
+        return Forest.from_heads(self.structures, lengths, self.instance)
+
+    def product(self, other: "SparsePosterior") -> PairPosterior:
+        """All pairs of a structure here and one of `other`, instance by instance, as independent.
+
+        For inputs of two parts with a latent structure each, a premise and a hypothesis say:
+
+            pairs = premises.product(hypotheses)
+            p = pairs.expect(lambda left, right: classify(u[left], v[right]))
+
+        with `u` and `v` holding a vector for each structure of the two supports.
+        """
+        if len(self) != len(other):
+            raise ValueError(
+                f"product: expected posteriors over as many instances, got {len(self)} "
+                f"and {len(other)}"
+            )
+        return pair_up(self.weights, self.sizes, other.weights, other.sizes)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -185,7 +203,7 @@ class SparsePosterior:
 
     def _total(self, values: Tensor) -> Tensor:
         """Sum over each instance's structures: (T, ...) -> (B, ...)."""
-        return values.new_zeros(len(self), *values.shape[1:]).index_add(0, self.instance, values)
+        return sum_by_instance(values, self.instance, len(self))
 
 
 def _at_least_one(call: str, k: int) -> None:

@@ -1,0 +1,44 @@
+"""Inputs that several files of tests share."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)
+
+
+def _tree(kind: str, length: int, generator: torch.Generator) -> list[int]:
+    if kind == "star":
+        return [0] * length
+    if kind == "chain":
+        return list(range(length))
+    order = torch.randperm(length, generator=generator).tolist()
+    heads = [0] * length
+    for position in range(1, length):
+        draw = int(torch.randint(-1, position, (), generator=generator))
+        heads[order[position]] = 0 if draw < 0 else order[draw] + 1
+    return heads
+
+
+def _draw_trees(kind: str, lengths: list[int], per_sentence: int, seed: int) -> TreeBatch:
+    generator = torch.Generator().manual_seed(seed)
+    width = max(lengths)
+    rows, instance = [], []
+    for b, length in enumerate(lengths):
+        drawn = [_tree(kind, length, generator) for _ in range(per_sentence)]
+        if kind == "duplicates":
+            drawn[1:] = [drawn[0]] * (per_sentence - 1)
+        rows += [tree + [-1] * (width - length) for tree in drawn]
+        instance += [b] * per_sentence
+    return torch.tensor(rows), torch.tensor(lengths), torch.tensor(instance)
+
+
+@pytest.fixture(scope="session")
+def draw_trees() -> Callable[[str, list[int], int, int], TreeBatch]:
+    """(kind, lengths, trees for each sentence, seed) -> the arguments of `Forest.from_heads`.
+
+    Kinds: "chain", "star", "random", and "duplicates" of one random tree.
+    """
+    return _draw_trees

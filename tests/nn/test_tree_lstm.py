@@ -1,0 +1,196 @@
+"""The TreeLSTM against recursion over one tree at a time, values and gradients."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import spinney as sp
+from spinney.nn._levels import Cell
+from spinney.nn.tree_lstm import NativeCell, TorchCell
+
+KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
+LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
+CELLS: list[type[Cell]] = [NativeCell, TorchCell]
+
+
+def recursion(net: sp.nn.ChildSumTreeLSTM, x: Tensor, heads: list[int]) -> Tensor:
+    """The root state of one tree over the words x (n, d), as the paper writes it."""
+    W_iou, W_f = net.input.weight.split([3 * net.hidden_size, net.hidden_size])
+    b_iou, b_f = net.input.bias.split([3 * net.hidden_size, net.hidden_size])
+    U_iou, U_f = net.recurrent.weight.split([3 * net.hidden_size, net.hidden_size])
+    root = x.new_zeros(net.input_size) if net.root is None else net.root
+
+    def node(word: int) -> tuple[Tensor, Tensor]:
+        vector = root if word == 0 else x[word - 1]
+        below = [node(i + 1) for i, head in enumerate(heads) if head == word]
+        h_sum = sum((h for h, _ in below), x.new_zeros(net.hidden_size))
+        i, o, u = (W_iou @ vector + b_iou + U_iou @ h_sum).chunk(3)
+        c = i.sigmoid() * u.tanh()
+        for h, c_child in below:
+            c = c + (W_f @ vector + b_f + U_f @ h).sigmoid() * c_child
+        return o.sigmoid() * c.tanh(), c
+
+    return node(0)[0]
+
+
+def _gradients(net: torch.nn.Module, x: Tensor, out: Tensor) -> list[Tensor]:
+    weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+    return list(torch.autograd.grad((weights * out).sum(), [x, *net.parameters()]))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@settings(max_examples=25, deadline=None)
+@given(KINDS, LENGTHS, st.integers(1, 4), st.integers(0, 10**6))
+def test_it_equals_recursion(
+    draw_trees: Any, cell: type[Cell], kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    heads, sizes, instance = draw_trees(kind, lengths, trees, seed)
+    net = sp.nn.ChildSumTreeLSTM(3, 4, root="learned").double()
+    net.cell = lambda device: cell()
+    assert net.root is not None
+    torch.nn.init.normal_(net.root)
+    x = torch.randn(len(lengths), heads.shape[1], 3, dtype=torch.float64, requires_grad=True)
+    out = net(x, sp.Forest.from_heads(heads, sizes, instance))
+    expected = torch.stack(
+        [
+            recursion(net, x[b], row[: lengths[b]].tolist())
+            for row, b in zip(heads, instance.tolist(), strict=True)
+        ]
+    )
+    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+    for ours, theirs in zip(_gradients(net, x, out), _gradients(net, x, expected), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+@pytest.fixture
+def forest(draw_trees: Any) -> sp.Forest:
+    return sp.Forest.from_heads(*draw_trees("random", [4, 1, 5], 3, 0))
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("root", ["zero", "learned"])
+def test_gradcheck_on_all_nodes(root: Any, cell: type[Cell], forest: sp.Forest) -> None:
+    torch.manual_seed(0)
+    net = sp.nn.ChildSumTreeLSTM(2, 3, root=root).double()
+    net.cell = lambda device: cell()
+    x = torch.randn(3, 5, 2, dtype=torch.float64, requires_grad=True)
+
+    def run(x: Tensor, *parameters: Tensor) -> tuple[Tensor, Tensor]:
+        return net(x, forest, return_nodes=True)
+
+    assert torch.autograd.gradcheck(run, (x, *net.parameters()))
+    roots, nodes = run(x)
+    assert nodes.shape == (forest.num_nodes, 3)
+    assert torch.equal(roots, nodes[forest.roots])
+
+
+def test_float32_is_close_to_float64(forest: sp.Forest) -> None:
+    torch.manual_seed(0)
+    net, x = sp.nn.ChildSumTreeLSTM(6, 40), 3 * torch.randn(3, 5, 6)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter *= 4  # saturate some of the gates
+    x.requires_grad_()
+    single = net(x, forest)
+    gradients = _gradients(net, x, single)
+    net.double()
+    x = x.detach().double().requires_grad_()
+    double = net(x, forest)
+    torch.testing.assert_close(single.double(), double, rtol=0, atol=1e-5)
+    for ours, theirs in zip(gradients, _gradients(net, x, double), strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-3, atol=1e-4)
+
+
+def test_padding_is_not_read_and_gets_no_gradient(forest: sp.Forest) -> None:
+    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(3, 5, 2)
+    spoiled = x.clone()
+    spoiled[0, 4] = spoiled[1, 1:] = torch.nan
+    spoiled.requires_grad_()
+    out = net(spoiled, forest)
+    torch.testing.assert_close(out, net(x, forest))
+    out.sum().backward()
+    assert spoiled.grad is not None
+    assert (spoiled.grad[1, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast_and_narrow_dtypes(dtype: torch.dtype, forest: sp.Forest) -> None:
+    torch.manual_seed(0)
+    net, x = sp.nn.ChildSumTreeLSTM(8, 16), torch.randn(3, 5, 8, requires_grad=True)
+    expected = net(x, forest)
+    wanted = _gradients(net, x, expected)
+    with torch.autocast("cpu", dtype=dtype):
+        cast = net(x, forest)
+    assert cast.dtype == dtype
+    torch.testing.assert_close(cast.float(), expected, rtol=0.1, atol=0.02)
+    for ours, theirs in zip(_gradients(net, x, cast), wanted, strict=True):
+        assert ours.dtype == torch.float32
+        assert (ours - theirs).norm() < 0.05 * theirs.norm()
+    narrow = net.to(dtype)(x.to(dtype), forest)
+    assert narrow.dtype == dtype
+    torch.testing.assert_close(narrow.float(), expected, rtol=0.1, atol=0.02)
+
+
+def test_backward_twice_gives_the_same(forest: sp.Forest) -> None:
+    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(3, 5, 2, requires_grad=True)
+    loss = net(x, forest).sum()
+    first, second = (
+        torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True) for _ in range(2)
+    )
+    assert all(map(torch.equal, first, second))
+
+
+def test_the_second_derivative_is_refused(forest: sp.Forest) -> None:
+    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(3, 5, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="differentiable once"):
+        torch.autograd.grad(net(x, forest).sum(), x, create_graph=True)
+
+
+def test_no_trees_no_states() -> None:
+    empty = torch.empty(0, 5, dtype=torch.int64)
+    forest = sp.Forest.from_heads(empty, torch.tensor([5]), torch.tensor([]).long())
+    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(1, 5, 2, requires_grad=True)
+    out = net(x, forest)
+    assert out.shape == (0, 3)
+    out.sum().backward()
+    assert x.grad is not None
+    assert not x.grad.any()
+
+
+def test_state_dict_round_trip(forest: sp.Forest) -> None:
+    net, other = (sp.nn.ChildSumTreeLSTM(2, 3, root="learned") for _ in range(2))
+    other.load_state_dict(net.state_dict())
+    x = torch.randn(3, 5, 2)
+    assert torch.equal(net(x, forest), other(x, forest))
+    assert set(net.state_dict()) == {"root", "input.weight", "input.bias", "recurrent.weight"}
+    assert "root" not in sp.nn.ChildSumTreeLSTM(2, 3).state_dict()
+
+
+def test_it_trains_on_a_posterior() -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(2, 5, 6, requires_grad=True)
+    net, x = sp.nn.ChildSumTreeLSTM(3, 4), torch.randn(2, 5, 3)
+    post = sp.sparsemap(scores, sp.DependencyTrees())
+    post.expect(net(x, post.forest())).square().sum().backward()
+    assert scores.grad is not None
+    assert scores.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda net, f: net(torch.zeros(3, 4, 2), f), r"over \(B, n\) = \(3, 5\)"),
+        (lambda net, f: net(torch.zeros(3, 5, 3), f), r"\(B, n, 2\)"),
+        (lambda net, f: net(torch.zeros(3, 5, 2), f.to("meta")), "words on meta"),
+        (lambda net, f: sp.nn.ChildSumTreeLSTM(2, 3, root="mean"), "'zero' or 'learned'"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_input(call: Callable[..., Any], message: str, forest: sp.Forest) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(sp.nn.ChildSumTreeLSTM(2, 3), forest)

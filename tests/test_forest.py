@@ -1,0 +1,152 @@
+"""The forest against hash-consing in plain Python, its counts, and what it rejects."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+import spinney as sp
+from spinney.testing import draw_scores
+
+KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
+LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=4)
+
+
+def _subtree(heads: list[int], word: int) -> tuple[Any, ...]:
+    """(word, its subtrees): 0 is the root."""
+    below = (_subtree(heads, i + 1) for i, head in enumerate(heads) if head == word)
+    return word, tuple(below)
+
+
+def _subtrees(tree: tuple[Any, ...]) -> set[tuple[Any, ...]]:
+    return {tree}.union(*map(_subtrees, tree[1]))
+
+
+def _read(forest: sp.Forest, node: int) -> tuple[Any, ...]:
+    """The subtree that a node of the forest stands for, words counted from 1."""
+    flat = int(forest.word[node])
+    begin, end = forest.child_offsets[node : node + 2].tolist()
+    below = (_read(forest, k) for k in forest.children[begin:end].tolist())
+    return 0 if flat < 0 else flat % forest.shape[1] + 1, tuple(below)
+
+
+@given(KINDS, LENGTHS, st.integers(1, 5), st.integers(0, 10**6))
+def test_it_holds_each_distinct_subtree_once(
+    draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    heads, sizes, instance = draw_trees(kind, lengths, trees, seed)
+    forest = sp.Forest.from_heads(heads, sizes, instance)
+    whole = [
+        (int(b), _subtree(row[: lengths[b]].tolist(), 0))
+        for row, b in zip(heads, instance, strict=True)
+    ]
+    assert [_read(forest, int(root)) for root in forest.roots] == [tree for _, tree in whole]
+    distinct = {(b, subtree) for b, tree in whole for subtree in _subtrees(tree)}
+    assert forest.num_nodes == len(distinct)
+    assert forest.num_tree_nodes == sum(trees * (length + 1) for length in lengths)
+    assert forest.sharing == forest.num_tree_nodes / forest.num_nodes
+
+
+@given(KINDS, LENGTHS, st.integers(1, 5), st.integers(0, 10**6))
+def test_nodes_are_numbered_level_by_level(
+    draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    forest = sp.Forest.from_heads(*draw_trees(kind, lengths, trees, seed))
+    level = torch.empty(forest.num_nodes, dtype=torch.int64)
+    for height, nodes in enumerate(forest.levels):
+        level[nodes.begin : nodes.end] = height
+        parents = forest.parents[nodes.first_edge : nodes.last_edge]
+        assert ((parents >= nodes.begin) & (parents < nodes.end)).all()
+    heights = torch.zeros(forest.num_nodes, dtype=torch.int64)
+    for child, parent in zip(forest.children.tolist(), forest.parents.tolist(), strict=True):
+        heights[parent] = max(int(heights[parent]), int(heights[child]) + 1)
+    words = forest.word >= 0
+    assert torch.equal(level[words], heights[words])
+    assert (level[~words] == len(forest.levels) - 1).all()
+    assert forest.num_word_nodes == int(words.sum())
+    counts = forest.child_offsets.diff()
+    assert torch.equal(forest.parents, torch.arange(forest.num_nodes).repeat_interleave(counts))
+
+
+def test_a_small_forest() -> None:
+    heads = torch.tensor([[0, 1, 1], [0, 1, 2], [0, 1, 1], [2, 0, -1]])
+    forest = sp.Forest.from_heads(heads, torch.tensor([3, 2]), torch.tensor([0, 0, 0, 1]))
+    assert forest.words.tolist() == [0, 1, 2, 3, 4]
+    assert forest.word.tolist() == [1, 2, 3, 0, 1, 4, 0, -1, -1, -1]
+    assert forest.children.tolist() == [0, 1, 1, 2, 4, 3, 6, 5]
+    assert forest.child_offsets.tolist() == [0, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8]
+    assert forest.roots.tolist() == [7, 8, 7, 9]
+    assert forest.level_offsets == (0, 3, 6, 7, 10)
+    assert forest.edge_offsets == (0, 0, 4, 5, 8)
+    assert repr(forest) == ("Forest(4 trees over 2 sentences, 10 nodes in 4 levels, sharing 1.50)")
+
+
+def test_sentences_share_nothing() -> None:
+    heads = torch.tensor([[0, 1], [0, 1]])
+    both = sp.Forest.from_heads(heads, torch.tensor([2, 2]), torch.tensor([0, 1]))
+    one = sp.Forest.from_heads(heads, torch.tensor([2]), torch.tensor([0, 0]))
+    assert (both.num_nodes, one.num_nodes) == (6, 3)
+
+
+def test_many_trees_grow_the_table() -> None:
+    trees = torch.tensor([tree.tolist() for tree in sp.DependencyTrees().enumerate(6)])
+    forest = sp.Forest.from_heads(
+        trees, torch.tensor([6]), torch.zeros(len(trees), dtype=torch.int64)
+    )
+    assert len(trees) == 7**5  # Cayley
+    assert forest.roots.unique().numel() == len(trees)
+
+
+def test_no_trees() -> None:
+    forest = sp.Forest.from_heads(
+        torch.empty(0, 3, dtype=torch.int64), torch.tensor([3, 2]), torch.tensor([]).long()
+    )
+    assert (forest.num_nodes, forest.num_tree_nodes, forest.sharing) == (0, 0, 1.0)
+    assert (forest.levels, forest.num_word_nodes) == ((), 0)
+
+
+def test_of_a_posterior() -> None:
+    scores, lengths = draw_scores("normal", 3, (6, 7), seed=0), torch.tensor([6, 4, 1])
+    post = sp.sparsemap(scores, sp.DependencyTrees(), lengths=lengths)
+    forest = post.forest()
+    assert len(forest.roots) == len(post.structures)
+    assert forest.sharing > 1
+    whole = sp.sparsemap(scores, sp.DependencyTrees()).forest()
+    assert len(whole.words) == 18
+
+
+def test_to_another_device() -> None:
+    forest = sp.Forest.from_heads(torch.tensor([[0, 1]]), torch.tensor([2]), torch.tensor([0]))
+    assert forest.to("cpu") is forest
+    moved = forest.to("meta")
+    assert moved.children.is_meta
+    assert moved.child_offsets.shape == forest.child_offsets.shape
+    assert moved.levels == forest.levels
+
+
+@pytest.mark.parametrize(
+    ("heads", "lengths", "instance", "message"),
+    [
+        ([[0, 1, 2], [2, 3, 2]], [3], [0, 0], "tree 1: the heads form a cycle, 3 -> 2 -> 3"),
+        ([[0, 2, 1]], [3], [0], "tree 0: the heads form a cycle, 2 -> 2"),
+        ([[0, 4, 1]], [3], [0], "tree 0: the head of word 2 is 4, expected 0 to 3"),
+        ([[0, -1, -1]], [2], [0], "tree 0: the head of word 2 is -1, expected 0 to 2"),
+        ([[0, 1, 1]], [2], [0], "tree 0: the head of word 3 is 1, expected the padding -1"),
+        ([[0, 1], [0, 1]], [2], [0, 1], "tree 1: instance 1 is none of the 1 sentences"),
+        ([[0, 1]], [3], [0], r"lengths\[0\] is 3, expected 1 to 2"),
+        ([[0, 1]], [2, 0], [0], r"lengths\[1\] is 0, expected 1 to 2"),
+        ([[0, 1]], [2], [0, 0], r"instance: expected int64 of shape \(1,\)"),
+        ([0, 1], [2], [0], "heads: expected int64 of 2 dimensions"),
+        ([[0.0, 1.0]], [2], [0], "heads: expected int64 of 2 dimensions, got torch.float32"),
+        ([[0, 1]], [[2]], [0], "lengths: expected int64 of 1 dimensions"),
+    ],
+)
+def test_bad_trees_are_named(
+    heads: list[Any], lengths: list[Any], instance: list[int], message: str
+) -> None:
+    tensors: list[Tensor] = [torch.tensor(values) for values in (heads, lengths, instance)]
+    with pytest.raises(ValueError, match=message):
+        sp.Forest.from_heads(*tensors)
