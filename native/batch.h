@@ -1,67 +1,19 @@
-// A batch on the CPU: instances are handed to threads one at a time, each thread with a
-// workspace of its own, so an answer depends on nothing but its instance.
+// A batch of trees on the CPU, free of Python: what the bindings call.
 #pragma once
 
-#include <atomic>
-#include <exception>
-#include <memory>
+#include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "solver.h"
-#include "trees.h"
 
 namespace spinney {
 
-// Calls work(worker, instance) for every instance. Threads live for one call: nothing
-// persists that a fork could break. The exception of the first instance that failed is rethrown.
-template <class MakeWorker, class Work>
-void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work work) {
-    std::atomic<int64_t> next{0};
-    std::vector<std::exception_ptr> failures(static_cast<size_t>(batch));
-    std::exception_ptr worker_failure;
-    std::atomic<bool> failed{false};
-    auto loop = [&] {
-        try {
-            auto worker = make_worker();
-            for (int64_t b; (b = next.fetch_add(1)) < batch;) {
-                try {
-                    work(worker, b);
-                } catch (...) {
-                    failures[static_cast<size_t>(b)] = std::current_exception();
-                }
-            }
-        } catch (...) {
-            if (!failed.exchange(true)) worker_failure = std::current_exception();
-        }
-    };
-    int64_t extra = (threads < batch ? threads : batch) - 1;
-    std::vector<std::thread> crew;
-    for (int64_t t = 0; t < extra; ++t) crew.emplace_back(loop);
-    loop();
-    for (auto& member : crew) member.join();
-    for (auto& failure : failures)
-        if (failure) std::rethrow_exception(failure);
-    if (worker_failure) std::rethrow_exception(worker_failure);
-}
-
-// Uninitialised memory, aligned for Arena.
-class Block {
-  public:
-    char* reserve(int64_t bytes) {
-        if (bytes > size_) {
-            data_.reset(new char[static_cast<size_t>(bytes) + 64]);
-            size_ = bytes;
-        }
-        auto address = reinterpret_cast<uintptr_t>(data_.get());
-        return reinterpret_cast<char*>((address + 63) / 64 * 64);
-    }
-
-  private:
-    std::unique_ptr<char[]> data_;
-    int64_t size_ = 0;
+struct Family {
+    bool projective;
+    bool single_root;
 };
 
 // The scores of a padded batch, as the caller's array holds them.
@@ -159,87 +111,25 @@ struct Solution {
     int64_t size() const { return static_cast<int64_t>(weights.size()); }
 };
 
-// One thread's solver with the memory it works in.
-template <class Oracle>
-class Worker {
-  public:
-    void solve(const TreeScores& scores, int64_t b, double temperature, Limits limits,
-               Solution& out) {
-        int n = scores.length(b);
-        double* theta = lay_out(n);
-        double range = scores.read(b, temperature, theta);
-        // A cap that binds is filled best by the oracle's structures alone; one below n is sure to.
-        limits.crosses = limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= n);
-        Status status = run(theta, range, limits);
-        if (status == Status::kCapped && limits.crosses) {
-            limits.crosses = false;
-            status = run(theta, range, limits);
-        }
-        if (status == Status::kNoStructure) scores.no_tree(b);
-        write(status, range, limits.tol, out);
-    }
+// Writes the highest-scoring tree of every instance to heads (batch, n).
+void argmax(const TreeScores& scores, Family family, int threads, int64_t* heads);
 
-    bool argmax(const TreeScores& scores, int64_t b, int64_t* heads) {
-        int n = scores.length(b);
-        double* theta = lay_out(n);
-        scores.read(b, 1.0, theta);
-        if (!solver_.oracle(Thread{}, theta, solver_.entering)) return false;
-        for (int i = 0; i < scores.words; ++i) heads[i] = i < n ? solver_.entering[i] : -1;
-        return true;
-    }
+// SparseMAP of every instance at its temperature.
+std::vector<Solution> solve(const TreeScores& scores, const double* temperature, Family family,
+                            Limits limits, int threads);
 
-  private:
-    static constexpr int kFirstRoom = 64;
-    Solver<Oracle> solver_;
-    Block fixed_, active_;
-    int room_ = 0;
-
-    double* lay_out(int n) {
-        Arena measure{nullptr};
-        solver_.lay_out(measure, n, n + 1);
-        measure.take<double>(int64_t(n) * (n + 1));
-        Arena arena{fixed_.reserve(measure.used)};
-        solver_.lay_out(arena, n, n + 1);
-        return arena.take<double>(int64_t(n) * (n + 1));
-    }
-
-    void lay_out_active(Block& block, int room) {
-        Arena measure{nullptr};
-        solver_.lay_out_active(measure, room);
-        Arena arena{block.reserve(measure.used)};
-        solver_.lay_out_active(arena, room);
-    }
-
-    Status run(const double* theta, double range, Limits limits) {
-        solver_.reset(theta, range, limits);
-        room_ = kFirstRoom;
-        lay_out_active(active_, room_);
-        Status status;
-        while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();
-        return status;
-    }
-
-    void grow() {
-        Solver<Oracle> before = solver_;
-        Block larger;
-        lay_out_active(larger, room_ += room_ / 2 + solver_.size());
-        solver_.copy_active(before);
-        active_ = std::move(larger);
-    }
-
-    void write(Status status, double range, double tol, Solution& out) const {
-        int k = solver_.size();
-        out.words = solver_.slots;
-        out.codes.clear();
-        for (int a = 0; a < k; ++a)
-            out.codes.insert(out.codes.end(), solver_.code(a), solver_.code(a) + solver_.slots);
-        out.weights.assign(solver_.weights, solver_.weights + k);
-        out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
-        out.gap = solver_.gap > 0 ? solver_.gap : 0;
-        out.converged = status == Status::kSolved ||
-                        (status == Status::kStalled && out.gap <= tol * (range > 1 ? range : 1));
-        out.calls = solver_.calls;
-    }
+// A batch of posteriors as the caller's arrays hold them.
+struct TreePosteriors {
+    const int64_t* structures;  // (total, n)
+    const int64_t* sizes;       // (batch)
+    const int64_t* lengths;     // (batch)
+    const double* factor;       // packed lower triangles, one after the other
+    int64_t batch;
+    int64_t words;  // n
 };
+
+// out_weights (total) and out_parts (batch, n, n + 1, zeroed before) as in jacobian.h.
+void apply_jacobians(const TreePosteriors& posteriors, const double* on_weights,
+                     const double* on_parts, int threads, double* out_weights, double* out_parts);
 
 }  // namespace spinney

@@ -50,7 +50,8 @@ using Indices = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 // A NumPy array that takes the vector over.
 Indices hand_over(std::vector<int64_t>& values) {
     auto* owned = new std::vector<int64_t>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+    nb::capsule owner(owned,
+                      [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
     return Indices(owned->data(), {owned->size()}, owner);
 }
 
@@ -70,14 +71,10 @@ std::tuple<Indices, Indices, Indices, Indices, Indices, Indices, Indices, int64_
         nb::gil_scoped_release release;
         forest = ForestBuilder(trees).build();
     }
-    return {hand_over(forest.words),
-            hand_over(forest.row),
-            hand_over(forest.child_offsets),
-            hand_over(forest.children),
-            hand_over(forest.parents),
-            hand_over(forest.roots),
-            hand_over(forest.level_offsets),
-            forest.tree_nodes};
+    return {hand_over(forest.words),         hand_over(forest.row),
+            hand_over(forest.child_offsets), hand_over(forest.children),
+            hand_over(forest.parents),       hand_over(forest.roots),
+            hand_over(forest.level_offsets), forest.tree_nodes};
 }
 
 using Ids = In<int64_t, nb::ndim<1>>;
@@ -156,7 +153,8 @@ nb::object add_rows_levels(Matrix<Real> out, Ids to, Matrix<Real> values, Ids fr
     expect(out.shape(1) == values.shape(1), "out and values of as many columns");
     expect(to.shape(0) == from.shape(0), "to and from of one length");
     return nb::cpp_function([out, to, values, from](int64_t begin, int64_t end) {
-        expect(0 <= begin && begin <= end && end <= static_cast<int64_t>(to.shape(0)), "0..E edges");
+        expect(0 <= begin && begin <= end && end <= static_cast<int64_t>(to.shape(0)),
+               "0..E edges");
         nb::gil_scoped_release release;
         add_rows(out.data(), to.data(), static_cast<const Real*>(values.data()), from.data(),
                  static_cast<int64_t>(out.shape(1)), begin, end);

@@ -9,7 +9,6 @@
 
 #include "batch.h"
 #include "bind_forest.h"
-#include "jacobian.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -42,13 +41,6 @@ TreeScores view(const In<double, nb::ndim<3>>& scores, const In<int64_t, nb::ndi
             static_cast<int64_t>(scores.shape(1))};
 }
 
-// Calls f.template operator()<Oracle>() for the family of trees asked for.
-template <class F>
-auto with_oracle(bool projective, bool single_root, F f) {
-    if (projective) return single_root ? f(TreeOracle<true, true>{}) : f(TreeOracle<true, false>{});
-    return single_root ? f(TreeOracle<false, true>{}) : f(TreeOracle<false, false>{});
-}
-
 void argmax_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
                   Out<int64_t, nb::ndim<2>> heads, bool projective, bool single_root, int threads) {
     TreeScores trees = view(scores, lengths);
@@ -56,13 +48,7 @@ void argmax_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengt
         throw std::invalid_argument("expected heads (B, n)");
     int64_t* out = heads.data();
     nb::gil_scoped_release release;
-    with_oracle(projective, single_root, [&](auto oracle) {
-        for_each_instance(
-            trees.batch, threads, [] { return Worker<decltype(oracle)>(); },
-            [&](auto& worker, int64_t b) {
-                if (!worker.argmax(trees, b, out + b * trees.words)) trees.no_tree(b);
-            });
-    });
+    argmax(trees, {projective, single_root}, threads, out);
 }
 
 using Posterior =
@@ -112,18 +98,11 @@ Posterior solve_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> l
     TreeScores trees = view(scores, lengths);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
-    std::vector<Solution> solutions(scores.shape(0));
-    const double* t = temperature.data();
+    std::vector<Solution> solutions;
     {
         nb::gil_scoped_release release;
-        with_oracle(projective, single_root, [&](auto oracle) {
-            for_each_instance(
-                trees.batch, threads, [] { return Worker<decltype(oracle)>(); },
-                [&](auto& worker, int64_t b) {
-                    worker.solve(trees, b, t[b], {tol, max_active, max_iter, true},
-                                 solutions[static_cast<size_t>(b)]);
-                });
-        });
+        solutions = solve(trees, temperature.data(), {projective, single_root},
+                          {tol, max_active, max_iter, true}, threads);
     }
     return collect(trees, solutions);
 }
@@ -132,35 +111,31 @@ std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<3>>> jacobian_trees(
     In<int64_t, nb::ndim<2>> structures, In<int64_t, nb::ndim<1>> sizes,
     In<int64_t, nb::ndim<1>> lengths, In<double, nb::ndim<1>> factor,
     In<double, nb::ndim<1>> on_weights, In<double, nb::ndim<3>> on_parts, int threads) {
-    size_t batch = sizes.shape(0), words = structures.shape(1), parts = words * (words + 1);
-    std::vector<int64_t> first(batch + 1, 0), packed(batch + 1, 0);
+    size_t batch = sizes.shape(0), words = structures.shape(1);
+    int64_t total = 0, packed = 0;
     for (size_t b = 0; b < batch; ++b) {
-        first[b + 1] = first[b] + sizes.data()[b];
-        packed[b + 1] = packed[b] + Factor::packed(sizes.data()[b]);
+        total += sizes.data()[b];
+        packed += Factor::packed(sizes.data()[b]);
     }
-    if (first[batch] != static_cast<int64_t>(structures.shape(0)) ||
-        packed[batch] != static_cast<int64_t>(factor.shape(0)) ||
+    if (total != static_cast<int64_t>(structures.shape(0)) ||
+        packed != static_cast<int64_t>(factor.shape(0)) ||
         structures.shape(0) != on_weights.shape(0) || on_parts.shape(0) != batch ||
         on_parts.shape(1) != words || on_parts.shape(2) != words + 1 || lengths.shape(0) != batch)
         throw std::invalid_argument("posterior and gradient do not belong together");
     double *out_weights, *out_parts;
     auto made_weights = make<double, nb::ndim<1>>({structures.shape(0)}, out_weights);
     auto made_parts = make<double, nb::ndim<3>>({batch, words, words + 1}, out_parts);
+    TreePosteriors posteriors{structures.data(),
+                              sizes.data(),
+                              lengths.data(),
+                              factor.data(),
+                              static_cast<int64_t>(batch),
+                              static_cast<int64_t>(words)};
     {
         nb::gil_scoped_release release;
-        std::fill(out_parts, out_parts + batch * parts, 0.0);
-        for_each_instance(
-            static_cast<int64_t>(batch), threads, [] { return std::vector<double>(); },
-            [&](std::vector<double>& ones, int64_t b) {
-                size_t i = static_cast<size_t>(b);
-                int64_t size = sizes.data()[i];
-                if (ones.size() < static_cast<size_t>(size)) ones.resize(static_cast<size_t>(size));
-                apply_jacobian(Thread{}, structures.data() + first[i] * static_cast<int64_t>(words),
-                               static_cast<int>(size), static_cast<int>(lengths.data()[i]),
-                               static_cast<int64_t>(words), factor.data() + packed[i],
-                               on_weights.data() + first[i], on_parts.data() + i * parts,
-                               out_weights + first[i], out_parts + i * parts, ones.data());
-            });
+        std::fill(out_parts, out_parts + batch * words * (words + 1), 0.0);
+        apply_jacobians(posteriors, on_weights.data(), on_parts.data(), threads, out_weights,
+                        out_parts);
     }
     return {made_weights, made_parts};
 }

@@ -146,7 +146,8 @@ class ForestBuilder {
         while (pending_[static_cast<size_t>(at)] == 0) ++at;
         for (int64_t i = 0; i < length_; ++i) at = heads[at - 1];
         std::string walk = std::to_string(at);
-        for (int64_t i = heads[at - 1]; i != at; i = heads[i - 1]) walk += " -> " + std::to_string(i);
+        for (int64_t i = heads[at - 1]; i != at; i = heads[i - 1])
+            walk += " -> " + std::to_string(i);
         return "the heads form a cycle, " + walk + " -> " + std::to_string(at);
     }
 
@@ -154,7 +155,8 @@ class ForestBuilder {
     int64_t intern(int64_t i, int64_t row) {
         int64_t begin = static_cast<int64_t>(children_.size()), height = 0;
         uint64_t hash = mix(static_cast<uint64_t>(row));
-        for (int64_t e = first_[static_cast<size_t>(i)]; e < first_[static_cast<size_t>(i) + 1]; ++e) {
+        for (int64_t e = first_[static_cast<size_t>(i)]; e < first_[static_cast<size_t>(i) + 1];
+             ++e) {
             int64_t child = node_[static_cast<size_t>(child_[static_cast<size_t>(e)])];
             children_.push_back(child);
             hash = mix(hash ^ static_cast<uint64_t>(child));
@@ -228,7 +230,8 @@ class ForestBuilder {
             const Node& node = nodes_[static_cast<size_t>(old)];
             forest.row.push_back(node.row);
             for (int64_t e = node.begin; e < node.end; ++e)
-                forest.children.push_back(id[static_cast<size_t>(children_[static_cast<size_t>(e)])]);
+                forest.children.push_back(
+                    id[static_cast<size_t>(children_[static_cast<size_t>(e)])]);
             forest.parents.resize(forest.children.size(), id[static_cast<size_t>(old)]);
             forest.child_offsets.push_back(static_cast<int64_t>(forest.children.size()));
         }
