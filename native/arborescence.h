@@ -26,7 +26,6 @@ struct Arborescence {
     double* base_score;    // (2 n + 1) of the arc that was chosen into a node
     int16_t* base_roots;   // (2 n + 1)
     int16_t* arc_head;     // (2 n + 1) that arc
-    int16_t* arc_word;     // (2 n + 1)
     int16_t* parent;       // (2 n + 1)
     int16_t* child;        // (2 n + 1) first member of a cycle
     int16_t* sibling;      // (2 n + 1) next member of the same cycle, 0: the last
@@ -48,7 +47,6 @@ struct Arborescence {
         base_score = arena.take<double>(nodes);
         base_roots = arena.take<int16_t>(nodes);
         arc_head = arena.take<int16_t>(nodes);
-        arc_word = arena.take<int16_t>(nodes);
         parent = arena.take<int16_t>(nodes);
         child = arena.take<int16_t>(nodes);
         sibling = arena.take<int16_t>(nodes);
@@ -99,7 +97,7 @@ struct Arborescence {
             for (int p = g.lane(); p < length; p += g.size()) state[path[p]] = kDone;
             g.sync();
         }
-        expand(g, nodes, tree);
+        expand<SingleRoot>(g, scores, nodes, tree);
         return !SingleRoot || root_arcs(tree) == 1;
     }
 
@@ -131,7 +129,6 @@ struct Arborescence {
         int roots = SingleRoot ? roots_at(node, head) : 0;
         if (g.leader()) {
             arc_head[node] = static_cast<int16_t>(head);
-            arc_word[node] = static_cast<int16_t>(entered<SingleRoot>(scores, node, head));
             base_score[node] = row[head];
             base_roots[node] = static_cast<int16_t>(roots);
         }
@@ -218,12 +215,12 @@ struct Arborescence {
 
     // Dismantles the contraction forest from the last node to the first: the arc of
     // a remaining node enters one word and cancels the arcs on the way down to it.
-    template <class G>
-    SPINNEY_HD void expand(const G& g, int nodes, int16_t* tree) {
+    template <bool SingleRoot, class G>
+    SPINNEY_HD void expand(const G& g, const double* scores, int nodes, int16_t* tree) {
         if (g.leader()) {
             for (int node = nodes - 1; node > 0; --node) {
                 if (removed[node]) continue;
-                int word = arc_word[node];
+                int word = entered<SingleRoot>(scores, node, arc_head[node]);
                 tree[word - 1] = arc_head[node];
                 for (int v = word; v != node; v = parent[v]) removed[v] = 1;
             }

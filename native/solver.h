@@ -40,7 +40,7 @@ struct Solver : ActiveSet {
     double* tilted;     // (slots, options) theta with its ties broken
     double* reduced;    // (slots, options) theta - u, tilted until the end
     int16_t* entering;  // (stride)
-    int32_t* partner;   // (capacity) scratch
+    int32_t* partner;   // (capacity) by place: what it is crossed with
 
     bool started;  // the MAP structure is in the active set
     bool level;    // priced by theta itself, no longer tilted
@@ -239,26 +239,42 @@ struct Solver : ActiveSet {
     }
 
     // Pairs every active structure with its nearest one and lets the crosses enter that
-    // close a fair share of the gap. True when any did.
+    // close a fair share of the gap.
     template <class G>
-    SPINNEY_HD bool enter_crosses(const G& g, double least) {
+    SPINNEY_HD void enter_crosses(const G& g, double least) {
         int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
+        double* bound =
+            scratch + capacity;  // by place: what a pair may gain; append needs the rest
         for (int a = 0; a < count; ++a) {
-            if (nearest[place[a]] < 0) find_nearest(g, a);
-            if (g.leader()) partner[a] = nearest[place[a]];
+            int p = place[a];
+            if (nearest[p] < 0) find_nearest(g, a);
+            if (g.leader()) partner[p] = nearest[p], bound[p] = -1;
         }
         g.sync();
         for (int a = 0; a < count && size() < most; ++a) {
-            if (partner[a] < 0 || possible_gain(g, code(a), at(partner[a])) <= least) continue;
-            for (int i = g.lane(); i < stride; i += g.size()) entering[i] = code(a)[i];
+            int p = place[a], q = partner[p];
+            if (q < 0) continue;
+            bool mutual = partner[q] == p;
+            double gain = mutual && bound[q] >= 0 ? bound[q] : possible_gain(g, at(p), at(q));
             g.sync();
-            double gain = 0;
-            if (g.leader()) gain = oracle.cross(reduced, entering, at(partner[a]));
-            gain = g.sum(gain);
+            if (g.leader()) bound[p] = gain;
+            if (gain > least && enter_cross(g, at(p), at(q), least) && mutual) {
+                // a + b = cross(a, b) + cross(b, a): after the one the other is dependent.
+                if (g.leader()) partner[q] = -1;
+            }
             g.sync();
-            if (gain > least && append(g, entering)) skip_mirror(g, a, count);
         }
-        return size() > count;
+    }
+
+    template <class G>
+    SPINNEY_HD bool enter_cross(const G& g, const int16_t* a, const int16_t* b, double least) {
+        for (int i = g.lane(); i < stride; i += g.size()) entering[i] = a[i];
+        g.sync();
+        double gain = 0;
+        if (g.leader()) gain = oracle.cross(reduced, entering, b);
+        gain = g.sum(gain);
+        g.sync();
+        return gain > least && append(g, entering);
     }
 
     // What crossing a with b would gain if every mixture were a structure. Both score the
@@ -270,14 +286,6 @@ struct Solver : ActiveSet {
         for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
             difference += fabs(row[b[i]] - row[a[i]]);
         return g.sum(difference) / 2;
-    }
-
-    // a + b = cross(a, b) + cross(b, a): after the one the other is affinely dependent.
-    template <class G>
-    SPINNEY_HD void skip_mirror(const G& g, int a, int count) {
-        for (int b = a + 1 + g.lane(); b < count; b += g.size())
-            if (place[b] == partner[a] && partner[b] == place[a]) partner[b] = -1;
-        g.sync();
     }
 };
 
