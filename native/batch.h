@@ -28,19 +28,22 @@ struct TreeScores {
                "] (arc " + std::to_string(h) + " -> " + std::to_string(i + 1) + ")";
     }
 
-    std::string shapes(int64_t b) const {
+    std::string shape() const {
         return "scores has shape (" + std::to_string(batch) + ", " + std::to_string(words) + ", " +
-               std::to_string(words + 1) + "), instance " + std::to_string(b) + " has length " +
+               std::to_string(words + 1) + ")";
+    }
+
+    std::string shapes(int64_t b) const {
+        return shape() + ", instance " + std::to_string(b) + " has length " +
                std::to_string(lengths[b]);
     }
 
     int length(int64_t b) const {
         int64_t n = lengths[b];
         if (n < 1 || n > words)
-            throw std::invalid_argument(
-                "lengths[" + std::to_string(b) + "] is " + std::to_string(n) + ", expected 1 to " +
-                std::to_string(words) + "; scores has shape (" + std::to_string(batch) + ", " +
-                std::to_string(words) + ", " + std::to_string(words + 1) + ")");
+            throw std::invalid_argument("lengths[" + std::to_string(b) + "] is " +
+                                        std::to_string(n) + ", expected 1 to " +
+                                        std::to_string(words) + "; " + shape());
         if (n > 30000)
             throw std::invalid_argument("sentences of more than 30000 words are not supported; " +
                                         shapes(b));

@@ -1,7 +1,6 @@
 // The forest and the TreeLSTM's elementwise part for Python.
 #include "bind_forest.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
 #include <stdexcept>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.h"
 #include "forest.h"
 #include "tree_lstm.h"
 
@@ -41,10 +41,6 @@ void run_down(const TreeLstm<double>& net, const double* on_h, double* on_c, dou
 
 namespace {
 
-template <class T, class... Shape>
-using In = nb::ndarray<const T, Shape..., nb::c_contig, nb::device::cpu>;
-template <class T, class... Shape>
-using Out = nb::ndarray<T, Shape..., nb::c_contig, nb::device::cpu>;
 using Indices = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 
 // A NumPy array that takes the vector over.

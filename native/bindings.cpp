@@ -1,12 +1,12 @@
 // spinney._native: the solver and the oracles on padded batches of NumPy or PyTorch arrays.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
+#include "arrays.h"
 #include "batch.h"
 #include "bind_forest.h"
 
@@ -17,10 +17,6 @@ namespace {
 
 using namespace spinney;
 
-template <class T, class... Shape>
-using In = nb::ndarray<const T, Shape..., nb::c_contig, nb::device::cpu>;
-template <class T, class... Shape>
-using Out = nb::ndarray<T, Shape..., nb::c_contig, nb::device::cpu>;
 template <class T, class... Shape>
 using Made = nb::ndarray<nb::numpy, T, Shape...>;
 
@@ -102,7 +98,7 @@ Posterior solve_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> l
     {
         nb::gil_scoped_release release;
         solutions = solve(trees, temperature.data(), {projective, single_root},
-                          {tol, max_active, max_iter, true}, threads);
+                          {tol, max_active, max_iter}, threads);
     }
     return collect(trees, solutions);
 }

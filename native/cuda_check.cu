@@ -17,7 +17,7 @@ __global__ void solve_trees(const double* theta, const double* range, Limits lim
     Arena arena{memory + b * share};
     solver.lay_out(arena, words, words + 1);
     solver.lay_out_active(arena, room);
-    solver.reset(theta + b * words * (words + 1), range[b], limits);
+    solver.reset(theta + b * words * (words + 1), range[b], limits, true);
     Warp warp;
     Status end = solver.run(warp);
     for (int a = warp.lane(); a < solver.size(); a += warp.size())

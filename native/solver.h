@@ -29,13 +29,13 @@ struct Limits {
     double tol;
     int max_active;  // 0: none
     int max_iter;    // 0: none
-    bool crosses;    // let crosses enter beside the oracle's structure
 };
 
 template <class Oracle>
 struct Solver : ActiveSet {
     Oracle oracle;
     Limits limits;
+    bool crosses;       // let crosses enter beside the oracle's structure
     double range;       // of the finite scores
     double* tilted;     // (slots, options) theta with its ties broken
     double* reduced;    // (slots, options) theta - u, tilted until the end
@@ -60,8 +60,10 @@ struct Solver : ActiveSet {
         partner = arena.take<int32_t>(room);
     }
 
-    SPINNEY_HD void reset(const double* scores, double score_range, Limits given) {
-        ActiveSet::reset(scores, !given.crosses);
+    SPINNEY_HD void reset(const double* scores, double score_range, Limits given,
+                          bool with_crosses) {
+        ActiveSet::reset(scores, !with_crosses);
+        crosses = with_crosses;
         range = score_range;
         limits = given;
         started = level = false;
@@ -140,7 +142,7 @@ struct Solver : ActiveSet {
         } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
             status = Status::kCapped;
         } else {
-            if (limits.crosses) enter_crosses(g, gap > asked() ? share() * gap : goal);
+            if (crosses) enter_crosses(g, gap > asked() ? share() * gap : goal);
             return false;
         }
         return true;
@@ -243,8 +245,8 @@ struct Solver : ActiveSet {
     template <class G>
     SPINNEY_HD void enter_crosses(const G& g, double least) {
         int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
-        double* bound =
-            scratch + capacity;  // by place: what a pair may gain; append needs the rest
+        // By place: what a pair may gain. The first third of scratch is append's.
+        double* bound = scratch + capacity;
         for (int a = 0; a < count; ++a) {
             int p = place[a];
             if (nearest[p] < 0) find_nearest(g, a);

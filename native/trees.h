@@ -9,6 +9,35 @@
 
 namespace spinney {
 
+// Whether `word` is in the subtree of `ancestor`.
+SPINNEY_HD inline bool is_below(const int16_t* tree, int word, int ancestor) {
+    while (word != 0 && word != ancestor) word = tree[word - 1];
+    return word != 0;
+}
+
+// Mixes tree b into tree a word by word wherever b's head scores higher and the result stays a
+// tree: fits(word, head) says so for one word of a as it then is. Returns how much the score rose;
+// 0 leaves a as it was. better: (n + 1) scratch, what the oracle does not need between its calls.
+template <bool SingleRoot, class Fits>
+SPINNEY_HD double cross_trees(const double* scores, int words, int16_t* a, const int16_t* b,
+                              int16_t* better, Fits fits) {
+    int count = 0, heads = words + 1;
+    const double* row = scores;
+    for (int i = 0; i < words; ++i, row += heads) {
+        better[count] = static_cast<int16_t>(i);
+        count += row[b[i]] > row[a[i]];
+    }
+    double gain = 0;
+    for (int c = 0; c < count; ++c) {
+        int i = better[c];
+        if ((SingleRoot && (a[i] == 0 || b[i] == 0)) || !fits(i + 1, b[i])) continue;
+        row = scores + int64_t(i) * heads;
+        gain += row[b[i]] - row[a[i]];
+        a[i] = b[i];
+    }
+    return gain;
+}
+
 template <bool Projective, bool SingleRoot>
 struct TreeOracle;
 
@@ -26,32 +55,10 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
         return argmax<SingleRoot>(g, scores, tree);
     }
 
-    // Mixes tree b into tree a word by word wherever b's head scores higher and the result stays
-    // a tree. Returns how much the score rose; 0 leaves a as it was.
     SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
-        int16_t* better = path;  // free between two calls of the oracle
-        int count = 0;
-        const double* row = scores;
-        for (int i = 0; i < words; ++i, row += heads) {
-            better[count] = static_cast<int16_t>(i);
-            count += row[b[i]] > row[a[i]];
-        }
-        double gain = 0;
-        for (int c = 0; c < count; ++c) {
-            int i = better[c];
-            if ((SingleRoot && (a[i] == 0 || b[i] == 0)) || below(a, b[i], i + 1)) continue;
-            row = scores + int64_t(i) * heads;
-            gain += row[b[i]] - row[a[i]];
-            a[i] = b[i];
-        }
-        return gain;
-    }
-
-  private:
-    // Whether `word` is in the subtree of `ancestor`.
-    static SPINNEY_HD bool below(const int16_t* tree, int word, int ancestor) {
-        while (word != 0 && word != ancestor) word = tree[word - 1];
-        return word != 0;
+        return cross_trees<SingleRoot>(scores, words, a, b, path, [&](int word, int head) {
+            return !is_below(a, head, word);
+        });
     }
 };
 
@@ -63,17 +70,8 @@ struct TreeOracle<true, SingleRoot> : Eisner {
     }
 
     SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
-        double gain = 0;
-        for (int i = 0; i < words; ++i) {
-            if (a[i] == b[i]) continue;
-            const double* row = scores + int64_t(i) * (words + 1);
-            double rise = row[b[i]] - row[a[i]];
-            if (rise <= 0 || (SingleRoot && (a[i] == 0 || b[i] == 0))) continue;
-            if (!fits(a, i + 1, b[i])) continue;
-            a[i] = b[i];
-            gain += rise;
-        }
-        return gain;
+        return cross_trees<SingleRoot>(scores, words, a, b, stack,
+                                       [&](int word, int head) { return fits(a, word, head); });
     }
 
   private:
@@ -87,9 +85,7 @@ struct TreeOracle<true, SingleRoot> : Eisner {
             if ((l < low && low < r && r < high) || (low < l && l < high && high < r)) return false;
             if (h == 0 && low < w && w < high && !(SingleRoot && low == 0)) return false;
         }
-        int up = head;
-        while (up != 0 && up != word) up = tree[up - 1];
-        return up == 0;
+        return !is_below(tree, head, word);
     }
 };
 

@@ -36,12 +36,9 @@ class Worker {
         double* theta = lay_out(n);
         double range = scores.read(b, temperature, theta);
         // A cap that binds is filled best by the oracle's structures alone; one below n is sure to.
-        limits.crosses = limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= n);
-        Status status = run(theta, range, limits);
-        if (status == Status::kCapped && limits.crosses) {
-            limits.crosses = false;
-            status = run(theta, range, limits);
-        }
+        bool crosses = limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= n);
+        Status status = run(theta, range, limits, crosses);
+        if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
         if (status == Status::kNoStructure) scores.no_tree(b);
         write(status, range, limits.tol, out);
     }
@@ -76,8 +73,8 @@ class Worker {
         solver_.lay_out_active(arena, room);
     }
 
-    Status run(const double* theta, double range, Limits limits) {
-        solver_.reset(theta, range, limits);
+    Status run(const double* theta, double range, Limits limits, bool crosses) {
+        solver_.reset(theta, range, limits, crosses);
         lay_out_active(active_, room_);
         Status status;
         while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();

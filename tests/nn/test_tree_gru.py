@@ -32,26 +32,11 @@ def recursion(net: sp.nn.TreeGRU, x: Tensor, heads: list[int]) -> Tensor:
 @settings(max_examples=25, deadline=None)
 @given(KINDS, LENGTHS, st.integers(1, 4), st.integers(0, 10**6))
 def test_it_equals_recursion(
-    draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
+    draw_trees: Any, check_recursion: Any, kind: str, lengths: list[int], trees: int, seed: int
 ) -> None:
     torch.manual_seed(seed)
-    heads, sizes, instance = draw_trees(kind, lengths, trees, seed)
     net = sp.nn.TreeGRU(3, 4, root="learned").double()
-    x = torch.randn(len(lengths), heads.shape[1], 3, dtype=torch.float64, requires_grad=True)
-    out = net(x, sp.Forest.from_heads(heads, sizes, instance))
-    expected = torch.stack(
-        [
-            recursion(net, x[b], row[: lengths[b]].tolist())
-            for row, b in zip(heads, instance.tolist(), strict=True)
-        ]
-    )
-    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-    weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
-    inputs = [x, *net.parameters()]
-    ours = torch.autograd.grad((weights * out).sum(), inputs)
-    theirs = torch.autograd.grad((weights * expected).sum(), inputs)
-    for mine, wanted in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine, wanted, rtol=0, atol=1e-12)
+    check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
 
 
 def test_gradcheck_on_all_nodes(draw_trees: Any) -> None:

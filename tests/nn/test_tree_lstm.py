@@ -47,25 +47,20 @@ def _gradients(net: torch.nn.Module, x: Tensor, out: Tensor) -> list[Tensor]:
 @settings(max_examples=25, deadline=None)
 @given(KINDS, LENGTHS, st.integers(1, 4), st.integers(0, 10**6))
 def test_it_equals_recursion(
-    draw_trees: Any, cell: type[Cell], kind: str, lengths: list[int], trees: int, seed: int
+    draw_trees: Any,
+    check_recursion: Any,
+    cell: type[Cell],
+    kind: str,
+    lengths: list[int],
+    trees: int,
+    seed: int,
 ) -> None:
     torch.manual_seed(seed)
-    heads, sizes, instance = draw_trees(kind, lengths, trees, seed)
     net = sp.nn.ChildSumTreeLSTM(3, 4, root="learned").double()
     net.cell = lambda device: cell()
     assert net.root is not None
     torch.nn.init.normal_(net.root)
-    x = torch.randn(len(lengths), heads.shape[1], 3, dtype=torch.float64, requires_grad=True)
-    out = net(x, sp.Forest.from_heads(heads, sizes, instance))
-    expected = torch.stack(
-        [
-            recursion(net, x[b], row[: lengths[b]].tolist())
-            for row, b in zip(heads, instance.tolist(), strict=True)
-        ]
-    )
-    torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-    for ours, theirs in zip(_gradients(net, x, out), _gradients(net, x, expected), strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ class Cell(ABC):
         )
 
 
-class TreeComposer(nn.Module):
+class TreeComposer(nn.Module, ABC):
     """Word vectors and a forest to the states of root nodes; subclasses supply the cell.
 
     Args:
@@ -88,9 +88,9 @@ class TreeComposer(nn.Module):
         self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
         self.root = nn.Parameter(torch.zeros(input_size)) if root == "learned" else None
 
+    @abstractmethod
     def cell(self, device: torch.device) -> Cell:
         """The cell that serves tensors on `device`."""
-        raise NotImplementedError
 
     @overload
     def forward(

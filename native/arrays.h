@@ -1,0 +1,13 @@
+// The arrays that the bindings take: NumPy's or PyTorch's, contiguous, on the CPU.
+#pragma once
+
+#include <nanobind/ndarray.h>
+
+namespace spinney {
+
+template <class T, class... Shape>
+using In = nanobind::ndarray<const T, Shape..., nanobind::c_contig, nanobind::device::cpu>;
+template <class T, class... Shape>
+using Out = nanobind::ndarray<T, Shape..., nanobind::c_contig, nanobind::device::cpu>;
+
+}  // namespace spinney
