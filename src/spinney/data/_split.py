@@ -1,0 +1,16 @@
+"""A validation split for training data that come without one."""
+
+import random
+from collections.abc import Sequence
+
+from spinney.data.examples import Example
+
+
+def hold_out(examples: Sequence[Example], seed: int = 0) -> dict[str, list[Example]]:
+    """The splits "train" and "validation", a tenth of the examples, drawn by the seed."""
+    size = max(1, len(examples) // 10)
+    chosen = set(random.Random(seed).sample(range(len(examples)), size)) if examples else set()
+    return {
+        "train": [e for i, e in enumerate(examples) if i not in chosen],
+        "validation": [e for i, e in enumerate(examples) if i in chosen],
+    }

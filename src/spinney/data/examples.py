@@ -1,0 +1,63 @@
+"""What every reader returns: sentences, examples and the splits of a corpus."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+TaskName = Literal["classify", "nli", "revdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of a sentence and, where a treebank or a parser gave them, its heads.
+
+    Attributes:
+        words: at least one.
+        heads: `heads[i]` is the head of word i + 1: 0 for the root, j for word j.
+    """
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One sentence, or a premise and a hypothesis, and the label.
+
+    The label is the name of a class; in a reverse dictionary the word that is defined. It is empty
+    where it is unknown.
+    """
+
+    sentences: tuple[Sentence, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The examples of a task by split.
+
+    Attributes:
+        task: which model the examples are for.
+        splits: "train" and "validation"; all others are tests, usually one named "test".
+        candidates: the words a reverse dictionary may answer with; empty in other tasks.
+    """
+
+    task: TaskName
+    splits: dict[str, list[Example]]
+    candidates: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the training split, sorted."""
+        return sorted({example.label for example in self.splits["train"]} - {""})
+
+    @property
+    def tests(self) -> list[str]:
+        """The names of the splits that are neither training nor validation."""
+        return [name for name in self.splits if name not in ("train", "validation")]
+
+    def sentences(self) -> Iterator[Sentence]:
+        """The sentences of all splits."""
+        for examples in self.splits.values():
+            for example in examples:
+                yield from example.sentences
