@@ -1,0 +1,25 @@
+"""The tasks: the model of each and what is measured of it."""
+
+from spinney.tasks.build import MODELS, build_model, load_model
+from spinney.tasks.classify import SentenceClassifier
+from spinney.tasks.metrics import Accuracy, LossMetric, Metric, Output, Ranks, TreeStatistics
+from spinney.tasks.model import ModelConfig, TreeModel
+from spinney.tasks.nli import PairClassifier
+from spinney.tasks.revdict import ReverseDictionary
+
+__all__ = [
+    "MODELS",
+    "Accuracy",
+    "LossMetric",
+    "Metric",
+    "ModelConfig",
+    "Output",
+    "PairClassifier",
+    "Ranks",
+    "ReverseDictionary",
+    "SentenceClassifier",
+    "TreeModel",
+    "TreeStatistics",
+    "build_model",
+    "load_model",
+]

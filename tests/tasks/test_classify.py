@@ -1,0 +1,38 @@
+"""Sentence classification against a sum over the trees one by one."""
+
+import pytest
+import torch
+
+
+@pytest.mark.parametrize("loss", ["marginal", "expected"])
+def test_loss_is_the_sum_over_trees(make, tree_vectors, strategy, loss):
+    model, batch = make("classify", trees=strategy, loss=loss)
+    output = model(batch)
+    (posterior,) = output.posteriors
+    for b, target in enumerate(batch.targets.tolist()):
+        p = torch.zeros(3, dtype=torch.float64)
+        expected = 0.0
+        for weight, vector in tree_vectors(model, batch.sides[0], posterior, b):
+            logits = model.output.weight @ vector + model.output.bias
+            of_tree = logits.exp() / logits.exp().sum()
+            p += weight * of_tree
+            expected -= weight * of_tree[target].log()
+        torch.testing.assert_close(output.prediction[b], p)
+        wanted = -p[target].log() if loss == "marginal" else expected
+        torch.testing.assert_close(output.loss[b], wanted)
+
+
+def test_marginal_is_at_most_expected(make):
+    """Jensen: -log of a mean is at most the mean of -log."""
+    marginal, batch = make("classify", loss="marginal")
+    expected, _ = make("classify", loss="expected")
+    less = expected(batch).loss - marginal(batch).loss
+    assert (less > -1e-12).all()
+    assert (less > 1e-9).any()
+
+
+def test_predictions_are_probabilities(make):
+    model, batch = make("classify")
+    p = model(batch).prediction
+    assert (p >= 0).all()
+    torch.testing.assert_close(p.sum(-1), torch.ones(8, dtype=torch.float64))
