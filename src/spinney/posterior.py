@@ -177,6 +177,12 @@ class SparsePosterior:
             f"{int(self.converged.sum())} converged)"
         )
 
+    def _repr_html_(self) -> str | None:
+        """One instance shows itself in notebooks: trees as pictures, the rest as a table."""
+        from spinney.draw.drawing import posterior_html  # drawing sits on top of posteriors
+
+        return posterior_html(self) if len(self) == 1 else None
+
     def _describe_one(self) -> str:
         size = int(self.sizes[0])
         best = self.topk(min(size, _SHOWN))

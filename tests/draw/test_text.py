@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from spinney import DependencyTrees, SparsePosterior
+from spinney import DependencyTrees, SparsePosterior, sparsemap
 from spinney.draw import posterior_text, tree_text
 
 TELESCOPE = "She saw the man with the telescope".split()
@@ -143,3 +143,14 @@ def test_posterior_text_ranks_and_counts_the_rest() -> None:
     assert blank == ""
     assert rest == "and 2 more, together 37.5%"
     assert posterior_text(post, ["a", "b"], instance=1).count("ROOT") == 4
+
+
+def test_agreement_is_marked_below_the_words() -> None:
+    rows = rows_of(tree_text([2, 0, 4, 2], TELESCOPE[:4], given=[2, 0, 2, 2]))
+    assert rows[-2:] == ["She  saw  the  man ", " ✓    ✓    ✗    ✓  "]
+
+
+def test_posterior_text_counts_the_agreement() -> None:
+    post = sparsemap(torch.tensor([[[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]]), DependencyTrees())
+    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 1]))[0].endswith("✓ as given")
+    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 0]))[0].endswith("1 of 2 as given")

@@ -8,7 +8,8 @@
 
 All arcs from one head to one side share a line. The leg of a line without an arrowhead stands on
 the head, the legs with one (▼) stand on the dependents. Two lines that only cross (a non-projective
-tree has such) meet in ┼; a line never branches there.
+tree has such) meet in ┼; a line never branches there. Where heads are given to compare with, a
+row below the words marks those that agree (✓) and those that differ (✗).
 """
 
 from __future__ import annotations
@@ -19,9 +20,17 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from spinney.draw._trees import (
+    Drawable,
+    Heads,
+    agreement,
+    checked,
+    checked_heads,
+    percent,
+    printable,
+)
 
+if TYPE_CHECKING:
     from spinney.posterior import SparsePosterior
 
 ROOT = "ROOT"
@@ -47,31 +56,53 @@ class _Line:
         return max(self.head, *self.dependents)
 
 
-def tree_text(heads: Tensor | Sequence[int], words: Sequence[str]) -> str:
+def tree_text(heads: Heads, words: Sequence[str], given: Heads | None = None) -> str:
     """Draws one dependency tree.
 
     Args:
         heads: (n,) integers: the head of each word, 0 for the root, j for word j (counted from 1).
             Padding (-1) beyond the words is left out.
         words: the n words of the sentence.
+        given: (n,) heads to compare with.
 
     Returns:
         Lines of equal width on the terminal (wide and combining characters are measured).
     """
-    words = [_printable(word) for word in words]
-    arcs = _checked([int(head) for head in heads], len(words))
+    words = [printable(word) for word in words]
+    arcs = checked_heads(heads, len(words), "tree_text")
     if not words:
         return ""
     centers, width = _columns(words)
     lines = _stacked(_lines(arcs, centers))
     roots = [centers[i] for i, head in enumerate(arcs) if head == 0]
-    canvas = _canvas(lines, roots, width)
-    sentence = (" " * _GAP).join(_centered(word, _cell(word)) for word in words)
-    return "\n".join([*canvas, sentence + " " * (width - cell_len(sentence))])
+    rows = [*_canvas(lines, roots, width), _below(words, words, width)]
+    if given is not None:
+        wanted = checked_heads(given, len(words), "given heads")
+        marks = ["✓" if a == b else "✗" for a, b in zip(arcs, wanted, strict=True)]
+        rows.append(_below(words, marks, width))
+    return "\n".join(rows)
+
+
+def trees_text(drawable: Drawable, k: int | None = None) -> str:
+    """Draws the trees of one sentence one under another, the `k` most probable; by default all."""
+    trees, weights = drawable.trees, drawable.weights
+    shown = len(trees) if k is None else min(k, len(trees))
+    blocks = []
+    for heads, weight in zip(trees[:shown], weights[:shown], strict=True):
+        title = f"{_bar(weight)}  {agreement(heads, drawable.given)}".rstrip()
+        blocks.append(f"{title}\n{tree_text(heads, drawable.words, drawable.given)}")
+    if shown < len(trees):
+        rest = len(trees) - shown
+        blocks.append(f"and {rest} more, together {percent(sum(weights[shown:]))}")
+    return "\n\n".join(blocks)
 
 
 def posterior_text(
-    post: SparsePosterior, words: Sequence[str], instance: int = 0, k: int | None = None
+    post: SparsePosterior,
+    words: Sequence[str],
+    instance: int = 0,
+    k: int | None = None,
+    given: Heads | None = None,
 ) -> str:
     """Draws the trees of one instance of a posterior, the most probable first.
 
@@ -80,37 +111,22 @@ def posterior_text(
         words: the words of that instance.
         instance: which element of the batch.
         k: how many trees to draw; all by default.
+        given: (n,) heads to compare with.
     """
     one = post[instance]
-    size = int(one.sizes[0])
-    weights, trees = one.topk(size)
-    ranked = weights[0].tolist()
-    shown = size if k is None else min(k, size)
-    blocks = [
-        f"{_percent(ranked[t])}\n{tree_text(trees[0, t].tolist(), words)}" for t in range(shown)
-    ]
-    if shown < size:
-        blocks.append(f"and {size - shown} more, together {sum(ranked[shown:]):.1%}")
-    return "\n\n".join(blocks)
-
-
-def _checked(heads: list[int], n: int) -> list[int]:
-    """The heads of the n words, or ValueError."""
-    if len(heads) < n or any(head != -1 for head in heads[n:]):
-        raise ValueError(f"tree_text: {len(heads)} heads for {n} words")
-    for word, head in enumerate(heads[:n], start=1):
-        if not 0 <= head <= n or head == word:
-            raise ValueError(f"tree_text: word {word} of {n} has head {head}")
-    return heads[:n]
-
-
-def _printable(word: str) -> str:
-    return "".join(c if c.isprintable() else "·" for c in word)
+    return trees_text(checked(words, one.structures.tolist(), one.weights.tolist(), given), k)
 
 
 def _centered(text: str, width: int) -> str:
     left = (width - cell_len(text)) // 2
     return " " * left + text + " " * (width - cell_len(text) - left)
+
+
+def _below(words: Sequence[str], texts: Sequence[str], width: int) -> str:
+    """A row with one text centred under the arcs of each word."""
+    cells = (_centered(text, _cell(word)) for word, text in zip(words, texts, strict=True))
+    row = (" " * _GAP).join(cells)
+    return row + " " * (width - cell_len(row))
 
 
 def _cell(word: str) -> int:
@@ -178,6 +194,6 @@ def _root_row(roots: list[int], width: int) -> str:
     return row
 
 
-def _percent(weight: float) -> str:
-    filled = round(weight * _BAR)
-    return f"{weight:6.1%}  {'█' * filled}{'░' * (_BAR - filled)}"
+def _bar(weight: float) -> str:
+    filled = round(min(weight, 1) * _BAR)
+    return f"{percent(weight):>6}  {'█' * filled}{'░' * (_BAR - filled)}"

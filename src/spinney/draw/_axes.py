@@ -1,0 +1,75 @@
+"""From numbers to places on a chart, and round numbers to write beside an axis."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The line through (low, start) and (high, end)."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+
+def span(values: Iterable[float], *, zero: bool = False) -> tuple[float, float]:
+    """From the least to the greatest finite value, with a little air; from zero on request."""
+    finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
+    air = 0.04 * (high - low) or max(abs(high) * 0.05, 1e-3)
+    return (0.0 if zero and low >= 0 else low - air), high + air
+
+
+def ticks(low: float, high: float, count: int = 6) -> list[float]:
+    """Round numbers between `low` and `high`, evenly spaced, about `count` at most."""
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def whole_ticks(low: int, high: int, count: int = 7) -> list[int]:
+    """At most `count` whole numbers from low to high, evenly spaced."""
+    step = next(
+        m * 10**p for p in range(12) for m in (1, 2, 5) if (high - low) // (m * 10**p) + 1 <= count
+    )
+    first = low if step == 1 else -(-low // step) * step
+    return list(range(first, high + 1, step))
+
+
+def spread_out(places: list[float], room: float, low: float, high: float) -> list[float]:
+    """Moves labels apart so that neighbours are `room` apart, within low and high where they fit.
+
+    Args:
+        places: where each label would like to be, in any order.
+        room: the height of a label.
+        low, high: the limits.
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = list(places)
+    edge = low
+    for i in order:
+        moved[i] = max(places[i], edge)
+        edge = moved[i] + room
+    edge = high
+    for i in reversed(order):
+        moved[i] = min(moved[i], edge)
+        edge = moved[i] - room
+    return moved
+
+
+def short(value: float) -> str:
+    """A number as written beside an axis."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 10_000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"

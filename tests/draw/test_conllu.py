@@ -1,0 +1,40 @@
+from collections.abc import Callable
+
+import conllu
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spinney.draw import draw
+from spinney.draw.conllu import form
+
+Trees = Callable[..., st.SearchStrategy[list[int]]]
+
+
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_read_back(tree_heads: Trees, data: st.DataObject) -> None:
+    heads = data.draw(tree_heads(max_words=12))
+    word = st.text(st.sampled_from("ab_é#=|東\t\n "), max_size=6)
+    words = data.draw(st.lists(word, min_size=len(heads), max_size=len(heads)))
+    flat = [0] * len(heads)
+    first, second = conllu.parse(draw(words, [flat, heads], [0.25, 0.75], heads, "conllu"))
+    assert [token["head"] for token in first] == heads
+    assert [token["head"] for token in second] == flat
+    assert [token["form"] for token in first] == [form(word) for word in words]
+    assert [float(block.metadata["weight"]) for block in (first, second)] == [0.75, 0.25]
+    assert first.metadata["text"] == " ".join(form(word) for word in words)
+    assert first.metadata["agreement"] == f"{len(heads)}/{len(heads)}"
+    for token, wanted in zip(second, heads, strict=True):
+        assert (token["misc"] or {}).get("GivenHead") == (str(wanted) if wanted else None)
+
+
+@pytest.mark.parametrize(("word", "expected"), [("a\tb\n c", "a b c"), ("", "_"), ("\n", "_")])
+def test_form(word: str, expected: str) -> None:
+    assert form(word) == expected
+
+
+def test_without_given_heads() -> None:
+    (block,) = conllu.parse(draw(["a", "b"], [[2, 0]], [1.0], None, "conllu"))
+    assert "agreement" not in block.metadata
+    assert [token["deprel"] for token in block] == ["dep", "root"]

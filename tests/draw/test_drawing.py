@@ -1,0 +1,82 @@
+from typing import get_args
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from torch import Tensor
+
+import spinney as sp
+from spinney.draw import Format, draw, show
+from spinney.structures.base import Structure
+
+
+class Choice(Structure):
+    """One out of n."""
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return scores.argmax(-1)
+
+    def indicator(self, structures: Tensor) -> Tensor:
+        return torch.nn.functional.one_hot(structures, 3).double()
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        pass
+
+
+def posterior() -> sp.SparsePosterior:
+    """Two sentences of 2 and 3 words."""
+    scores = torch.tensor([2.0, 1.5, 1.0, 0.5]).expand(2, 3, 4).clone().requires_grad_()
+    return sp.sparsemap(scores, sp.DependencyTrees(), lengths=torch.tensor([2, 3]))
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_every_format_draws(form: Format) -> None:
+    picture = draw(["wood", "small"], [[0, 1], [2, 0]], [0.6, 0.4], [0, 1], form)
+    assert picture.index("wood") < picture.index("small")
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(ValueError, match="format 'png', expected one of text, svg"):
+        draw(["a"], [[0]], [1.0], None, "png")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("trees", "weights", "given", "message"),
+    [
+        ([[0, 1]], [0.5, 0.5], None, "1 trees but 2 weights"),
+        ([[0, 1], [0]], [0.5, 0.5], None, "tree 1: 1 heads for 2 words"),
+        ([[0, 2]], [1.0], None, "tree 0: word 2 of 2 has head 2"),
+        ([[0, 1]], [float("nan")], None, "tree 0: weight nan"),
+        ([[0, 1]], [1.5], None, "tree 0: weight 1.5"),
+        ([[0, 1]], [1.0], [0], "given heads: 1 heads for 2 words"),
+    ],
+)
+def test_bad_input(
+    trees: list[list[int]], weights: list[float], given: list[int] | None, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        draw(["a", "b"], trees, weights, given)
+
+
+def test_show() -> None:
+    post = posterior()
+    shown = show(post, ["small", "wood"], instance=0, given=[0, 0])
+    assert "small" in repr(shown)
+    assert "✓" in repr(shown)
+    assert "wood" in shown._repr_html_()
+    assert repr(show(post, instance=1)).splitlines()[-1].split() == ["1", "2", "3"]
+
+
+def test_one_instance_shows_itself_in_notebooks() -> None:
+    post = posterior()
+    assert post._repr_html_() is None
+    picture = post[0]._repr_html_()
+    assert picture is not None
+    texts = [text.text for text in ElementTree.fromstring(picture).iter() if "text" in text.tag]
+    assert len(texts) == 2 * int(post.sizes[0])
+    assert set(texts) == {"1", "2"}
+
+
+def test_other_structures_show_a_table() -> None:
+    post = sp.sparsemap(torch.tensor([[0.4, 0.1, 0.0]]), Choice())
+    assert (post[0]._repr_html_() or "").startswith("<table>")
