@@ -1,0 +1,94 @@
+"""One process, or the several that `torchrun` starts, behind the same few calls."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import distributed
+
+Result = TypeVar("Result")
+
+# The other processes wait while the first one evaluates.
+_TIMEOUT = timedelta(hours=12)
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes that train together.
+
+    Attributes:
+        rank: which of them this one is; the first evaluates and writes.
+        size: how many there are.
+        device: where this one computes.
+    """
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def any(self, *flags: bool) -> list[bool]:
+        """Each flag, as raised by any of the processes."""
+        if self.size == 1:
+            return list(flags)
+        raised = torch.tensor([int(flag) for flag in flags], device=self.device)
+        distributed.all_reduce(raised, distributed.ReduceOp.MAX)
+        return [bool(flag) for flag in raised.tolist()]
+
+    def gather(self, value: Any) -> list[Any]:
+        """The values of all processes, in order of rank."""
+        if self.size == 1:
+            return [value]
+        values: list[Any] = [None] * self.size
+        distributed.all_gather_object(values, value)
+        return values
+
+    def on_first(self, call: Callable[[], Result]) -> Result:
+        """What `call` returns or raises in the first process, the only one to call it."""
+        if self.size == 1:
+            return call()
+        outcome: list[Any] = [None, None]
+        if self.first:
+            try:
+                outcome[0] = call()
+            except Exception as error:
+                outcome[1] = error
+        distributed.broadcast_object_list(outcome, src=0)
+        if outcome[1] is not None:
+            raise outcome[1]
+        return outcome[0]
+
+
+@contextmanager
+def world(device: str) -> Iterator[World]:
+    """The processes of this run, joined for as long as the context lasts."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    chosen = choose_device(device, int(os.environ.get("LOCAL_RANK", "0")))
+    if size == 1:
+        yield World(0, 1, chosen)
+        return
+    if chosen.type == "cuda":
+        torch.cuda.set_device(chosen)
+    backend = "nccl" if chosen.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, timeout=_TIMEOUT)
+    try:
+        yield World(distributed.get_rank(), size, chosen)
+    finally:
+        distributed.destroy_process_group()
+
+
+def choose_device(name: str, local_rank: int = 0) -> torch.device:
+    """The device that a configuration means by "auto", "cpu" or "cuda"."""
+    available = torch.cuda.is_available()
+    if name == "cuda" and not available:
+        raise ValueError("device: expected a GPU for 'cuda', found none; use 'cpu' or 'auto'")
+    if name == "cpu" or not available:
+        return torch.device("cpu")
+    return torch.device("cuda", local_rank % torch.cuda.device_count())

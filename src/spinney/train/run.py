@@ -1,0 +1,89 @@
+"""Reading the folder of a run."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from spinney.tasks.build import load_model
+from spinney.tasks.model import TreeModel
+from spinney.train.config import RunConfig
+
+
+class Run:
+    """A training run as its folder tells it; files are read when asked for.
+
+    Raises:
+        ValueError: if `folder` holds no run.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "config.json").is_file():
+            what = "holds no run (no config.json)" if self.folder.is_dir() else "is not a folder"
+            raise ValueError(f"{self.folder}: {what}")
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """What the run was made from."""
+        try:
+            return RunConfig.from_json(self._json("config.json"))
+        except ValueError as error:
+            raise ValueError(f"{self.folder / 'config.json'}: {error}") from error
+
+    @cached_property
+    def raw_config(self) -> dict[str, Any]:
+        """The same as plain JSON, which is there even where the source cannot be made."""
+        return self._json("config.json")
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """Versions and machine; empty where unknown."""
+        return self._json("environment.json", {})
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """One entry for each complete epoch."""
+        path = self.folder / "metrics.jsonl"
+        if not path.exists():
+            return []
+        records = []
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            try:
+                records.append(json.loads(line))
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: not JSON ({error})") from error
+        return records
+
+    @cached_property
+    def result(self) -> dict[str, Any] | None:
+        """The result; None unless the run is finished."""
+        return self._json("result.json", None)
+
+    @cached_property
+    def gallery(self) -> list[dict[str, Any]]:
+        """Examples of validation with their trees; empty unless the run is finished."""
+        return self._json("gallery.json", [])
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    def load_model(self) -> TreeModel:
+        """The best model, at the temperature chosen on validation."""
+        if not (self.folder / "model").is_dir():
+            raise ValueError(f"{self.folder}: the run is not finished; train it with --resume")
+        return load_model(self.folder / "model")
+
+    def _json(self, name: str, default: Any = ...) -> Any:
+        path = self.folder / name
+        if default is not ... and not path.exists():
+            return default
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: not JSON ({error})") from error
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else f"{len(self.metrics)} epochs so far"
+        return f"Run({str(self.folder)!r}, {state})"

@@ -1,0 +1,97 @@
+"""Runs that take a fraction of a second, and processes to try them in."""
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from spinney.data.sources import ListOps
+from spinney.tasks.model import ModelConfig
+from spinney.train import Progress, RunConfig, TrainingConfig, train
+
+os.environ["OMP_NUM_THREADS"] = "1"  # of processes that tests start; several run at once
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def _make_config(trees: Any = "latent", *, dropout: float = 0.1, **training: Any) -> RunConfig:
+    source = ListOps(train=40, validation=12, test=12, max_length=8, max_depth=4)
+    model = ModelConfig(trees=trees, hidden=8, embedding=6, dropout=dropout)
+    options = {"max_epochs": 4, "batch": 8, "lr": 0.5, "threads": 1, "device": "cpu"}
+    return RunConfig(source, model, TrainingConfig(**(options | training)))
+
+
+@pytest.fixture
+def make_config() -> Callable[..., RunConfig]:
+    """(trees, dropout=, **training options) -> the configuration of a tiny run."""
+    return _make_config
+
+
+_TIMES = ("seconds", "sentences_per_second")
+
+
+def _outcome(folder: Path) -> dict[str, Any]:
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return {
+        "metrics": [{k: v for k, v in json.loads(x).items() if k not in _TIMES} for x in lines],
+        "result": {
+            k: v
+            for k, v in json.loads((folder / "result.json").read_text()).items()
+            if k not in _TIMES
+        },
+        "gallery": json.loads((folder / "gallery.json").read_text()),
+        "weights": {
+            name: weight.tolist()
+            for path in (folder / "model", *sorted((folder / "checkpoints").iterdir()))
+            for name, weight in load_file(path / "model.safetensors").items()
+        },
+        "checkpoints": sorted(path.name for path in (folder / "checkpoints").iterdir()),
+    }
+
+
+@pytest.fixture
+def outcome() -> Callable[[Path], dict[str, Any]]:
+    """(folder of a run) -> all that the run came to, times left out."""
+    return _outcome
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the tiny run comes to if nothing happens to it."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "run"
+    train(_make_config(), folder, progress=Progress())
+    return _outcome(folder)
+
+
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["spinney.train"])
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., BaseProcess]]:
+    """(function, *arguments) -> a process that runs it; all are gone after the test."""
+    started: list[BaseProcess] = []
+
+    def begin(function: Callable[..., Any], *arguments: Any, **named: Any) -> BaseProcess:
+        process = _processes.Process(target=function, args=arguments, kwargs=named)
+        process.start()
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.join()

@@ -1,0 +1,120 @@
+"""Evaluation, the search for a temperature, and the gallery."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+
+from spinney.data.batches import Batches, EncodedSplit
+from spinney.tasks.model import TreeModel
+from spinney.train.evaluate import TEMPERATURES, evaluate, gallery, temperature_search
+from spinney.train.prepare import prepare
+
+
+@pytest.fixture
+def model_and_split(make_config) -> tuple[TreeModel, EncodedSplit]:
+    _, model, splits = prepare(make_config())
+    return model, splits["validation"]
+
+
+def test_evaluation(model_and_split) -> None:
+    model, split = model_and_split
+    model.train()
+    whole = evaluate(model, Batches(split, 100))
+    assert model.training
+    parts = evaluate(model, Batches(split, 5))
+    model.eval()
+    with torch.no_grad():
+        output = model(split.batch(range(len(split))))
+    right = (output.prediction.argmax(-1) == split.targets).double().mean()
+    assert whole["accuracy"] == parts["accuracy"] == pytest.approx(100 * float(right))
+    assert whole["loss"] == pytest.approx(parts["loss"], 1e-5)
+    assert whole["histogram"] == parts["histogram"]
+    sizes = output.posteriors[0].sizes
+    assert whole["histogram"] == {str(int(n)): int((sizes == n).sum()) for n in sizes.unique()}
+    assert {"support", "single", "flat", "unconverged", "agreement", "attachment"} <= whole.keys()
+
+
+def test_evaluation_can_be_stopped(model_and_split) -> None:
+    model, split = model_and_split
+
+    def check() -> None:
+        raise KeyError("stop")
+
+    model.train()
+    with pytest.raises(KeyError, match="stop"):
+        evaluate(model, Batches(split, 5), check=check)
+    assert model.training
+
+
+def _search(values: dict[float, float], *, higher: bool = True, trained: float = 1.0) -> Any:
+    """Search with a stub that is worth `values` at some temperatures and 0 at others."""
+    model = SimpleNamespace(temperature=trained, higher_is_better=higher, criterion="value")
+
+    def evaluation() -> dict[str, float]:
+        return {"value": values.get(model.temperature, 0.0)}
+
+    best, curve = temperature_search(cast(TreeModel, model), evaluation)
+    assert model.temperature == trained
+    return best, curve
+
+
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [
+        ({8.0: 5.0, 0.5: 4.0}, 8.0),
+        ({}, 1.0),
+        ({8.0: 5.0, 0.5: 5.0}, 0.5),  # of equals the one nearest to 1
+        ({4.0: 5.0, 0.25: 5.0}, 0.25),  # of two as near the lower
+        ({2.0**-8: 1.0}, 2.0**-8),
+    ],
+)
+def test_temperature_search(values: dict[float, float], best: float) -> None:
+    found, curve = _search(values)
+    assert found == best
+    assert list(curve) == list(TEMPERATURES)
+    assert curve[best] == values.get(best, 0.0)
+
+
+def test_a_loss_is_minimised() -> None:
+    assert _search({2.0: -1.0, 4.0: 1.0}, higher=False)[0] == 2.0
+
+
+def test_temperatures_are_multiples_of_that_of_training() -> None:
+    best, curve = _search({}, trained=3.0)
+    assert best == 3.0
+    assert min(curve) == 3.0 * 2**-8
+
+
+def test_a_failing_search_gives_the_temperature_back() -> None:
+    model = SimpleNamespace(temperature=1.0, higher_is_better=True, criterion="value")
+    with pytest.raises(KeyError):
+        temperature_search(cast(TreeModel, model), dict)
+    assert model.temperature == 1.0
+
+
+def test_gallery(model_and_split) -> None:
+    model, split = model_and_split
+    shown = gallery(model, split, k=5)
+    assert shown == gallery(model, split, k=5)
+    assert len(shown) == 5
+    words = [e.sentences[0].words for e in split.examples]
+    for entry in shown:
+        (side,) = entry["sides"]
+        example = split.examples[words.index(tuple(side["words"]))]
+        assert list(example.sentences[0].heads or ()) == side["given"]
+        assert sum(tree["weight"] for tree in side["trees"]) == pytest.approx(1, abs=1e-5)
+        weights = [tree["weight"] for tree in side["trees"]]
+        assert weights == sorted(weights, reverse=True)
+        assert all(len(tree["heads"]) == len(side["words"]) for tree in side["trees"])
+        values = list(entry["prediction"].values())
+        assert values == sorted(values, reverse=True)
+        assert len(values) == min(5, len(model.labels))
+    handy = sum(6 <= len(w) <= 16 for w in words)
+    assert sum(6 <= len(e["sides"][0]["words"]) <= 16 for e in shown) == min(5, handy)
+
+
+def test_a_small_split_is_shown_in_full(model_and_split) -> None:
+    model, split = model_and_split
+    assert len(gallery(model, split, k=50)) == len(split)

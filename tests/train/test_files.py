@@ -1,0 +1,40 @@
+"""Files and folders are there in full or not at all."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spinney.train._files import new_folder, write_json, write_text
+
+
+def test_files_are_replaced(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.txt", "one")
+    write_json(tmp_path / "a.txt", {"é": 2})
+    assert json.loads((tmp_path / "a.txt").read_text(encoding="utf-8")) == {"é": 2}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_folders_are_replaced(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        with new_folder(tmp_path / "f") as partial:
+            (partial / text).write_text(text)
+            assert not (tmp_path / "f" / text).exists()
+    assert [path.name for path in (tmp_path / "f").iterdir()] == ["two"]
+
+
+def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "f") as partial:
+        (partial / "old").touch()
+
+    def fail() -> None:
+        with new_folder(tmp_path / "f") as partial:
+            (partial / "new").touch()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert [path.name for path in (tmp_path / "f").iterdir()] == ["old"]
+    with new_folder(tmp_path / "f") as partial:  # what was left behind is no hindrance
+        (partial / "newer").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["f", "newer"]

@@ -1,0 +1,226 @@
+"""The loop: protocol, resuming bit for bit, signals, and losses that are not finite."""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from spinney.tasks.metrics import Output
+from spinney.train import NonFiniteLoss, Progress, TrainingInterrupted, loop, train
+from spinney.train.loop import Trainer
+
+QUIET = Progress()
+
+
+class Recorder(Progress):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.epochs: list[int] = []
+        self.steps = 0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def step(self, step: int, values: Any) -> None:
+        self.steps += 1
+
+    def end_epoch(self, record: dict[str, Any]) -> None:
+        self.epochs.append(record["epoch"])
+
+
+def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
+    config = make_config()
+    result = train(config, tmp_path / "run", progress=QUIET)
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    files = "config.json environment.json gallery.json metrics.jsonl result.json"
+    assert names == {*files.split(), "checkpoints", "model"}
+    lines = [json.loads(x) for x in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
+    assert [line["step"] for line in lines] == [5, 10, 15, 20]
+    lr = 0.5
+    for line in lines:
+        assert line["lr"] == pytest.approx(lr)
+        lr *= 1 if line["best"] else 0.9
+        assert {"loss", "accuracy", "support", "single"} <= line["train"].keys()
+        assert sum(line["validation"]["histogram"].values()) == 12
+    best = [line for line in lines if line["best"]][-1]
+    assert result["best_epoch"] == best["epoch"]
+    assert len(result["temperature_curve"]) == 17
+    assert result["validation"]["accuracy"] >= best["validation"]["accuracy"]
+    assert result["tests"].keys() == {"test"}
+
+
+@pytest.mark.parametrize("trees", ["flat", "left_to_right", "right_to_left", "given"])
+def test_fixed_trees_have_no_temperature_to_choose(make_config, tmp_path: Path, trees: str) -> None:
+    result = train(make_config(trees, max_epochs=1), tmp_path, progress=QUIET)
+    assert result["temperature"] == 1.0
+    assert result["temperature_curve"] == {}
+    assert result["validation"]["support"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"optimizer": "adam", "lr": 0.01, "clip": 0.5},
+        {"optimizer": "adamw", "lr": 0.01, "weight_decay": 0.1},
+        {"momentum": 0.9, "precision": "bfloat16"},
+    ],
+)
+def test_other_optimizers_and_precisions(make_config, tmp_path: Path, options: dict) -> None:
+    train(make_config(max_epochs=1, **options), tmp_path, progress=QUIET)
+
+
+def test_accumulation_takes_the_same_steps(make_config, tmp_path: Path) -> None:
+    results = [
+        train(
+            make_config(dropout=0.0, accumulate=n, max_epochs=2, temperatures=False),
+            tmp_path / str(n),
+            progress=QUIET,
+        )
+        for n in (1, 3, 100)
+    ]
+    for other in results[1:]:
+        assert other["validation"]["loss"] == pytest.approx(results[0]["validation"]["loss"], 1e-4)
+
+
+def test_patience_ends_a_run(make_config, tmp_path: Path) -> None:
+    config = make_config("flat", lr=1e-9, max_epochs=50, patience=2)
+    recorder = Recorder()
+    train(config, tmp_path, progress=recorder)
+    assert recorder.epochs == [1, 2, 3]
+    longer = replace(config, training=replace(config.training, max_epochs=60))
+    train(longer, tmp_path, resume=True, progress=recorder)
+    assert recorder.epochs == [1, 2, 3]
+    assert "already finished" in recorder.notes[-1]
+
+
+def test_more_epochs_than_at_first(make_config, outcome, undisturbed, tmp_path: Path) -> None:
+    train(make_config(max_epochs=2), tmp_path, progress=QUIET)
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
+
+
+def test_killed_at_any_moment(make_config, start, outcome, undisturbed, tmp_path: Path) -> None:
+    """SIGKILL again and again; the outcome is that of the undisturbed run, bit for bit."""
+    # A checkpoint after every step: the more is written, the more often the kill falls into it.
+    # That option is no part of the outcome.
+    config, draw = make_config(checkpoint_minutes=1e-9), random.Random(0)
+    kills = 0
+    while kills < 8:
+        process = start(train, config, tmp_path, resume=True, progress=QUIET)
+        while process.is_alive() and not (tmp_path / "config.json").exists():
+            time.sleep(0.005)
+        process.join(draw.uniform(0.0, 0.6))
+        if not process.is_alive():
+            break
+        process.kill()
+        process.join()
+        kills += 1
+    assert kills > 0
+    train(config, tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("when", ["step 7", "validation", "end"])
+def test_a_signal_saves(
+    make_config, outcome, undisturbed, tmp_path: Path, monkeypatch, number: int, when: str
+) -> None:
+    class Signals(Recorder):
+        def step(self, step: int, values: Any) -> None:
+            super().step(step, values)
+            if when == "step 7" and self.steps == 7:
+                os.kill(os.getpid(), number)
+
+    evaluations = 0
+    evaluate = loop.evaluate
+
+    def disturbed(*arguments: Any, **named: Any) -> dict[str, Any]:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations == {"validation": 2, "end": 7}.get(when):
+            os.kill(os.getpid(), number)
+        return evaluate(*arguments, **named)
+
+    monkeypatch.setattr(loop, "evaluate", disturbed)
+    before = signal.getsignal(number)
+    saved = {
+        "step 7": "epoch 1 and 3 steps of the next",
+        "validation": "epoch 1 and 5 steps of the next",
+        "end": "epoch 4",
+    }[when]
+    with pytest.raises(TrainingInterrupted, match=f"saved up to {saved}; --resume"):
+        train(make_config(), tmp_path, progress=Signals())
+    assert signal.getsignal(number) == before
+    monkeypatch.undo()
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
+
+
+def test_training_in_another_thread(make_config, outcome, undisturbed, tmp_path: Path) -> None:
+    thread = threading.Thread(
+        target=train, args=(make_config(), tmp_path), kwargs={"progress": QUIET}
+    )
+    thread.start()
+    thread.join()
+    assert outcome(tmp_path) == undisturbed
+
+
+def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch) -> None:
+    forward = Trainer._forward
+
+    def poisoned(self: Trainer, batch: Any, rows: Any) -> Output:
+        output = forward(self, batch, rows)
+        if self.state.epoch == 1 and self.state.step == 2:
+            assert output.loss is not None
+            return replace(output, loss=output.loss * torch.nan)
+        return output
+
+    monkeypatch.setattr(Trainer, "_forward", poisoned)
+    config = make_config()
+    with pytest.raises(NonFiniteLoss, match="epoch 2, step 3: .* rows") as caught:
+        train(config, tmp_path, progress=QUIET)
+    _, _, splits = loop.prepare(config)
+    rows = loop.Batches(splits["train"], 8, shuffle=True, seed=0).order(1)[2]
+    assert f"rows {', '.join(map(str, rows))} of" in str(caught.value)
+    assert str(tmp_path / "checkpoints" / "0001") in str(caught.value)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["0001"]
+
+
+@pytest.mark.parametrize("trees", ["flat", "latent"])
+def test_divergence_is_told(make_config, tmp_path: Path, trees: str) -> None:
+    with pytest.raises(NonFiniteLoss, match="not finite"):
+        train(make_config(trees, lr=1e38, weight_decay=1e10), tmp_path, progress=QUIET)
+
+
+def test_folders_in_use(make_config, tmp_path: Path) -> None:
+    config = make_config("flat", max_epochs=1)
+    train(config, tmp_path / "run", progress=QUIET)
+    with pytest.raises(ValueError, match="holds a run; pass --resume"):
+        train(config, tmp_path / "run", progress=QUIET)
+    other = make_config("flat", max_epochs=1, lr=0.25)
+    with pytest.raises(ValueError, match="another configuration: training.lr: 0.5 -> 0.25$"):
+        train(other, tmp_path / "run", resume=True, progress=QUIET)
+    shorter = make_config("flat", max_epochs=2)
+    train(shorter, tmp_path / "run", resume=True, progress=QUIET)
+    with pytest.raises(ValueError, match="training.max_epochs: 2 -> 1"):
+        train(config, tmp_path / "run", resume=True, progress=QUIET)
+    (tmp_path / "parts" / "checkpoints").mkdir(parents=True)
+    with pytest.raises(ValueError, match="no config.json"):
+        train(config, tmp_path / "parts", progress=QUIET)
+
+
+def test_tensorboard(make_config, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs the extra [tensorboard]")
+    train(make_config("flat", max_epochs=1, tensorboard=True), tmp_path, progress=QUIET)
+    assert list((tmp_path / "tensorboard").glob("events.*"))

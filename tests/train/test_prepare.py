@@ -1,0 +1,45 @@
+"""What is checked before training."""
+
+import pytest
+import torch
+
+from spinney.data.examples import Corpus, Example, Sentence
+from spinney.train.prepare import check, prepare
+
+
+def _corpus(**splits: list[Example]) -> Corpus:
+    return Corpus("classify", dict(splits))
+
+
+PARSED = Example((Sentence(("a", "b"), (0, 1)),), "x")
+PLAIN = Example((Sentence(("a", "b")),), "x")
+
+
+def test_the_seed_gives_the_model(make_config) -> None:
+    first, again, other = (prepare(make_config(seed=s))[1].state_dict() for s in (1, 1, 2))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+def test_splits_that_are_missing_or_empty() -> None:
+    with pytest.raises(ValueError, match="'validation' has no examples"):
+        check(_corpus(train=[PLAIN]), "flat", print)
+    with pytest.raises(ValueError, match="'test' has no examples"):
+        check(_corpus(train=[PLAIN], validation=[PLAIN], test=[]), "flat", print)
+
+
+def test_given_trees_need_heads() -> None:
+    corpus = _corpus(train=[PARSED], validation=[PARSED, PLAIN])
+    assert check(corpus, "latent", print) is corpus
+    with pytest.raises(ValueError, match="1 of the 2 .* 'validation' have none, example 1 "):
+        check(corpus, "given", print)
+    many = _corpus(train=[PARSED] * 98 + [PLAIN], validation=[PARSED])
+    with pytest.raises(ValueError, match="'train' have none, example 98 "):
+        check(many, "given", print)
+
+
+def test_a_few_training_examples_may_lack_heads() -> None:
+    notes: list[str] = []
+    corpus = _corpus(train=[PLAIN, *[PARSED] * 99], validation=[PARSED])
+    assert check(corpus, "given", notes.append).splits["train"] == [PARSED] * 99
+    assert notes == ["1 of 100 training examples have no heads: left out"]

@@ -1,0 +1,63 @@
+"""What is shown: lines, bars, and the words they use."""
+
+import io
+import sys
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from spinney.tasks.metrics import Accuracy, TreeStatistics
+from spinney.train.progress import Bars, Lines, Values, automatic, describe
+
+RECORD: dict[str, Any] = {
+    "epoch": 3,
+    "seconds": 12.34,
+    "sentences_per_second": 561.2,
+    "lr": 0.09,
+    "best": True,
+    "train": {"loss": 0.5, "accuracy": 80.0, "support": 2.5, "single": 40.0},
+    "validation": {"loss": 0.4, "accuracy": 82.5, "support": 1.5, "histogram": {"1": 2}},
+}
+
+
+def test_the_line_of_an_epoch() -> None:
+    assert describe(RECORD) == (
+        "epoch 3: loss 0.5000, accuracy 80.00, trees 2.50, one tree 40 %, 561 sentences/s "
+        "| validation loss 0.4000, accuracy 82.50, trees 1.50 | lr 0.09, 12.3 s *"
+    )
+
+
+def test_lines() -> None:
+    file = io.StringIO()
+    lines = Lines(file)
+    lines.start_epoch(3, 0, 10)
+    lines.step(1, Values(Accuracy(), TreeStatistics(), 4, 2.0))
+    lines.end_epoch(RECORD)
+    lines.note("over")
+    lines.close()
+    assert file.getvalue() == describe(RECORD) + "\nover\n"
+
+
+def test_bars() -> None:
+    file = io.StringIO()
+    bars = Bars(Console(file=file, force_terminal=True, width=150))
+    bars.start_epoch(3, 2, 10)
+    bars.step(4, Values(Accuracy(4, 2.0, 3), TreeStatistics(), 4, 2.0))
+    bars._bar.refresh()
+    bars.end_epoch(RECORD)
+    bars.note("[red] is no markup here")
+    bars.close()
+    shown = file.getvalue()
+    assert "4/10" in shown
+    assert "loss 0.5000, accuracy 75.00, 2 sentences/s" in shown
+    assert "epoch 3: loss 0.5000" in shown
+    assert "[red] is no markup here" in shown
+
+
+@pytest.mark.parametrize(("terminal", "kind"), [(True, Bars), (False, Lines)])
+def test_bars_are_for_terminals(monkeypatch, terminal: bool, kind: type) -> None:
+    file = io.StringIO()
+    file.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", file)
+    assert type(automatic()) is kind
