@@ -1,0 +1,102 @@
+"""The time of a training epoch over latent trees against one tree for each sentence, on SST.
+
+The paper's latent epoch takes 6 times the flat one and 4.7 times the off-line one (Niculae, Martins
+& Cardie 2018, section 5). Each strategy is trained by `spinney.train` with the paper's sizes (batch
+16, hidden size 300, GloVe 300); the first epoch warms up, the rest are timed, validation not
+counted.
+
+    python benchmarks/epoch.py --data ../shared/data
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from sentences import GLOVE, add_option
+
+from spinney.data.sources import Sst
+from spinney.nn.latent import Strategy
+from spinney.tasks import ModelConfig
+from spinney.train import Lines, Run, RunConfig, TrainingConfig, train
+
+ROWS: tuple[Strategy, ...] = ("flat", "given", "left_to_right", "latent")
+PAPER = {"flat": 1.0, "given": 6 / 4.7, "latent": 6.0}  # epochs over the flat one
+
+
+def main() -> int:
+    options = parse()
+    console = Console()
+    parses = options.data / "parses"
+    if not parses.is_dir():
+        console.print(f"{options.data}: expected sst/, parses/ and glove/ in it")
+        return 1
+    runs = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for row in ROWS:
+            console.print(f"{row}:")
+            config = RunConfig(
+                Sst(
+                    data=options.data / "sst",
+                    heads=tuple(sorted(parses.glob("sst_*.tsv"))),
+                    skip_unparsed=True,
+                    vectors=str(options.data / GLOVE),
+                ),
+                ModelConfig(trees=row, max_active=options.max_active or None),
+                TrainingConfig(
+                    lr=options.lr,
+                    max_epochs=options.epochs + 1,
+                    device=options.device,
+                    threads=options.threads,
+                    temperatures=False,
+                ),
+            )
+            train(config, Path(folder, row), progress=Lines())
+            runs[row] = Run(Path(folder, row)).metrics
+    console.print(table(runs, options))
+    falls = [m[-1]["train"]["loss"] < m[0]["train"]["loss"] for m in runs.values()]
+    return 0 if all(falls) else 1
+
+
+def table(runs: dict[Strategy, list[dict]], options: argparse.Namespace) -> Table:
+    cap = f"at most {options.max_active} trees" if options.max_active else "all trees"
+    found = Table(title=f"an epoch of SST, batch 16, hidden size 300, {options.device}, {cap}")
+    for heading in ("trees", "mean support", "seconds", "sentences/s", "over flat", "paper"):
+        found.add_column(heading, justify="left" if heading == "trees" else "right")
+    seconds = {
+        row: statistics.fmean(m["seconds"] for m in metrics[1:]) for row, metrics in runs.items()
+    }
+    for row, metrics in runs.items():
+        rate = statistics.fmean(m["sentences_per_second"] for m in metrics[1:])
+        found.add_row(
+            row,
+            f"{metrics[-1]['validation']['support']:.1f}",
+            f"{seconds[row]:.1f}",
+            f"{rate:.0f}",
+            f"{seconds[row] / seconds['flat']:.2f}x",
+            f"{PAPER[row]:.1f}x" if row in PAPER else "",
+        )
+    return found
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add_option(parser)
+    parser.add_argument("--epochs", type=int, default=2, help="epochs timed (default: 2)")
+    parser.add_argument("--lr", type=float, default=0.1)
+    parser.add_argument("--max-active", type=int, default=10, help="0 keeps all trees")
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument(
+        "--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
