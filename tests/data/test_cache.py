@@ -1,9 +1,8 @@
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from spinney.data.cache import cache_folder, whole_file
+from spinney.data.cache import cache_folder
 
 
 def test_the_folder_is_the_users_choice_then_the_platforms(
@@ -18,17 +17,3 @@ def test_the_folder_is_the_users_choice_then_the_platforms(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
     assert cache_folder() == tmp_path / ".cache" / "spinney"
-
-
-def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "file.txt"
-    with whole_file(path) as draft:
-        draft.write_text("first")
-        assert not path.exists()
-    with pytest.raises(FileNotFoundError), whole_file(path):
-        pass  # nothing was written
-    with suppress(RuntimeError), whole_file(path) as draft:
-        draft.write_text("sec")
-        raise RuntimeError
-    assert path.read_text() == "first"
-    assert [p.name for p in path.parent.iterdir()] == ["file.txt"]

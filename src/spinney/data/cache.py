@@ -1,9 +1,7 @@
-"""Where things that took long to make are kept, and how files are written whole."""
+"""Where things that took long to make are kept."""
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -18,19 +16,3 @@ def cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "spinney"
     return Path.home() / ".cache" / "spinney"
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A name to write to in the folder of `path`, renamed to `path` at the end.
-
-    A reader of `path` sees the old file or the new one, never a part; after an error, the old one.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix comes last, since some writers choose the format by it.
-    draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
+from spinney._files import whole_file
 from spinney.data._lines import fault, numbered_lines
-from spinney.data.cache import whole_file
 from spinney.data.examples import Example, Sentence
 
 _CLOSE = "]"

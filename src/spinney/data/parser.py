@@ -10,7 +10,8 @@ from typing import Any
 from rich.progress import track
 
 from spinney._extras import require
-from spinney.data.cache import cache_folder, whole_file
+from spinney._files import whole_file
+from spinney.data.cache import cache_folder
 from spinney.data.examples import Corpus, Example, Sentence
 
 DEFAULT_PIPELINE = "en_core_web_sm"

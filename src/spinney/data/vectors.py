@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from spinney._extras import require
+from spinney._files import whole_file
 from spinney.data._vector_files import (
     Found,
     encoded,
@@ -20,7 +21,7 @@ from spinney.data._vector_files import (
     read_package,
     read_text,
 )
-from spinney.data.cache import cache_folder, whole_file
+from spinney.data.cache import cache_folder
 
 WORDS = "words"  # the name of the vectors that an extra brings
 _UNREADABLE = (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)

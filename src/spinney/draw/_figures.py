@@ -5,8 +5,9 @@ from math import log2
 
 from spinney.draw._markup import element, escaped
 from spinney.draw._results import criterion, summary
-from spinney.draw._runs import STRATEGIES, RunFiles, by_strategy
+from spinney.draw._runs import RunFiles, by_strategy
 from spinney.draw.charts import Series, bar_chart, heat_map, line_chart
+from spinney.nn.latent import STRATEGIES
 
 # Support sizes that are counted together: the first and the last of each.
 _BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))

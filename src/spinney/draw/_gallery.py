@@ -6,9 +6,10 @@ from typing import Any
 
 from spinney.draw._markup import element, escaped
 from spinney.draw._results import criterion
-from spinney.draw._runs import STRATEGIES, RunFiles
+from spinney.draw._runs import RunFiles
 from spinney.draw._trees import checked
 from spinney.draw.html import trees_html
+from spinney.nn.latent import STRATEGIES
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction

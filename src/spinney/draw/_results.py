@@ -7,7 +7,8 @@ from statistics import mean, stdev
 from typing import Any
 
 from spinney.draw._markup import element, escaped
-from spinney.draw._runs import STRATEGIES, RunFiles, by_strategy
+from spinney.draw._runs import RunFiles, by_strategy
+from spinney.nn.latent import STRATEGIES
 
 Paper = Mapping[str, Mapping[str, float | Mapping[str, float]]]
 

@@ -6,14 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# In the order of the paper's tables.
-STRATEGIES = {
-    "left_to_right": "left to right",
-    "right_to_left": "right to left",
-    "flat": "flat",
-    "given": "off-line",
-    "latent": "latent",
-}
+from spinney.nn.latent import STRATEGIES
+
 # What a source says about preparing the data, not about which data.
 _PREPARATION = {"heads", "parser", "vectors", "max_length", "lowercase", "min_count"}
 # Settings of training that runs to average over may differ in.

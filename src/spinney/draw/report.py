@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from spinney._files import write_text
 from spinney.draw._figures import (
     learning_curves,
     speed_bars,
@@ -15,7 +16,8 @@ from spinney.draw._figures import (
 from spinney.draw._gallery import gallery
 from spinney.draw._markup import element, escaped
 from spinney.draw._results import Paper, chosen, columns_of, headline, results_table, summary
-from spinney.draw._runs import STRATEGIES, RunFiles, by_source, by_strategy, read_run
+from spinney.draw._runs import RunFiles, by_source, by_strategy, read_run
+from spinney.nn.latent import STRATEGIES
 
 
 def write_report(
@@ -59,10 +61,7 @@ def write_report(
         )
     page = _page(title, groups, notes, paper)
     out = Path(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    partial = out.with_name(out.name + ".partial")
-    partial.write_text(page, encoding="utf-8")
-    partial.replace(out)
+    write_text(out, page)
     return out
 
 

@@ -14,6 +14,15 @@ from spinney.structures.dependency import DependencyTrees
 
 Strategy = Literal["latent", "left_to_right", "right_to_left", "flat", "given"]
 
+# What people call them, in the order of the paper's tables.
+STRATEGIES: dict[str, str] = {
+    "left_to_right": "left to right",
+    "right_to_left": "right to left",
+    "flat": "flat",
+    "given": "off-line",
+    "latent": "latent",
+}
+
 # (words (n,) = 1..n, lengths (B, 1)) -> heads (B, n), whatever beyond the lengths
 _FIXED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "left_to_right": lambda words, lengths: torch.where(words < lengths, words + 1, 0),

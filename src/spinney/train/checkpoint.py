@@ -20,8 +20,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from spinney._files import PARTIAL, new_folder
 from spinney.data.batches import EncodedSplit
-from spinney.train._files import PARTIAL, new_folder
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
 _WEIGHTS, _STATE = "model.safetensors", "state.pt"

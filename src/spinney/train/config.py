@@ -25,7 +25,7 @@ class TrainingConfig:
         max_epochs: the most epochs.
         decay: the learning rate is multiplied by this after an epoch that is not the best so far
             on validation.
-        patience: stop after so many such epochs in a row.
+        patience: stop after so many epochs in a row without a new best.
         clip: the largest norm of the gradient; None leaves it alone.
         accumulate: parts that a step's examples are run in, one after the other, to save memory.
         precision: of the forward pass; parameters stay in float32.

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import spinney
+from spinney._files import new_folder, write_json
 from spinney.tasks.model import TreeModel
-from spinney.train._files import new_folder, write_json
 from spinney.train.config import RunConfig, differences
 
 

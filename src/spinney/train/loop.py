@@ -11,10 +11,10 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from spinney._files import write_json
 from spinney.data.batches import Batch, Batches
 from spinney.tasks.metrics import Output
 from spinney.train import checkpoint
-from spinney.train._files import write_json
 from spinney.train.board import Board
 from spinney.train.config import RunConfig
 from spinney.train.distributed import World, world

@@ -2,13 +2,7 @@
 
 from typing import Any
 
-_LABELS: dict[str, str] = {
-    "left_to_right": "left to right",
-    "right_to_left": "right to left",
-    "flat": "flat",
-    "given": "off-line",
-    "latent": "latent",
-}
+from spinney.nn.latent import STRATEGIES
 
 
 def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
@@ -69,7 +63,7 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
         ]
         lines.append(
             [
-                _LABELS[row],
+                STRATEGIES[row],
                 *cells,
                 _cell(found["validation"][criterion], criterion),
                 f"{found['validation']['support']['mean']:.2f}",

@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from spinney._files import write_text
 from spinney.data.batches import EncodedSplit
 from spinney.tasks.metrics import LossMetric, Metric, TreeStatistics
 from spinney.tasks.model import TreeModel
 from spinney.train import checkpoint
-from spinney.train._files import write_text
 from spinney.train.config import TrainingConfig
 from spinney.train.distributed import World
 from spinney.train.schedule import Schedule

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from spinney._files import write_json
 from spinney.nn.latent import Strategy
 from spinney.tasks.build import MODELS
-from spinney.train._files import write_json
 from spinney.train.config import RunConfig
 from spinney.train.jobs import Job, run_jobs
 from spinney.train.progress import Progress

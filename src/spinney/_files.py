@@ -8,18 +8,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-PARTIAL = ".partial"  # the suffix of what is still being written
+PARTIAL = ".partial"  # the suffix of a folder that is still being written
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A name to write to in the folder of `path`, renamed to `path` at the end.
+
+    A reader of `path` sees the old file or the new one, never a part; after an error, the old one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix comes last, since some writers choose the format by it.
+    draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield draft
+        _sync(draft)
+        draft.replace(path)
+        _sync(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` under a temporary name, then rename it to `path`."""
-    partial = path.with_name(path.name + PARTIAL)
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    _sync(path.parent)
+    """Write `text` to `path` as UTF-8."""
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -1,11 +1,12 @@
 """Files and folders are there in full or not at all."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from spinney.train._files import new_folder, write_json, write_text
+from spinney._files import new_folder, whole_file, write_json, write_text
 
 
 def test_files_are_replaced(tmp_path: Path) -> None:
@@ -38,3 +39,17 @@ def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
     with new_folder(tmp_path / "f") as partial:  # what was left behind is no hindrance
         (partial / "newer").touch()
     assert [path.name for path in tmp_path.rglob("*")] == ["f", "newer"]
+
+
+def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "file.txt"
+    with whole_file(path) as draft:
+        draft.write_text("first")
+        assert not path.exists()
+    with pytest.raises(FileNotFoundError), whole_file(path):
+        pass  # nothing was written
+    with suppress(RuntimeError), whole_file(path) as draft:
+        draft.write_text("sec")
+        raise RuntimeError
+    assert path.read_text() == "first"
+    assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
