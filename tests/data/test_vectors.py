@@ -169,6 +169,7 @@ def test_the_line_at_fault_is_named(text, message, tmp_path, cache):
         ("v.bin", b"1 1\ntree \0\0\xc0\x7f", "word 1: expected finite numbers"),
         ("v.txt.gz", gzip.compress(lines().encode())[:-12], "cannot be read"),
     ],
+    ids=["cut short", "no header", "fastText", "not finite", "cut gz"],
 )
 def test_damaged_files(name, content, message, tmp_path):
     (tmp_path / name).write_bytes(content)

@@ -43,7 +43,8 @@ class ModelConfig:
         dropout: on the embeddings, the word vectors and the tree vectors.
         scorer: of the arcs.
         composer: the network along a tree.
-        projective, single_root: which trees are latent.
+        projective: only projective trees are latent.
+        single_root: only trees with one word at the root are latent.
         max_active: the most trees kept for a sentence; None keeps all that SparseMAP selects. The
             paper's solver stopped after ten steps.
         temperature: of SparseMAP while training.

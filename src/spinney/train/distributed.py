@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from inspect import signature
 from typing import Any, TypeVar
 
 import torch
-from torch import distributed
+from torch import distributed, nn
+from torch.nn.parallel import DistributedDataParallel
 
 Result = TypeVar("Result")
 
@@ -92,3 +94,12 @@ def choose_device(name: str, local_rank: int = 0) -> torch.device:
     if name == "cpu" or not available:
         return torch.device("cpu")
     return torch.device("cuda", local_rank % torch.cuda.device_count())
+
+
+def parallel(model: nn.Module) -> DistributedDataParallel:
+    """`model` with its gradients averaged over the processes; its buffers never change."""
+    known = signature(DistributedDataParallel).parameters
+    # PyTorch 2.13 deprecated the older name.
+    name = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
+    options: dict[str, Any] = {name: False}
+    return DistributedDataParallel(model, **options)

@@ -17,7 +17,7 @@ from spinney.tasks.metrics import Output
 from spinney.train import checkpoint
 from spinney.train.board import Board
 from spinney.train.config import RunConfig
-from spinney.train.distributed import World, world
+from spinney.train.distributed import World, parallel, world
 from spinney.train.environment import environment
 from spinney.train.evaluate import autocast, evaluate, gallery, temperature_search
 from spinney.train.folder import claim, write_model
@@ -80,7 +80,7 @@ class Trainer:
         self.model = model.to(group.device)
         self.parallel: nn.Module = self.model
         if group.size > 1:
-            self.parallel = DistributedDataParallel(self.model, broadcast_buffers=False)
+            self.parallel = parallel(self.model)
         self.batches = Batches(splits["train"], t.batch, shuffle=True, seed=t.seed)
         self.evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)

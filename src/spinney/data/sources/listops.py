@@ -25,7 +25,7 @@ class ListOps(Source):
         operator_probability: that an argument is an operator and not a digit.
         min_length: the fewest tokens of an expression.
         max_length: the most tokens of an expression.
-        seed: of all draws.
+        split_seed: of all draws.
     """
 
     name = "listops"
@@ -41,11 +41,11 @@ class ListOps(Source):
     operator_probability: float = 0.25
     min_length: int = 1
     max_length: int | None = field(default=100, kw_only=True)
-    seed: int = 0
+    split_seed: int = 0
 
     def read(self) -> Corpus:
-        names = [field.name for field in fields(ListOpsParameters)]
-        options = {name: getattr(self, name) for name in names}
+        names = {field.name for field in fields(ListOpsParameters)} - {"seed"}
+        options = {name: getattr(self, name) for name in names} | {"seed": self.split_seed}
         options["max_length"] = sys.maxsize if self.max_length is None else self.max_length
         given = {_split_of(path): read_listops(path) for path in self.files}
         return Corpus("classify", generate_splits(ListOpsParameters(**options)) | given)

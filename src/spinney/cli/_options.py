@@ -1,0 +1,187 @@
+"""From dataclasses to options: flat names, short help, and a long one on request."""
+
+import dataclasses
+import re
+import types
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, make_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import docstring_parser
+import tyro
+
+ALIASES = {
+    "off_line": "given",
+    "offline": "given",
+    "ltr": "left_to_right",
+    "rtl": "right_to_left",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """The fields of a dataclass as options under one heading.
+
+    Attributes:
+        name: the heading.
+        kind: the dataclass.
+        common: the options that --help shows; None for all.
+        defaults: other defaults than those of the dataclass.
+    """
+
+    name: str
+    kind: type
+    common: tuple[str, ...] | None = None
+    defaults: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def parse(
+    prog: str, args: Sequence[str], groups: Sequence[Group], description: str, example: str
+) -> list[Any]:
+    """One instance of each group's dataclass, from the options in `args`.
+
+    The first group is that of the command itself. --help shows the common options and what
+    matters most of each, --help-all everything.
+    """
+    _check_names(groups)
+    args = plain_strategies(args)
+    short = "--help" in args or "-h" in args
+    text = f"{description}\n\nExample: {example}"
+    if any(group.common is not None for group in groups):
+        text += f"\n\nThese are the common options: {prog} --help-all lists every one."
+    first, *others = groups
+    nested = [(g.name, tyro.conf.OmitArgPrefixes[_view(g, short=short)]) for g in others]
+    outer = make_dataclass(
+        "Options", [*_specs(first, short=short), *nested], kw_only=True, namespace={"__doc__": ""}
+    )
+    parsed = tyro.cli(
+        outer,
+        prog=prog,
+        description=text,
+        args=["--help"] if short or "--help-all" in args else args,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    values = [parsed, *(getattr(parsed, group.name) for group in others)]
+    return [
+        group.kind(**{field.name: getattr(value, field.name) for field in fields(group)})
+        for group, value in zip(groups, values, strict=True)
+    ]
+
+
+def fields(group: Group) -> list[dataclasses.Field[Any]]:
+    """The fields that make an instance."""
+    return [field for field in dataclasses.fields(group.kind) if field.init]
+
+
+def plain_strategies(args: Sequence[str]) -> list[str]:
+    """`args` with the trees named as in the library, where left-to-right or off-line is typed."""
+    out: list[str] = []
+    for arg in args:
+        name, equals, value = arg.partition("=")
+        if name in ("--trees", "--rows") and equals:
+            arg = f"{name}={strategy(value)}"
+        elif _follows(out, ("--trees", "--rows")):
+            arg = strategy(arg)
+        out.append(arg)
+    return out
+
+
+def _follows(args: list[str], names: tuple[str, ...]) -> bool:
+    """Whether the next word is a value of one of the options `names`."""
+    options = [arg for arg in args if arg.startswith("--")]
+    return bool(options) and options[-1] in names
+
+
+def strategy(name: str) -> str:
+    """The library's name of a strategy that a person has named."""
+    if name.startswith("-"):
+        return name
+    plain = name.lower().replace("-", "_")
+    return ALIASES.get(plain, plain)
+
+
+def _check_names(groups: Sequence[Group]) -> None:
+    seen: dict[str, str] = {}
+    for group in groups:
+        for field in fields(group):
+            other = seen.setdefault(field.name, group.name)
+            assert other == group.name, f"--{field.name} is an option of {other} and {group.name}"
+
+
+def _view(group: Group, *, short: bool) -> type:
+    """A dataclass like the group's, whose fields say how they are shown."""
+    return make_dataclass(
+        group.name, _specs(group, short=short), kw_only=True, namespace={"__doc__": ""}
+    )
+
+
+def _specs(group: Group, *, short: bool) -> list[tuple[str, Any, Any]]:
+    """Name, type and default of each option, as `make_dataclass` wants them."""
+    hints = get_type_hints(group.kind, include_extras=True)
+    helps = descriptions(group.kind)
+    common = [field.name for field in fields(group)] if group.common is None else group.common
+    by_name = {field.name: field for field in fields(group)}
+    shown = [by_name[name] for name in common if name in by_name]
+    if not short:
+        shown += [field for name, field in by_name.items() if name not in common]
+    specs: list[tuple[str, Any, Any]] = []
+    for field in shown:
+        hint, default = hints[field.name], _default(group, field)
+        text = helps.get(field.name, "")
+        if short and group.common is not None:
+            text = re.split(r"[.;] ", text)[0]
+        option = tyro.conf.arg(
+            help=f"turn off: {text}" if default is True else text,
+            metavar=_metavar(hint),
+            help_behavior_hint=_behaviour(default),
+        )
+        value = dataclasses.field() if default is MISSING else dataclasses.field(default=default)
+        specs.append((field.name, Annotated[hint, option], value))
+    return specs
+
+
+def _default(group: Group, field: dataclasses.Field[Any]) -> Any:
+    if field.name in group.defaults:
+        return group.defaults[field.name]
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def _behaviour(default: Any) -> str:
+    """What stands behind the help of an option."""
+    if default is MISSING:
+        return "(required)"
+    if default is None or isinstance(default, bool) or default in ((), ""):
+        return ""
+    if isinstance(default, tuple):
+        return f"({' '.join(map(str, default))})"
+    return f"({default})"
+
+
+def _metavar(hint: Any) -> str | None:
+    """What stands for the value of an option; None where the parser knows best."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        return _metavar(get_args(hint)[0])
+    if origin is Literal:
+        return "|".join(str(choice).replace("_", "-") for choice in get_args(hint))
+    if origin in (Union, types.UnionType):
+        kept = [part for part in get_args(hint) if part is not type(None)]
+        return _metavar(kept[0]) if len(kept) == 1 else None
+    if origin is tuple and get_args(hint)[-1] is Ellipsis:
+        inner = _metavar(get_args(hint)[0])
+        return inner and f"{inner}..."
+    names = {Path: "PATH", int: "N", float: "X", str: "TEXT"}
+    return names.get(hint)
+
+
+def descriptions(kind: type) -> dict[str, str]:
+    """What the "Attributes:" of the docstrings of a dataclass and its bases say of each field."""
+    found: dict[str, str] = {}
+    for cls in reversed(kind.__mro__):
+        for part in docstring_parser.parse(cls.__doc__ or "").params:
+            text = re.sub(r"\s+", " ", part.description or "").strip().rstrip(".")
+            found |= {name.strip(): text for name in part.arg_name.split(",")}
+    return found

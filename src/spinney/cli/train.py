@@ -1,0 +1,90 @@
+"""`spinney train`: one run."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from spinney.cli._options import Group, parse
+from spinney.cli._results import results_table
+from spinney.cli._runs import config_groups, example, interruptible, new_folder, pick_source
+from spinney.draw.report import write_report
+from spinney.train import Run, RunConfig, train
+
+DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
+EXAMPLE = "--lr 0.05"
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Where the run is kept.
+
+    Attributes:
+        out: folder of the run; runs/SOURCE-TREES-N by default.
+        resume: go on with the run in this folder.
+    """
+
+    out: Path | None = None
+    resume: Path | None = None
+
+
+def main(args: list[str]) -> None:
+    """Trains, and says where the run is and what it found."""
+    if args[:1] == ["--resume"]:
+        config, folder, resume = _stored(args[1:])
+    else:
+        source = pick_source("train", args, DESCRIPTION, EXAMPLE)
+        options, *parts = parse(
+            f"spinney train {source.name}",
+            args,
+            [Group("run", TrainOptions), *config_groups(source)],
+            f"{DESCRIPTION} To go on with one: spinney train --resume RUN",
+            example("train", source.name, EXAMPLE),
+        )
+        config = RunConfig(*parts)
+        folder = options.resume or options.out or _default_folder(config)
+        resume = options.resume is not None
+    run_one(config, folder, resume=resume)
+
+
+def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
+    """Trains or goes on, writes the report, prints the results."""
+    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
+    if first:
+        print(f"run: {folder}", flush=True)
+    with _unless_bad_input(folder), interruptible(f"spinney train --resume {folder}"):
+        result = train(config, folder, resume=resume)
+    if not first:
+        return
+    report = write_report([folder], folder / "report.html", title=str(folder))
+    Console(highlight=False).print(results_table(result))
+    print(f"report: {report}", flush=True)
+
+
+def _default_folder(config: RunConfig) -> Path:
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise ValueError("under torchrun the folder of the run must be named: --out FOLDER")
+    return new_folder(config)
+
+
+@contextmanager
+def _unless_bad_input(folder: Path) -> Iterator[None]:
+    """Within it, a run that cannot even begin leaves no folder behind."""
+    new = not folder.exists()
+    try:
+        yield
+    except (ValueError, OSError):
+        if new and folder.exists() and not (folder / "checkpoints").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _stored(args: list[str]) -> tuple[RunConfig, Path, bool]:
+    """The run whose folder is the only argument."""
+    if len(args) != 1:
+        raise ValueError("expected one folder: spinney train --resume RUN")
+    return Run(args[0]).config, Path(args[0]), True

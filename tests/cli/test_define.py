@@ -1,0 +1,26 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Prints = Callable[..., str]
+
+
+def test_the_newest_run_answers(
+    dictionary: Path, prints: Prints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(dictionary.parent.parent)
+    found = json.loads(prints("define", "a thing", "--json", "--words", "3"))
+    assert found["text"] == "a thing"
+    assert len(found["words"]) == 3
+    assert all(word.startswith("word") for word in found["words"])
+    assert "cosine" in prints("define", dictionary, "a thing")
+
+
+def test_without_a_run_it_says_how_to_train_one(
+    latent: Path, fails: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "spinney train revdict" in fails("define", "a thing")
+    assert "not a reverse dictionary" in fails("define", latent, "a thing")

@@ -1,0 +1,46 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Prints = Callable[..., str]
+
+
+def test_the_run_s_own_data_gives_the_run_s_results(latent: Path, prints: Prints) -> None:
+    found = json.loads(prints("evaluate", latent, "--json", "--device", "cpu"))
+    result = json.loads((latent / "result.json").read_text())
+    for mine, theirs in (
+        (found["test"], result["tests"]["test"]),
+        (found["validation"], result["validation"]),
+    ):
+        assert mine.pop("histogram") == theirs.pop("histogram")
+        assert mine == pytest.approx(theirs)
+    assert "accuracy" in prints("evaluate", latent)
+
+
+def test_a_temperature_and_a_split(latent: Path, prints: Prints) -> None:
+    options = ("--json", "--splits", "test", "--temperature", "1e-6")
+    found = json.loads(prints("evaluate", latent, *options))
+    assert list(found) == ["test"]
+    assert found["test"]["single"] == 100.0
+
+
+def test_other_data(latent: Path, prints: Prints, tmp_path: Path) -> None:
+    (tmp_path / "other.tsv").write_text("9\t[MAX 2 9 ]\n2\t[MIN 2 9 ]\n")
+    options = ("classify", "--test", tmp_path / "other.tsv", "--json")
+    found = json.loads(prints("evaluate", latent / "model", *options))
+    assert list(found) == ["test"]
+    assert found["test"]["accuracy"] in (0.0, 50.0, 100.0)
+
+
+def test_what_cannot_be_evaluated(latent: Path, fails: Callable[..., str], tmp_path: Path) -> None:
+    assert "no such folder" in fails("evaluate", tmp_path / "absent")
+    assert "does not know its data" in fails("evaluate", latent / "model")
+    assert "--test is missing" in fails("evaluate", latent, "classify")
+    assert "no split 'tset'" in fails("evaluate", latent, "--splits", "tset")
+    (tmp_path / "p.tsv").write_text("9\ta b\tc d\n")
+    message = fails("evaluate", latent, "pairs", "--test", tmp_path / "p.tsv")
+    assert message.endswith("is a model for classify, pairs is data for nli")
+    (tmp_path / "c.tsv").write_text("good\ta b\n")
+    assert "'good'" in fails("evaluate", latent, "classify", "--test", tmp_path / "c.tsv")

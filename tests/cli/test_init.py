@@ -1,0 +1,102 @@
+"""Dispatch, exit codes and help."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from spinney.cli import COMMANDS, Interrupted, main
+
+Prints = Callable[..., str]
+
+SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs")
+HELPS = [
+    *([name] for name in COMMANDS),
+    *([name, source] for name in ("train", "table", "sweep") for source in SOURCES),
+    *(["evaluate", "run", source] for source in SOURCES),
+    ["data", "listops"],
+]
+
+
+@pytest.mark.parametrize("command", HELPS, ids=" ".join)
+def test_help_fits_a_screen_and_shows_an_example(
+    command: list[str], prints: Prints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    text = prints(*command, "--help")
+    assert "Example: spinney " in text
+    assert len(text.splitlines()) <= 50
+
+
+def test_the_general_help_names_every_command(prints: Prints) -> None:
+    text = prints("--help")
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+    assert prints() == text
+    for name in COMMANDS:
+        assert callable(import_module(f"spinney.cli.{name}").main)
+
+
+def test_help_needs_no_torch() -> None:
+    code = (
+        "import sys; from spinney.cli import main; main(['--help']); print('torch' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.splitlines()[-1] == "False"
+
+
+def test_python_m_spinney() -> None:
+    command = [sys.executable, "-m", "spinney", "--version"]
+    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert out.stdout.startswith("spinney ")
+
+
+def test_unknown_commands_and_options(
+    fails: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fails("trian") == "unknown command 'trian': did you mean 'train'? (spinney --help)"
+    assert fails("q").startswith("unknown command 'q': expected one of train, evaluate")
+    assert main(["bench", "--no-such-option"]) == 2
+    assert "no-such-option" in capsys.readouterr().err
+
+
+def test_debug_shows_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path / "absent"), "--debug"]) == 2
+    error = capsys.readouterr().err
+    assert "Traceback" in error
+    assert error.splitlines()[-1].startswith("spinney: ")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (Interrupted("saved; go on with this"), 130, "spinney: saved; go on with this"),
+        (KeyboardInterrupt(), 130, "spinney: interrupted"),
+        (FileNotFoundError(2, "No such file", "a/b"), 2, "spinney: a/b: no such file"),
+        (ValueError("two\nlines"), 2, "spinney: two lines"),
+    ],
+)
+def test_exit_codes(
+    raised: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(_args: list[str]) -> None:
+        raise raised
+
+    monkeypatch.setattr("spinney.cli.bench.main", broken)
+    assert main(["bench"]) == code
+    assert capsys.readouterr().err.strip() == said
+
+
+def test_mistakes_of_the_program_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_args: list[str]) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("spinney.cli.bench.main", broken)
+    with pytest.raises(ZeroDivisionError):
+        main(["bench"])

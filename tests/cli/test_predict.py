@@ -1,0 +1,56 @@
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Prints = Callable[..., str]
+Fails = Callable[..., str]
+
+
+def test_json_lines(latent: Path, prints: Prints) -> None:
+    lines = prints("predict", latent, "[MAX 2 9 ]", "[MIN 4 [MAX 1 3 ] ]", "--json").splitlines()
+    found = [json.loads(line) for line in lines]
+    assert [len(one["sides"][0]["words"]) for one in found] == [4, 7]
+    for one in found:
+        assert one["label"] == max(one["prediction"], key=one["prediction"].get)
+        assert len(one["prediction"]) == 3
+        (side,) = one["sides"]
+        assert sum(tree["weight"] for tree in side["trees"]) == pytest.approx(1)
+        assert all(len(tree["heads"]) == len(side["words"]) for tree in side["trees"])
+
+
+def test_standard_input(latent: Path, prints: Prints, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("[MAX 2 9 ]\n\n[MIN 3 1 ]\n"))
+    assert len(prints("predict", latent, "--json").splitlines()) == 2
+
+
+def test_a_person_sees_labels_and_a_tree(latent: Path, prints: Prints) -> None:
+    drawn = prints("predict", latent, "[MAX 2 9 ]")
+    assert "ROOT" in drawn
+    plain = prints("predict", latent, "[MAX 2 9 ]", "--draw", "0", "--labels", "1")
+    assert plain.count("%") == 1
+    assert "ROOT" not in plain
+
+
+def test_pairs(pairs: Path, prints: Prints, fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_two = prints("predict", pairs, "a red fox", "a hen", "--json")
+    assert prints("predict", pairs, "a red fox\ta hen", "--json") == by_two
+    assert [s["words"] for s in json.loads(by_two)["sides"]] == [["a", "red", "fox"], ["a", "hen"]]
+    assert "expected pairs" in fails("predict", pairs, "a red fox")
+    monkeypatch.setattr("sys.stdin", io.StringIO("one\ttwo\nalone\n"))
+    assert fails("predict", pairs).startswith("line 2: expected premise, tab, hypothesis")
+
+
+def test_given_trees(given: Path, prints: Prints, fails: Fails) -> None:
+    (side,) = json.loads(prints("predict", given, "[MAX 2 9 ]", "--json"))["sides"]
+    assert side["trees"] == [{"heads": [0, 1, 1, 1], "weight": 1.0}]
+    assert "--parser spacy" in fails("predict", given, "a small wood")
+
+
+def test_a_reverse_dictionary_answers_with_words(dictionary: Path, prints: Prints) -> None:
+    assert json.loads(prints("predict", dictionary, "a thing", "--json"))["label"].startswith(
+        "word"
+    )
+    assert "%" not in prints("predict", dictionary, "a thing", "--draw", "0")

@@ -1,0 +1,67 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spinney.cli import Interrupted
+from spinney.cli._options import Group
+from spinney.cli._runs import (
+    about,
+    config_groups,
+    interruptible,
+    is_run,
+    new_folder,
+    open_model,
+    runs_below,
+)
+from spinney.data.sources import SOURCES, ListOps
+from spinney.tasks import ModelConfig
+from spinney.train import RunConfig, TrainingInterrupted
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_options_have_descriptions(name: str) -> None:
+    from spinney.cli._options import descriptions, fields
+
+    assert about(SOURCES[name])
+    groups: list[Group] = config_groups(SOURCES[name])
+    for group in groups:
+        assert {field.name for field in fields(group)} <= set(descriptions(group.kind))
+
+
+def test_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = RunConfig(ListOps(), ModelConfig(trees="left_to_right"))
+    assert new_folder(config) == Path("runs/listops-left-to-right-1")
+    new_folder(config).mkdir(parents=True)
+    assert new_folder(config) == Path("runs/listops-left-to-right-2")
+
+
+def test_runs_and_models(latent: Path, tmp_path: Path) -> None:
+    assert is_run(latent)
+    assert not is_run(latent / "model")
+    assert open_model(latent).labels == open_model(latent / "model").labels
+    assert runs_below(latent) == runs_below(latent.parent) == [latent]
+    for call in (open_model, runs_below):
+        with pytest.raises(ValueError, match="absent: no such folder"):
+            call(tmp_path / "absent")
+    with pytest.raises(ValueError, match="neither a run nor a model"):
+        open_model(tmp_path)
+    with pytest.raises(ValueError, match="no run in this folder"):
+        runs_below(tmp_path)
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(ValueError, match="not finished: spinney train --resume"):
+        open_model(tmp_path)
+
+
+def test_a_damaged_model(latent: Path, tmp_path: Path, fails: Callable[..., str]) -> None:
+    (tmp_path / "config.json").write_bytes((latent / "model" / "config.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"no tensors")
+    assert "not a readable model of spinney" in fails("predict", tmp_path, "5")
+
+
+def test_an_interruption_says_how_to_go_on() -> None:
+    with pytest.raises(Interrupted, match="saved: do this"), interruptible("do this"):
+        raise TrainingInterrupted("saved")
+    with pytest.raises(Interrupted, match="saved$"), interruptible():
+        raise TrainingInterrupted("saved")

@@ -1,0 +1,46 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Prints = Callable[..., str]
+SENTENCE = "[MAX 2 9 [MIN 4 7 ] ]"
+
+
+def test_in_the_terminal_with_gold_heads_marked(latent: Path, prints: Prints) -> None:
+    drawn = prints("trees", latent, SENTENCE)
+    assert "ROOT" in drawn
+    assert "as given" in drawn
+    assert "✗" in drawn or "✓" in drawn
+
+
+@pytest.mark.parametrize(
+    ("kind", "sign"),
+    [
+        ("svg", "<svg"),
+        ("html", "<!DOCTYPE html>"),
+        ("tikz", r"\begin{dependency}"),
+        ("conllu", "# weight ="),
+    ],
+)
+def test_formats(kind: str, sign: str, latent: Path, prints: Prints, tmp_path: Path) -> None:
+    assert sign in prints("trees", latent, SENTENCE, "--format", kind)
+    out = tmp_path / "trees"
+    assert not prints("trees", latent, SENTENCE, "--format", kind, "--out", out)
+    assert sign in out.read_text()
+
+
+def test_fewer_trees(latent: Path, prints: Prints) -> None:
+    options = ("--format", "conllu")
+    assert prints("trees", latent, SENTENCE, *options, "--most", "1").count("# weight") == 1
+    cold = prints("trees", latent, SENTENCE, *options, "--temperature", "1e-6")
+    assert cold.count("# weight") == 1
+
+
+def test_a_sentence_of_a_pair(pairs: Path, prints: Prints) -> None:
+    assert "fox" in prints("trees", pairs, "a red fox")
+
+
+def test_given_trees_are_needed(given: Path, fails: Callable[..., str]) -> None:
+    assert "--parser spacy" in fails("trees", given, "a small wood")
+    assert "no such folder" in fails("trees", given / "absent", "a small wood")
