@@ -222,7 +222,7 @@ def test_best_settings_are_shown(tmp_path: Path, write_run: WriteRun) -> None:
         )
     page = read(write_report(runs, tmp_path / "report.html"))
     assert page.row("latent")[2] == "76.00 ± 8.49"
-    assert "latent: the best of 2 settings on validation is shown" in page.texts
+    assert "Settings tried, of which the best on validation are shown: latent 2" in page.texts
     assert "low" not in page.texts
 
 

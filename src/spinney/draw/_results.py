@@ -81,13 +81,13 @@ def criterion(runs: Iterable[RunFiles]) -> Column | None:
 
 
 def chosen(runs: Sequence[RunFiles]) -> tuple[list[RunFiles], list[str]]:
-    """The runs of the best settings of each strategy, and a note where others were tried.
+    """The runs of the best settings of each strategy, and a note if others were tried.
 
     Settings are compared on validation by the seeds that all of them were run with.
     """
     column = criterion(runs)
     kept: list[RunFiles] = []
-    notes: list[str] = []
+    tried: list[str] = []
     for strategy, group in by_strategy(runs).items():
         variants: dict[str, list[RunFiles]] = {}
         for run in group:
@@ -95,10 +95,11 @@ def chosen(runs: Sequence[RunFiles]) -> tuple[list[RunFiles], list[str]]:
         best = group
         if len(variants) > 1:
             best = _best_variant(list(variants.values()), column)
-            name = STRATEGIES.get(strategy, strategy)
-            notes.append(f"{name}: the best of {len(variants)} settings on validation is shown")
+            tried.append(f"{STRATEGIES.get(strategy, strategy)} {len(variants)}")
         kept += best
-    return kept, notes
+    if not tried:
+        return kept, []
+    return kept, [f"Settings tried, of which the best on validation are shown: {', '.join(tried)}"]
 
 
 def _best_variant(variants: Sequence[list[RunFiles]], column: Column | None) -> list[RunFiles]:
