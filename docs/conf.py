@@ -16,6 +16,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
 default_role = "code"
+myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "spinney"
 html_show_copyright = False
@@ -59,9 +60,20 @@ def _as_rst(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: 
 
 
 def _escaped(line: str) -> str:
-    """The line with stars and bars outside `backticks` made plain."""
-    pieces = re.split(r"(`[^`]*`)", line)
-    return "".join(p if p.startswith("`") else re.sub(r"([*|])", r"\\\1", p) for p in pieces)
+    """The line with stars and bars outside `backticks` made plain.
+
+    Code with a colon gets a second pair of backticks, or napoleon parts it there.
+    """
+    pieces = re.split(r"(`[^`]+`)", line)
+    return "".join(_code(p) if p.startswith("`") else _plain(p) for p in pieces)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`" if ":" in text else text
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([*|])", r"\\\1", text)
 
 
 def setup(app: Any) -> None:
