@@ -26,3 +26,16 @@ def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: int) -
         values = values.to(weights.dtype)
     weights = weights.to(values.dtype).reshape(-1, *[1] * (values.ndim - 1))
     return sum_by_instance(weights * values, instance, batch)
+
+
+def log_expectation(log_values: Tensor, weights: Tensor, instance: Tensor, batch: int) -> Tensor:
+    """log of the sum of `log_values.exp()` (T,) times `weights` (T,) over each instance: (B,).
+
+    It does not underflow: with `m` the largest entry of an instance that has weight, the sum of
+    `weights * (log_values - m).exp()` is at least the weight of that entry.
+    """
+    bounds = torch.where(weights > 0, log_values, -torch.inf).detach()
+    largest = bounds.new_full((batch,), -torch.inf).scatter_reduce(0, instance, bounds, "amax")
+    largest = torch.where(largest.isinf(), 0, largest)
+    terms = weights.to(log_values.dtype) * (log_values - largest[instance]).exp()
+    return largest + sum_by_instance(terms, instance, batch).log()

@@ -61,7 +61,7 @@ def test_a_damaged_model(latent: Path, tmp_path: Path, fails: Callable[..., str]
 
 
 def test_an_interruption_says_how_to_go_on() -> None:
-    with pytest.raises(Interrupted, match="saved: do this"), interruptible("do this"):
+    with pytest.raises(Interrupted, match="saved; to go on: do this"), interruptible("do this"):
         raise TrainingInterrupted("saved")
     with pytest.raises(Interrupted, match="saved$"), interruptible():
         raise TrainingInterrupted("saved")

@@ -77,4 +77,7 @@ def test_ctrl_c(
     monkeypatch.setattr("spinney.cli.train.train", stopped)
     assert main(["train", "listops", "--out", str(tmp_path / "run")]) == 130
     said = capsys.readouterr().err.strip()
-    assert said == f"spinney: stopped; all is saved: spinney train --resume {tmp_path / 'run'}"
+    assert (
+        said
+        == f"spinney: stopped; all is saved; to go on: spinney train --resume {tmp_path / 'run'}"
+    )

@@ -140,7 +140,7 @@ def test_generated_examples_carry_value_and_tree(splits):
 
 def test_a_seed_fixes_everything(splits):
     assert generate_splits(SMALL) == splits
-    assert generate_splits(replace(SMALL, seed=1)) != splits
+    assert generate_splits(replace(SMALL, split_seed=1)) != splits
 
 
 @settings(max_examples=25, deadline=None)
@@ -162,7 +162,7 @@ def test_limits_are_kept(max_depth, fewest, more, probability, max_length, seed)
         max_arguments=fewest + more,
         operator_probability=probability,
         max_length=max_length,
-        seed=seed,
+        split_seed=seed,
     )
     for tokens in words(generate_splits(limits)["train"]):
         assert len(tokens) <= max_length

@@ -155,11 +155,11 @@ def test_a_signal_saves(
     monkeypatch.setattr(loop, "evaluate", disturbed)
     before = signal.getsignal(number)
     saved = {
-        "step 7": "epoch 1 and 3 steps of the next",
-        "validation": "epoch 1 and 5 steps of the next",
-        "end": "epoch 4",
+        "step 7": "after step 3 of epoch 2",
+        "validation": "after step 5 of epoch 2",
+        "end": "after epoch 4",
     }[when]
-    with pytest.raises(TrainingInterrupted, match=f"saved up to {saved}; --resume"):
+    with pytest.raises(TrainingInterrupted, match=f"is saved {saved}"):
         train(make_config(), tmp_path, progress=Signals())
     assert signal.getsignal(number) == before
     monkeypatch.undo()

@@ -28,12 +28,14 @@ class Group:
         kind: the dataclass.
         common: the options that --help shows; None for all.
         defaults: other defaults than those of the dataclass.
+        without: fields that are no options here; they keep their defaults.
     """
 
     name: str
     kind: type
     common: tuple[str, ...] | None = None
     defaults: dict[str, Any] = dataclasses.field(default_factory=dict)
+    without: tuple[str, ...] = ()
 
 
 def parse(
@@ -70,8 +72,12 @@ def parse(
 
 
 def fields(group: Group) -> list[dataclasses.Field[Any]]:
-    """The fields that make an instance."""
-    return [field for field in dataclasses.fields(group.kind) if field.init]
+    """The fields that are options."""
+    return [
+        field
+        for field in dataclasses.fields(group.kind)
+        if field.init and field.name not in group.without
+    ]
 
 
 def plain_strategies(args: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """What several commands share: sources, run folders, models, and leaving when asked to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -72,15 +73,21 @@ def source_group(source: type[Source], **defaults: object) -> Group:
     return Group("source", source, _COMMON_SOURCE, dict(defaults))
 
 
-def config_groups(source: type[Source], *without: str) -> list[Group]:
-    """The options of source, model and training; --help leaves out those in `without`."""
+def config_groups(
+    source: type[Source], *, rare: Sequence[str] = (), without: tuple[str, ...] = ()
+) -> list[Group]:
+    """The options of source, model and training, but those in `without`.
+
+    Only --help-all shows those in `rare`.
+    """
     groups = [
         source_group(source),
         Group("model", ModelConfig, _COMMON_MODEL),
         Group("training", TrainingConfig, _COMMON_TRAINING),
     ]
     return [
-        Group(g.name, g.kind, tuple(n for n in g.common or () if n not in without)) for g in groups
+        replace(g, common=tuple(n for n in g.common or () if n not in rare), without=without)
+        for g in groups
     ]
 
 
@@ -130,4 +137,4 @@ def interruptible(how_to_go_on: str = "") -> Iterator[None]:
     try:
         yield
     except TrainingInterrupted as stop:
-        raise Interrupted(f"{stop}{how_to_go_on and f': {how_to_go_on}'}") from None
+        raise Interrupted(f"{stop}{how_to_go_on and f'; to go on: {how_to_go_on}'}") from None

@@ -24,7 +24,7 @@ class DataOptions:
 
 def main(args: list[str]) -> None:
     """Writes the files and says which."""
-    if not args or args[0] in ("-h", "--help"):
+    if not args or args[0] in ("-h", "--help", "--help-all"):
         print(
             "usage: spinney data listops [OPTIONS]\n\n"
             "Write generated list operations in the published format.\n\n"

@@ -15,8 +15,8 @@ from spinney.cli._sentences import answer, read_examples
 from spinney.tasks import ReverseDictionary
 
 _HOW = (
-    "train one with: spinney train revdict (WordNet and the vectors of the extra [words] "
-    "are found by themselves)"
+    "train one with: spinney train revdict --optimizer adam --lr 0.001 (WordNet and the vectors "
+    "of the extra [words] are found by themselves)"
 )
 
 
@@ -48,7 +48,10 @@ def main(args: list[str]) -> None:
         'spinney define "a small wood"',
     )
     texts = list(options.text)
-    folder = Path(texts.pop(0)) if len(texts) > 1 else newest_dictionary(RUNS)
+    named = bool(texts) and Path(texts[0]).is_dir()
+    folder = Path(texts.pop(0)) if named else newest_dictionary(RUNS)
+    if named and not texts:
+        raise ValueError(f"{folder}: expected a description after the folder")
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
         raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")

@@ -69,7 +69,7 @@ def main(args: list[str]) -> None:
 
 def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
     groups = [Group("evaluation", EvaluateOptions)]
-    prog = "spinney evaluate MODEL [SOURCE]"
+    prog = "spinney evaluate"
     name = args[1] if len(args) > 1 else ""
     if name not in SOURCES:
         (options,) = parse(prog, args, groups, DESCRIPTION, EXAMPLE)

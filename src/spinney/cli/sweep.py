@@ -42,14 +42,14 @@ class SweepOptions:
 
 
 def main(args: list[str]) -> None:
-    """Prints the trials, the best first."""
+    """Prints the trials, the best one marked."""
     source = pick_source("sweep", args, DESCRIPTION, EXAMPLE)
     options, *parts = parse(
         f"spinney sweep {source.name}",
         args,
         [
             Group("search", SweepOptions, ("space", "trials", "out", "prune")),
-            *config_groups(source, "lr", "patience", "device", "threads"),
+            *config_groups(source, rare=["lr", "patience", "device", "threads"]),
         ],
         DESCRIPTION,
         example("sweep", source.name, EXAMPLE),
@@ -98,6 +98,10 @@ def _value(text: str, field: str) -> Any:
         return text
 
 
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _table(found: dict[str, Any]) -> Table:
     names = list(dict.fromkeys(name for trial in found["trials"] for name in trial["options"]))
     table = Table("trial", *(n.partition(".")[2] for n in names), "validation", "state")
@@ -105,6 +109,6 @@ def _table(found: dict[str, Any]) -> Table:
     for trial in found["trials"]:
         value = "" if trial["value"] is None else f"{trial['value']:.4g}"
         style = "bold green" if best and trial["trial"] == best["trial"] else None
-        cells = [f"{trial['options'].get(n, '')}" for n in names]
+        cells = [_shown(trial["options"].get(n, "")) for n in names]
         table.add_row(str(trial["trial"]), *cells, value, trial["state"], style=style)
     return table

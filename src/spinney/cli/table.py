@@ -26,6 +26,7 @@ DESCRIPTION = (
     "Train all rows of a table of the paper and print it beside the paper's figures.\n"
     "Started again with the same folder it goes on where it stopped."
 )
+_BY_TABLE = ("trees", "lr", "seed")  # --rows, --lrs and --seeds give these
 EXAMPLE = "--lrs 0.03 0.1 --seeds 0 1 2"
 
 
@@ -53,11 +54,13 @@ class TableOptions:
 def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
     source = pick_source("table", args, DESCRIPTION, EXAMPLE)
-    hidden = ("trees", "lr", "seed", "patience", "threads")
     options, *parts = parse(
         f"spinney table {source.name}",
         args,
-        [Group("table", TableOptions), *config_groups(source, *hidden)],
+        [
+            Group("table", TableOptions),
+            *config_groups(source, rare=["patience", "threads"], without=_BY_TABLE),
+        ],
         DESCRIPTION,
         example("table", source.name, EXAMPLE),
     )

@@ -13,7 +13,7 @@ from spinney.cli._options import Group, parse
 from spinney.cli._results import results_table
 from spinney.cli._runs import config_groups, example, interruptible, new_folder, pick_source
 from spinney.draw.report import write_report
-from spinney.train import Run, RunConfig, train
+from spinney.train import NonFiniteLoss, Run, RunConfig, train
 
 DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
 EXAMPLE = "--lr 0.05"
@@ -77,8 +77,9 @@ def _unless_bad_input(folder: Path) -> Iterator[None]:
     new = not folder.exists()
     try:
         yield
-    except (ValueError, OSError):
-        if new and folder.exists() and not (folder / "checkpoints").exists():
+    except (ValueError, OSError) as error:
+        began = isinstance(error, NonFiniteLoss) or (folder / "checkpoints").exists()
+        if new and not began:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 

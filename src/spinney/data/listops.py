@@ -47,7 +47,7 @@ class ListOpsParameters:
         operator_probability: that an argument is an operator and not a digit.
         min_length: the fewest tokens of an expression.
         max_length: the most tokens of an expression.
-        seed: of all draws.
+        split_seed: of all draws.
     """
 
     train: int = 20_000
@@ -59,7 +59,7 @@ class ListOpsParameters:
     operator_probability: float = 0.25
     min_length: int = 1
     max_length: int = 100
-    seed: int = 0
+    split_seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("train", "validation", "test"):
@@ -94,7 +94,7 @@ def generate_splits(parameters: ListOpsParameters) -> dict[str, list[Example]]:
     Raises:
         ValueError: if the limits allow too few expressions.
     """
-    random = Random(parameters.seed)
+    random = Random(parameters.split_seed)
     sizes = {name: getattr(parameters, name) for name in ("train", "validation", "test")}
     expressions = _draw_distinct(parameters, sum(sizes.values()), random)
     # The short ones tend to be drawn early.

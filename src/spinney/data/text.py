@@ -15,7 +15,7 @@ _CLITIC = re.compile(r"(n['’]t|['’](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
 # An apostrophe that belongs to the word after it.
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|em|n|til|tis|twas|cause|\d+s?)$", re.IGNORECASE)
 _ABBREVIATION = re.compile(
-    r"(?:[^\W\d_]|(?:\w+\.)+\w+|mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|inc|ltd|co|corp|gen|sen|rep|gov"
+    r"(?:[^\W\d_]|(?:[^\W\d_]\.)+[^\W\d_]|mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|inc|ltd|co|corp|gen|sen|rep|gov"
     r"|capt|col|lt|sgt|rev|hon|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)\.$",
     re.IGNORECASE,
 )

@@ -80,7 +80,7 @@ def load_vectors(
     """The vectors of those of `words`, or of their lower case, that a file holds.
 
     Args:
-        name: a file of one of these kinds, the first three possibly compressed by gzip:
+        name: a file of one of these kinds, the first two possibly compressed by gzip:
 
             text      GloVe's, or word2vec's and fastText's `.vec`, which have a header line
             .bin      word2vec's binary files

@@ -25,9 +25,7 @@ class SentenceClassifier(TreeModel):
     def forward(self, batch: Batch) -> Output:
         posterior, roots = self.read(batch.sides[0])
         log_p = self.output(roots).log_softmax(-1)
-        p, loss = mixture_loss(
-            log_p, posterior.expect, batch.targets, posterior.instance, self.options.loss
-        )
+        p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
         return Output(loss, p, (posterior,))
 
     def new_metric(self) -> Metric:

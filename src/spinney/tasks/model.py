@@ -11,6 +11,7 @@ import torch
 from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
+from spinney._support import log_expectation
 from spinney.data.batches import Batch, EncodedSplit, Padded
 from spinney.data.examples import Example
 from spinney.data.vocabulary import Vocabulary
@@ -19,6 +20,7 @@ from spinney.nn.latent import LatentTreeEncoder, Strategy
 from spinney.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
 from spinney.nn.tree_gru import TreeGRU
 from spinney.nn.tree_lstm import ChildSumTreeLSTM
+from spinney.pairs import PairPosterior
 from spinney.posterior import SparsePosterior
 from spinney.structures.dependency import DependencyTrees
 from spinney.tasks.metrics import Metric, Output
@@ -66,7 +68,22 @@ class ModelConfig:
     loss: Literal["marginal", "expected"] = "marginal"
 
 
-class TreeModel(nn.Module, PyTorchModelHubMixin, library_name="spinney"):
+_CARD = """\
+---
+{{ card_data }}
+---
+
+A model made with spinney. `config.json` holds its options, words and labels.
+
+```python
+from spinney.tasks import load_model
+
+model = load_model("this folder")
+```
+"""
+
+
+class TreeModel(nn.Module, PyTorchModelHubMixin, library_name="spinney", model_card_template=_CARD):
     """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
 
     `save_pretrained(folder)` writes weights and configuration, words and labels included;
@@ -160,27 +177,26 @@ class TreeModel(nn.Module, PyTorchModelHubMixin, library_name="spinney"):
 
 def mixture_loss(
     log_p: Tensor,
-    expect: Callable[[Tensor], Tensor],
+    posterior: SparsePosterior | PairPosterior,
     targets: Tensor,
-    instance: Tensor,
     loss: Literal["marginal", "expected"],
 ) -> tuple[Tensor, Tensor | None]:
     """p(y | x) = sum_h p(h | x) p(y | h, x), and the loss of the targets.
 
     Args:
         log_p: (T, labels), log p(y | h, x) for each structure, or pair of structures, h.
-        expect: the expectation over the structures of an instance, (T, ...) -> (B, ...).
+        posterior: over these.
         targets: (B,), -1 where unknown.
-        instance: (T,) the batch element of each structure.
         loss: see `ModelConfig`.
 
     Returns:
         (B, labels) and (B,); the loss is None where a target is unknown.
     """
-    p = expect(log_p.exp())
+    p = posterior.expect(log_p.exp())
     if (targets < 0).any():
         return p, None
+    instance = posterior.instance
+    of_target = log_p.gather(1, targets[instance, None]).squeeze(1)
     if loss == "expected":
-        return p, -expect(log_p.gather(1, targets[instance, None])).squeeze(1)
-    tiny = torch.finfo(p.dtype).tiny
-    return p, -p.gather(1, targets[:, None]).squeeze(1).clamp_min(tiny).log()
+        return p, -posterior.expect(of_target)
+    return p, -log_expectation(of_target, posterior.weights, instance, len(posterior))

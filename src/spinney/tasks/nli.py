@@ -33,9 +33,7 @@ class PairClassifier(TreeModel):
         u, v = u[pairs.left], v[pairs.right]
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
         log_p = self.output(self.dropout(hidden)).log_softmax(-1)
-        p, loss = mixture_loss(
-            log_p, pairs.expect, batch.targets, pairs.instance, self.options.loss
-        )
+        p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
         return Output(loss, p, (left, right))
 
     def new_metric(self) -> Metric:

@@ -59,6 +59,8 @@ def train(
     """
     folder, t = Path(folder), config.training
     with _threads(t.threads), world(t.device) as group:
+        if t.precision == "float16" and group.device.type == "cpu":
+            raise ValueError("precision: float16 needs a GPU; bfloat16 works on the CPU too")
         progress = (progress or automatic()) if group.first else Progress()
         try:
             result = group.on_first(lambda: claim(config, folder, resume=resume))
@@ -88,7 +90,7 @@ class Trainer:
         self.state = TrainingState(t, self.model, splits, group)
         checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
         if self.state.restore(folder):
-            progress.note(f"{folder}: going on after {self.state.position}")
+            progress.note(f"{folder}: going on {self.state.position}")
         self.saved = time.monotonic()
 
     def run(self) -> dict[str, Any]:
@@ -268,8 +270,7 @@ class Trainer:
         self.saved = time.monotonic()
 
     def _how_to_go_on(self) -> str:
-        saved = f"{self.folder} is saved up to {self.state.position}"
-        return f"stopped; {saved}; --resume goes on from there"
+        return f"stopped; {self.folder} is saved {self.state.position}"
 
     def _non_finite(self, rows: Sequence[int]) -> NonFiniteLoss:
         return NonFiniteLoss(

@@ -28,8 +28,14 @@ def prepare(
     model = build_model(
         corpus, config.model, vectors, lowercase=source.lowercase, min_count=source.min_count
     )
-    splits = {name: model.encode(examples) for name, examples in corpus.splits.items()}
-    return corpus, model, splits
+    return corpus, model, {name: _encode(model, corpus, name) for name in corpus.splits}
+
+
+def _encode(model: TreeModel, corpus: Corpus, name: str) -> EncodedSplit:
+    try:
+        return model.encode(corpus.splits[name])
+    except ValueError as error:
+        raise ValueError(f"the split {name!r}: {error}") from error
 
 
 def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:

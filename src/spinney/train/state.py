@@ -118,8 +118,9 @@ class TrainingState:
     @property
     def position(self) -> str:
         """How far training has come, in words."""
-        rest = f" and {self.step} steps of the next" if self.step else ""
-        return f"epoch {self.epoch}{rest}"
+        if self.step:
+            return f"after step {self.step} of epoch {self.epoch + 1}"
+        return f"after epoch {self.epoch}" if self.epoch else "at its start"
 
     def _write_metrics(self, folder: Path) -> None:
         lines = [json.dumps(record) + "\n" for record in self.history]

@@ -44,11 +44,12 @@ class ListOps(Source):
     split_seed: int = 0
 
     def read(self) -> Corpus:
-        names = {field.name for field in fields(ListOpsParameters)} - {"seed"}
-        options = {name: getattr(self, name) for name in names} | {"seed": self.split_seed}
-        options["max_length"] = sys.maxsize if self.max_length is None else self.max_length
         given = {_split_of(path): read_listops(path) for path in self.files}
-        return Corpus("classify", generate_splits(ListOpsParameters(**options)) | given)
+        options = {f.name: getattr(self, f.name) for f in fields(ListOpsParameters)}
+        options["max_length"] = sys.maxsize if self.max_length is None else self.max_length
+        replaced = dict.fromkeys(options.keys() & given.keys(), 0)
+        generated = generate_splits(ListOpsParameters(**options | replaced))
+        return Corpus("classify", generated | given)
 
 
 def _split_of(path: Path) -> str:
