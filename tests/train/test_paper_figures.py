@@ -35,6 +35,18 @@ def test_accuracies_beside_the_papers() -> None:
     assert "84.73" not in markdown(summary)
 
 
+def test_attachment_where_heads_are_known() -> None:
+    accuracy = {"accuracy": _spread(60.0)}
+    rows = {
+        "flat": _row({"test": accuracy}, accuracy),
+        "latent": _row({"test": accuracy}, {**accuracy, "attachment": _spread(18.58)}),
+    }
+    head, _, flat, latent = markdown({"criterion": "accuracy", "rows": rows}).splitlines()
+    assert head.endswith("| trees kept | attachment | lr | seeds | s/epoch |")
+    assert flat.endswith("| 1.50 |  | 0.1 | 2 | 12.3 |")
+    assert latent.endswith("| 1.50 | 18.6 | 0.1 | 2 | 12.3 |")
+
+
 def test_ranks() -> None:
     metrics = {"median_rank": _spread(12.5), "accuracy_10": _spread(40), "loss": _spread(0.25)}
     tests = {"seen": metrics, "concepts": metrics}

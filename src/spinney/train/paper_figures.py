@@ -50,32 +50,35 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     ]
     several = len({test for test, _ in columns}) > 1
     heads = [(f"{test} " if several else "") + metric.replace("_", " ") for test, metric in columns]
-    lines = [
-        ["trees", *heads, "validation", "trees kept", "lr", "seeds", "s/epoch"],
-        ["---", *["---:"] * (len(columns) + 5)],
-    ]
-    criterion: str = summary.get("criterion", "")
+    known = any("attachment" in found["validation"] for found in summary["rows"].values())
+    about = ["validation", "trees kept", *["attachment"] * known, "lr", "seeds", "s/epoch"]
+    lines = [["trees", *heads, *about], ["---", *["---:"] * len(heads + about)]]
     for row, found in summary["rows"].items():
         cells = [
             _cell(found["tests"][test][metric], metric)
             + _beside(paper.get(row, {}).get(test, {}).get(metric), metric)
             for test, metric in columns
         ]
-        lines.append(
-            [
-                STRATEGIES[row],
-                *cells,
-                _cell(found["validation"][criterion], criterion),
-                f"{found['validation']['support']['mean']:.2f}",
-                f"{found['lr']:g}",
-                str(len(found["seeds"])),
-                f"{found['seconds_per_epoch']:.1f}",
-            ]
-        )
+        lines.append([STRATEGIES[row], *cells, *_about(found, summary["criterion"], known)])
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
     if paper:
         text += "\nIn brackets: Niculae, Martins & Cardie (2018).\n"
     return text
+
+
+def _about(found: dict[str, Any], criterion: str, known: bool) -> list[str]:
+    """The cells of a row that follow its tests; attachment to heads if they are `known`."""
+    validation = found["validation"]
+    attachment = validation.get("attachment")
+    attached = "" if attachment is None else f"{attachment['mean']:.1f}"
+    return [
+        _cell(validation[criterion], criterion),
+        f"{validation['support']['mean']:.2f}",
+        *[attached] * known,
+        f"{found['lr']:g}",
+        str(len(found["seeds"])),
+        f"{found['seconds_per_epoch']:.1f}",
+    ]
 
 
 def _cell(spread: dict[str, Any], metric: str) -> str:

@@ -1,0 +1,50 @@
+"""Copies what may be published of a table's runs into this folder: no sentences, no weights.
+
+    spinney table sst ... --out runs/sst
+    python results/collect.py sst runs/sst
+
+leaves `sst/STRATEGY/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
+into README.md, after the line `<!-- table sst -->`. `spinney report results/sst/*/*/*` draws the runs.
+"""
+
+import sys
+from pathlib import Path
+
+from spinney.train.paper_figures import markdown
+from spinney.train.table import summarise
+
+HERE = Path(__file__).parent
+KEPT = ("config.json", "metrics.jsonl", "result.json")
+ROWS = ("left_to_right", "right_to_left", "flat", "given", "latent")
+
+
+def main(name: str, folder: Path) -> None:
+    runs = sorted(result.parent for result in folder.glob("*/*/*/result.json"))
+    if not runs:
+        raise SystemExit(f"{folder}: no finished run")
+    for run in runs:
+        target = HERE / name / run.relative_to(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for file in KEPT:
+            (target / file).write_bytes((run / file).read_bytes())
+    lrs = sorted({float(run.parent.name.removeprefix("lr-")) for run in runs})
+    seeds = sorted({int(run.name.removeprefix("seed-")) for run in runs})
+    summary = summarise(HERE / name, [row for row in ROWS if (folder / row).is_dir()], lrs, seeds)
+    show(name, markdown(summary).strip() if name == "revdict" else markdown(summary, name).strip())
+
+
+def show(name: str, table: str) -> None:
+    """Puts `table` between the line that names it and the text that follows."""
+    page = HERE / "README.md"
+    before, mark, after = page.read_text(encoding="utf-8").partition(f"<!-- table {name} -->\n")
+    if not mark:
+        raise SystemExit(f"{page}: no line <!-- table {name} -->")
+    rest = after.lstrip("\n").splitlines(keepends=True)
+    while rest and (rest[0].startswith(("|", "In brackets")) or not rest[0].strip()):
+        rest.pop(0)
+    page.write_text(f"{before}{mark}\n{table}\n\n{''.join(rest)}", encoding="utf-8")
+    print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
