@@ -4,7 +4,8 @@
     python results/collect.py sst runs/sst
 
 leaves `sst/STRATEGY/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
-into README.md, after the line `<!-- table sst -->`. `spinney report results/sst/*/*/*` draws the runs.
+into README.md, after the line `<!-- table sst -->`. `spinney report results/sst/*/*/*`
+draws the runs.
 """
 
 import sys
