@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney._files import new_folder, whole_file, write_json, write_text
+from spinney._files import new_folder, sole_writer, whole_file, write_json, write_text
 
 
 def test_files_are_replaced(tmp_path: Path) -> None:
@@ -53,3 +53,22 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
         raise RuntimeError
     assert path.read_text() == "first"
     assert [p.name for p in path.parent.iterdir()] == ["file.txt"]
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with sole_writer(tmp_path / "f"):
+        with (
+            pytest.raises(ValueError, match="f: another process is writing there"),
+            sole_writer(tmp_path / "f"),
+        ):
+            pass
+        (tmp_path / "f" / "kept").touch()
+    with sole_writer(tmp_path / "f"):
+        pass
+    assert [path.name for path in (tmp_path / "f").iterdir()] == ["kept"]
+
+
+def test_a_folder_left_empty_goes_again(tmp_path: Path) -> None:
+    with sole_writer(tmp_path / "f"):
+        assert (tmp_path / "f").is_dir()
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 PARTIAL = ".partial"  # the suffix of a folder that is still being written
 
@@ -55,6 +55,40 @@ def new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(path)
     partial.rename(path)
     _sync(path.parent)
+
+
+@contextmanager
+def sole_writer(folder: Path) -> Iterator[None]:
+    """Within it no other process may hold `folder`. A folder made for it goes again if left empty.
+
+    Raises:
+        ValueError: if another process holds it.
+    """
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / ".lock"
+    with path.open("w") as file:
+        if not try_lock(file):
+            raise ValueError(f"{folder}: another process is writing there")
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            if new and not any(folder.iterdir()):
+                folder.rmdir()
+
+
+def try_lock(file: IO[str]) -> bool:
+    """Lock an open file until it is closed or the process dies; False if another has done so."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except ImportError:  # no such locks on Windows
+        return True
+    return True
 
 
 def _sync(path: Path) -> None:

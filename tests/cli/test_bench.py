@@ -6,3 +6,8 @@ def test_a_small_benchmark(prints: Callable[..., str]) -> None:
     for name in ("SparseMAP", "flat", "left-to-right", "given", "latent"):
         assert name in text
     assert "latent / flat = " in text
+
+
+def test_nothing_to_time(fails: Callable[..., str]) -> None:
+    for option in ("--batch", "--repeats", "--threads"):
+        assert fails("bench", option, "0") == f"{option}: expected at least 1, got 0"

@@ -24,3 +24,11 @@ def test_without_a_run_it_says_how_to_train_one(
     monkeypatch.chdir(tmp_path)
     assert "spinney train revdict" in fails("define", "a thing")
     assert "not a reverse dictionary" in fails("define", latent, "a thing")
+
+
+def test_a_folder_that_is_not_there(
+    dictionary: Path, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(dictionary.parent.parent)
+    assert fails("define", "runs/absent", "a thing").startswith("runs/absent: no such folder")
+    assert "--words: expected at least 1" in fails("define", "a thing", "--words", "0")

@@ -42,5 +42,8 @@ def test_what_cannot_be_evaluated(latent: Path, fails: Callable[..., str], tmp_p
     (tmp_path / "p.tsv").write_text("9\ta b\tc d\n")
     message = fails("evaluate", latent, "pairs", "--test", tmp_path / "p.tsv")
     assert message.endswith("is a model for classify, pairs is data for nli")
+    assert "did you mean 'classify'?" in fails("evaluate", latent, "clasify")
+    empty = ("listops", "--test", "0", "--splits", "test")
+    assert fails("evaluate", latent, *empty) == "the split 'test' has no examples"
     (tmp_path / "c.tsv").write_text("good\ta b\n")
     assert "'good'" in fails("evaluate", latent, "classify", "--test", tmp_path / "c.tsv")

@@ -1,3 +1,4 @@
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -6,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.cli._options import Group, descriptions, parse, plain_strategies
+from spinney.cli._options import Group, _complaint, descriptions, parse, plain_strategies
 
 
 @dataclass(frozen=True)
@@ -111,3 +112,38 @@ def test_strategies_as_people_write_them() -> None:
 @given(st.lists(st.text("ab-= ", min_size=1)))
 def test_other_arguments_stay(args: list[str]) -> None:
     assert plain_strategies(args) == args
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("--data x --fist 3", "no option --fist: did you mean --first? (prog --help-all)"),
+        ("--data x --zzz", "no option --zzz (prog --help-all)"),
+        ("", "missing from prog: --data PATH the folder; more about it (prog --help)"),
+        ("--data x y", "unrecognized options: y (prog --help)"),
+    ],
+)
+def test_mistakes_are_one_line(args: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)) as raised:
+        _parse(*args.split())
+    assert "\n" not in str(raised.value)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("args", ["--first abc", "--kind round", "--second"])
+def test_wrong_values_are_named(args: str) -> None:
+    with pytest.raises(ValueError, match=f"{args.split()[0]}.* \\(prog --help\\)$") as raised:
+        _parse("--data", "x", *args.split())
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Value error\n ------ \n  Error in\n  --x. \n ------ \n  More help",
+        "\x1b[31m╭─ Error ─╮\n│\x1b[0m Error in --x.\n\x1b[91;1m│ ── │\n│ More │\n╰────╯\x1b[0m",
+        "Value error\nError in --x.",
+    ],
+)
+def test_the_parser_s_complaint_without_its_frame(said: str) -> None:
+    assert _complaint(said) == "error in --x"

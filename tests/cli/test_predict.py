@@ -54,3 +54,19 @@ def test_a_reverse_dictionary_answers_with_words(dictionary: Path, prints: Print
         "word"
     )
     assert "%" not in prints("predict", dictionary, "a thing", "--draw", "0")
+
+
+def test_text_that_is_none(
+    latent: Path, fails: Fails, prints: Prints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "white space" in fails("predict", latent, "")
+    assert "--labels: expected at least 1" in fails("predict", latent, "a", "--labels", "0")
+    assert "--draw: expected at least 0" in fails("predict", latent, "a", "--draw", "-1")
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa b\r\n"), "latin-1")
+    monkeypatch.setattr("sys.stdin", stdin)
+    (side,) = json.loads(prints("predict", latent, "--json"))["sides"]
+    assert side["words"] == ["a", "b"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a \xff\n")))
+    assert "standard input: not UTF-8 text" in fails("predict", latent)
+    monkeypatch.setattr("sys.stdin", None)
+    assert "no standard input" in fails("predict", latent)

@@ -7,12 +7,15 @@ from spinney.cli import Interrupted
 from spinney.cli._options import Group
 from spinney.cli._runs import (
     about,
+    at_least,
     config_groups,
     interruptible,
     is_run,
     new_folder,
     open_model,
     runs_below,
+    writable_file,
+    writable_folder,
 )
 from spinney.data.sources import SOURCES, ListOps
 from spinney.tasks import ModelConfig
@@ -65,3 +68,22 @@ def test_an_interruption_says_how_to_go_on() -> None:
         raise TrainingInterrupted("saved")
     with pytest.raises(Interrupted, match="saved$"), interruptible():
         raise TrainingInterrupted("saved")
+
+
+def test_places_to_write_to(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert writable_folder(tmp_path / "new" / "run") == tmp_path / "new" / "run"
+    assert writable_file(file) == file
+    for wrong in (file, file / "run"):
+        with pytest.raises(ValueError, match="file: a file; expected a folder"):
+            writable_folder(wrong)
+    with pytest.raises(ValueError, match="a folder; expected the name of a file"):
+        writable_file(tmp_path)
+    assert file.read_text() == "mine"
+
+
+def test_numbers_that_are_too_small() -> None:
+    at_least(1, most=None, words=1)
+    with pytest.raises(ValueError, match="--eval-batch: expected at least 1, got 0"):
+        at_least(1, words=2, eval_batch=0)

@@ -31,8 +31,20 @@ def test_options_find_the_part_they_belong_to() -> None:
 
 @pytest.mark.parametrize(
     ("entry", "message"),
-    [("lr", "expected OPTION=VALUES"), ("lrr=1", "did you mean 'lr'"), ("lr=", "OPTION=VALUES")],
+    [
+        ("lr", "expected OPTION=VALUES"),
+        ("lrr=1", "did you mean 'lr'"),
+        ("lr=", "OPTION=VALUES"),
+        ("lr=a,1", "lr: expected float, got 'a'"),
+    ],
 )
 def test_bad_spaces(entry: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_space([entry], BASE)
+
+
+def test_bad_data_leaves_nothing(fails: Callable[..., str], tmp_path: Path) -> None:
+    options = ("--space", "lr=0.1,0.2", "--out", tmp_path / "sweep")
+    assert "no such folder" in fails("sweep", "sst", "--data", tmp_path / "absent", *options)
+    assert "--trials: expected at least 1" in fails("sweep", "listops", *options, "--trials", "0")
+    assert not list(tmp_path.iterdir())

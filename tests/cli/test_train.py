@@ -81,3 +81,11 @@ def test_ctrl_c(
         said
         == f"spinney: stopped; all is saved; to go on: spinney train --resume {tmp_path / 'run'}"
     )
+
+
+def test_one_way_to_name_a_run(
+    latent: Path, prints: Callable[..., str], fails: Callable[..., str]
+) -> None:
+    assert "best epoch 1 of 1" in prints("train", f"--resume={latent}")
+    options = ("--resume", latent, "--out", latent.parent / "other")
+    assert "leave out --out" in fails("train", "listops", *options)

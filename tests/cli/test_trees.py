@@ -44,3 +44,9 @@ def test_a_sentence_of_a_pair(pairs: Path, prints: Prints) -> None:
 def test_given_trees_are_needed(given: Path, fails: Callable[..., str]) -> None:
     assert "--parser spacy" in fails("trees", given, "a small wood")
     assert "no such folder" in fails("trees", given / "absent", "a small wood")
+
+
+def test_what_cannot_be_drawn(latent: Path, fails: Callable[..., str], tmp_path: Path) -> None:
+    assert "--most: expected at least 1" in fails("trees", latent, SENTENCE, "--most", "0")
+    assert "a folder" in fails("trees", latent, SENTENCE, "--out", tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -81,3 +81,21 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
         read_columns(_write(tmp_path / "open.csv", 'a,b\n1,"2\n'), "a", ["b"])
     with pytest.raises(ValueError, match="absent.csv: cannot be read"):
         read_columns(tmp_path / "absent.csv", "a", ["b"])
+
+
+def test_a_column_is_there_once(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.csv", "y,s,s\nno,a,b\n")
+    with pytest.raises(ValueError, match="a.csv: the column 's' is there 2 times"):
+        read_columns(path, "y", ["s"])
+
+
+def test_json_holds_texts(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", '{"y": 1, "s": ["a", "b"]}\n')
+    with pytest.raises(ValueError, match="a.jsonl:1: s: expected a text, got list"):
+        read_columns(path, "y", ["s"])
+
+
+def test_csv_of_other_systems(tmp_path: Path) -> None:
+    path = tmp_path / "A.CSV"
+    path.write_bytes('\ufeffy,s\r\nno,"a\r\nb\tc"\r\n'.encode())
+    assert _texts(path, "y", "s") == [("no", "a b c")]

@@ -71,3 +71,11 @@ def test_paths_that_hold_no_heads_are_named(tmp_path: Path) -> None:
 )
 def test_the_form_of_a_line(line: str, expected: bool) -> None:
     assert has_heads_form(line) is expected
+
+
+def test_heads_of_other_data(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("x\tA b\t2 0\n")
+    corpus = Corpus("classify", {"train": [Example((Sentence(("a", "b")),), "x")]})
+    with pytest.raises(ValueError, match="a.tsv: no heads of any sentence of the data"):
+        attach_heads(corpus, [path])

@@ -41,7 +41,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         list(numbered_lines(tmp_path / "absent.txt"))
     path = tmp_path / "latin.txt"
     path.write_bytes(b"fine\ncaf\xe9\n")
-    with pytest.raises(ValueError, match="latin.txt: not UTF-8"):
+    with pytest.raises(ValueError, match="latin.txt:2: not UTF-8"):
         list(numbered_lines(path))
 
 
@@ -51,3 +51,19 @@ def test_json_lines_name_the_line(tmp_path: Path, line: str) -> None:
     path.write_text(f'{{"a": 1}}\n\n{line}\n')
     with pytest.raises(ValueError, match="f.jsonl:3: expected a JSON object"):
         list(json_lines(path))
+
+
+def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"one\n" * 5000 + "caf\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"f.txt:5001: not UTF-8 text \(.* at byte 4\)"):
+        list(numbered_lines(path))
+    path.write_bytes("one\n".encode("utf-16-le"))
+    with pytest.raises(ValueError, match=r"f.txt:1: not UTF-8 text \(a NUL byte\)"):
+        list(numbered_lines(path))
+
+
+def test_json_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    (tmp_path / "f.jsonl").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="f.jsonl:1: expected a JSON object"):
+        list(json_lines(tmp_path / "f.jsonl"))

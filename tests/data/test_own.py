@@ -71,3 +71,14 @@ def test_data_sets_of_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     }
     with pytest.raises(ValueError, match="no split 'test'; the splits are train, validation"):
         read_own_splits("hf:me/it", None, "hf:me/it", None, ["sentence"], seed=0)
+
+
+def test_files_without_enough_examples(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a folder; expected a file of examples"):
+        read_own(tmp_path, None, [None])
+    for name in ("a.tsv", "a.jsonl", "a.conllu"):
+        with pytest.raises(ValueError, match=f"{name}: no examples in this file"):
+            read_own(_write(tmp_path / name, "\n"), None, [None])
+    one = str(_write(tmp_path / "one.tsv", "x\ta\n"))
+    with pytest.raises(ValueError, match="one.tsv: too few examples to hold any out"):
+        read_own_splits(one, None, None, None, [None], seed=0)

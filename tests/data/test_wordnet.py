@@ -77,3 +77,11 @@ def test_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spinney.data.wordnet._places", lambda: iter([tmp_path]))
     with pytest.raises(ValueError, match="no WordNet is installed: .* wordnet-base"):
         find_wordnet()
+
+
+def test_a_zip_of_other_text(tmp_path: Path) -> None:
+    path = tmp_path / "wordnet.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data.noun", b"caf\xe9")
+    with pytest.raises(ValueError, match="wordnet.zip: cannot be read"):
+        read_wordnet(path)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from spinney.draw._runs import read_run
 from spinney.draw.report import write_report
 
 WriteRun = Callable[..., Path]
@@ -75,7 +74,10 @@ def test_strategies_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
     for run, accuracy in zip(runs[:2], (84.0, 86.0), strict=True):
         edit(run / "result.json", tests={"test": {"accuracy": accuracy}})
     out = write_report(
-        runs, tmp_path / "new" / "report.html", "Sentiment", {"latent": {"accuracy": 84.73}}
+        runs,
+        tmp_path / "new" / "report.html",
+        "Sentiment",
+        {"latent": {"test": {"accuracy": 84.73}}},
     )
     page = read(out)
     assert [row[0] for row in page.rows[2:6]] == [
@@ -137,6 +139,24 @@ def test_gallery_is_escaped_and_marks_what_is_wrong(tmp_path: Path, write_run: W
     assert evil in page.text
 
 
+def test_settings_and_paths_are_escaped(tmp_path: Path, write_run: WriteRun) -> None:
+    evil = '"><script>alert(1)</script>'
+    runs = [write_run(tmp_path / name, seed=i, epochs=1) for i, name in enumerate(("<i>", "b&"))]
+    for i, run in enumerate(runs):
+        edit(
+            run / "config.json",
+            spinney=evil,
+            source={"kind": evil, evil: evil},
+            model={"trees": evil},
+            training={"seed": i, "lr": 0.1},
+        )
+        edit(run / "environment.json", command=[evil, str(i)])
+        edit(run / "result.json", tests={evil: {"accuracy": 1.0}})
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.count("script") == page.count("i") == 0
+    assert {"<i>", "b&"} <= set(page.texts)
+
+
 def test_the_best_latent_run_gives_the_gallery(tmp_path: Path, write_run: WriteRun) -> None:
     runs = [
         write_run(tmp_path / f"{s}-{i}", s, i, epochs=2) for s in ("flat", "latent") for i in (0, 1)
@@ -149,12 +169,9 @@ def test_the_best_latent_run_gives_the_gallery(tmp_path: Path, write_run: WriteR
 
 def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     run = write_run(tmp_path / "run", epochs=3, finished=False, gallery=False)
-    metrics = run / "metrics.jsonl"
-    metrics.write_text(metrics.read_text() + '{"epoch": 4, "tr')
     (run / "environment.json").unlink()
     page = read(write_report([run], tmp_path / "report.html"))
     assert "run (latent, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
-    assert "run (latent, seed 0): the last line of its metrics is cut short" in page.texts
     assert "Environment is not recorded." in page.texts
     assert len(page.row("latent")) == 5  # validation and costs
 
@@ -177,9 +194,7 @@ def test_not_a_number_is_left_out(tmp_path: Path, write_run: WriteRun) -> None:
 
 def test_reverse_dictionary(tmp_path: Path, write_run: WriteRun) -> None:
     runs = [write_run(tmp_path / s, s, kind="revdict", epochs=2) for s in ("flat", "latent")]
-    paper = {
-        "latent": {"seen": {"median_rank": 12.0}, "concepts": {"accuracy_10": 38.4}, "loss": 1.0}
-    }
+    paper = {"latent": {"seen": {"median_rank": 12.0}, "concepts": {"accuracy_10": 38.4}}}
     page = read(write_report(runs, tmp_path / "report.html", paper=paper))
     assert page.rows[0][1:4] == ["seen", "unseen", "concepts"]
     assert page.rows[1][1:4] == ["median rank", "acc@10", "acc@100"]
@@ -205,7 +220,9 @@ def test_several_data_sets(tmp_path: Path, write_run: WriteRun) -> None:
 
 def test_row_of_the_paper_that_was_not_run(tmp_path: Path, write_run: WriteRun) -> None:
     run = write_run(tmp_path / "run", epochs=2)
-    page = read(write_report([run], tmp_path / "r.html", paper={"flat": {"accuracy": 83.96}}))
+    page = read(
+        write_report([run], tmp_path / "r.html", paper={"flat": {"test": {"accuracy": 83.96}}})
+    )
     assert page.row("flat")[:3] == ["flatnot run", "–", "–paper 83.96"]
 
 
@@ -224,6 +241,8 @@ def test_best_settings_are_shown(tmp_path: Path, write_run: WriteRun) -> None:
     assert page.row("latent")[2] == "76.00 ± 8.49"
     assert "Settings tried, of which the best on validation are shown: latent 2" in page.texts
     assert "low" not in page.texts
+    edit(runs[0] / "result.json", validation={"accuracy": 82.0})  # of equals the lowest rate
+    assert "low" in read(write_report(runs, tmp_path / "report.html")).text
 
 
 def test_runs_are_named_by_their_place(tmp_path: Path, write_run: WriteRun) -> None:
@@ -239,8 +258,8 @@ def test_no_runs(tmp_path: Path) -> None:
 
 
 def test_not_a_run(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not the folder of a run"):
-        read_run(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="nowhere: is not a folder"):
+        write_report([tmp_path / "nowhere"], tmp_path / "report.html")
 
 
 @pytest.mark.parametrize(
@@ -248,8 +267,8 @@ def test_not_a_run(tmp_path: Path) -> None:
     [
         ("config.json", "{", "config.json: not JSON"),
         ("result.json", "[]", "result.json: expected a JSON object"),
-        ("gallery.json", "{}", "gallery.json: expected a list"),
-        ("metrics.jsonl", '{"epoch": 1}\n{\n{"epoch": 2}\n', "metrics.jsonl:2: expected the JSON"),
+        ("gallery.json", "{}", "gallery.json: expected a JSON list"),
+        ("metrics.jsonl", '{"epoch": 1}\n{\n{"epoch": 2}\n', "metrics.jsonl:2: not JSON"),
         (
             "gallery.json",
             '[{"sides": [{"words": ["a"], "trees": [{"heads": [3], "weight": 1}]}]}]',

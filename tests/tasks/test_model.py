@@ -112,6 +112,27 @@ def test_temperature_can_be_set(make, task):
     assert model(batch).posteriors[0].sizes.sum() < many
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}, {"max_active": 0}, {"temperature": 0.0}],
+)
+def test_wrong_options(wrong):
+    with pytest.raises(ValueError, match=f"^model.{next(iter(wrong))}: expected .*, got "):
+        ModelConfig(**wrong)
+
+
+def test_half_precision_keeps_the_digits_of_the_loss(make, task):
+    model, batch = make(task)
+    model.float()
+    exact = model(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = model(batch)
+    assert output.posteriors[0].weights.dtype == torch.bfloat16
+    assert output.loss.dtype == output.prediction.dtype == torch.float32
+    torch.testing.assert_close(output.loss, exact.loss, rtol=0.1, atol=0.1)
+    output.loss.sum().backward()
+
+
 def test_vectors_are_fixed_unless_tuned(make):
     for tune in (False, True):
         model, _ = make("classify", tune_vectors=tune)

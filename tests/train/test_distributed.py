@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,13 @@ def _together(config, folder: Path, processes: int) -> subprocess.CompletedProce
 
 
 def test_two_processes_equal_one(make_config, tmp_path: Path) -> None:
-    """The last batch of an epoch has one example: one process has no share of it."""
+    """Two stop after an epoch and go on. One of them has no share of the last batch of an epoch."""
     config = make_config(dropout=0.0, batch=13, accumulate=2, max_epochs=3, lr=0.2)
     train(config, tmp_path / "one", progress=Progress())
-    done = _together(config, tmp_path / "two", 2)
-    assert done.returncode == 0, done.stderr
+    first = replace(config, training=replace(config.training, max_epochs=1))
+    for part in (first, config):
+        done = _together(part, tmp_path / "two", 2)
+        assert done.returncode == 0, done.stderr
     for name in ("metrics.jsonl", "result.json"):
         one, two = (
             [json.loads(x) for x in (tmp_path / n / name).read_text().splitlines()]

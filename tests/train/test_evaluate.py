@@ -6,7 +6,8 @@ from typing import Any, cast
 import pytest
 import torch
 
-from spinney.data.batches import Batches, EncodedSplit
+from spinney.data.batches import Batch, Batches, EncodedSplit
+from spinney.tasks.metrics import Accuracy, Output
 from spinney.tasks.model import TreeModel
 from spinney.train.evaluate import TEMPERATURES, evaluate, gallery, temperature_search
 from spinney.train.prepare import prepare
@@ -34,6 +35,19 @@ def test_evaluation(model_and_split) -> None:
     sizes = output.posteriors[0].sizes
     assert whole["histogram"] == {str(int(n)): int((sizes == n).sum()) for n in sizes.unique()}
     assert {"support", "single", "flat", "unconverged", "agreement", "attachment"} <= whole.keys()
+
+
+def test_metrics_are_worked_out_in_full_precision(model_and_split, monkeypatch) -> None:
+    model, split = model_and_split
+    add, kinds = Accuracy.add, []
+
+    def seen(self: Accuracy, output: Output, batch: Batch) -> None:
+        kinds.append((torch.is_autocast_enabled("cpu"), output.prediction.dtype))
+        add(self, output, batch)
+
+    monkeypatch.setattr(Accuracy, "add", seen)
+    evaluate(model, Batches(split, 100), precision="bfloat16")
+    assert kinds == [(False, torch.float32)]
 
 
 def test_evaluation_can_be_stopped(model_and_split) -> None:

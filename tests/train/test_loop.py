@@ -3,9 +3,11 @@
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ from typing import Any
 import pytest
 import torch
 
+from spinney._files import sole_writer
+from spinney.data.sources import Subj
 from spinney.tasks.metrics import Output
 from spinney.train import NonFiniteLoss, Progress, TrainingInterrupted, loop, train
 from spinney.train.loop import Trainer
@@ -110,13 +114,45 @@ def test_more_epochs_than_at_first(make_config, outcome, undisturbed, tmp_path: 
     assert outcome(tmp_path) == undisturbed
 
 
+def test_dead_before_any_change_of_a_file(make_config, outcome, tmp_path, monkeypatch) -> None:
+    """The folder as it is before each change, which is what a kill then leaves, leads on."""
+    config = make_config(max_epochs=2, checkpoint_minutes=1e-9, batch=20, temperatures=False)
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    left: dict[str, Path] = {}
+    copying = False
+
+    def copied(change: Callable[..., Any]) -> Callable[..., Any]:
+        def changed(*arguments: Any, **named: Any) -> Any:
+            nonlocal copying
+            if run.exists() and not copying:
+                copying = True
+                files = [(path, path.is_file() and path.read_bytes()) for path in run.rglob("*")]
+                state = repr(sorted(files))
+                if state not in left:
+                    left[state] = shutil.copytree(run, tmp_path / f"{len(left)}")
+                copying = False
+            return change(*arguments, **named)
+
+        return changed
+
+    for name in ("mkdir", "fsync", "rename", "replace", "unlink", "rmdir"):
+        monkeypatch.setattr(os, name, copied(getattr(os, name)))
+    train(config, run, progress=QUIET)
+    monkeypatch.undo()
+    assert len(left) > 30
+    train(config, whole, progress=QUIET)
+    for folder in left.values():
+        train(config, folder, resume=True, progress=QUIET)
+        assert outcome(folder) == outcome(whole)
+
+
 def test_killed_at_any_moment(make_config, start, outcome, undisturbed, tmp_path: Path) -> None:
     """SIGKILL again and again; the outcome is that of the undisturbed run, bit for bit."""
     # A checkpoint after every step: the more is written, the more often the kill falls into it.
     # That option is no part of the outcome.
     config, draw = make_config(checkpoint_minutes=1e-9), random.Random(0)
     kills = 0
-    while kills < 8:
+    while kills < 4:
         process = start(train, config, tmp_path, resume=True, progress=QUIET)
         while process.is_alive() and not (tmp_path / "config.json").exists():
             time.sleep(0.005)
@@ -218,6 +254,23 @@ def test_folders_in_use(make_config, tmp_path: Path) -> None:
     (tmp_path / "parts" / "checkpoints").mkdir(parents=True)
     with pytest.raises(ValueError, match="no config.json"):
         train(config, tmp_path / "parts", progress=QUIET)
+
+
+def test_two_processes_cannot_train_in_one_folder(make_config, tmp_path: Path) -> None:
+    with (
+        sole_writer(tmp_path),
+        pytest.raises(ValueError, match="another process is writing there"),
+    ):
+        train(make_config("flat"), tmp_path, resume=True, progress=QUIET)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_input_leaves_no_run(make_config, tmp_path: Path) -> None:
+    config = make_config("flat", max_epochs=1)
+    missing = replace(config, source=Subj(tmp_path / "nowhere"))
+    with pytest.raises((ValueError, OSError), match="nowhere"):
+        train(missing, tmp_path / "run", progress=QUIET)
+    train(config, tmp_path / "run", progress=QUIET)  # the folder is free
 
 
 def test_tensorboard(make_config, tmp_path: Path) -> None:

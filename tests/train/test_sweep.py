@@ -105,13 +105,21 @@ def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
     def epochs(config: Any, folder: Path, *, progress: Progress, **_: Any) -> dict[str, Any]:
         value = 10.0 - int(folder.name[-1])  # each trial is worse than the one before
         for epoch in (1, 2):
+            progress.start_epoch(epoch, 0, 1)
             record = {"epoch": epoch, "validation": {"accuracy": value}}
             progress.end_epoch(record)
         return {"validation": {"accuracy": value}, "criterion": "accuracy"}
 
+    class Started(Progress):
+        count = 0
+
+        def start_epoch(self, epoch: int, done: int, steps: int) -> None:
+            self.count += 1
+
     monkeypatch.setattr(module, "train", epochs)
-    space = {"training.lr": "log:0.01:1"}
-    found = sweep(make_config(), tmp_path, space, 8, prune=True, progress=QUIET)
+    space, started = {"training.lr": "log:0.01:1"}, Started()
+    found = sweep(make_config(), tmp_path, space, 8, prune=True, progress=started)
+    assert started.count >= 13
     states = [trial["state"] for trial in found["trials"]]
     assert states == ["complete"] * 5 + ["pruned"] * 3  # optuna prunes from the sixth on
 
@@ -125,6 +133,7 @@ def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
         ({"training.lr": "log:1"}, 1, "got 'log:1'"),
         ({"training.lr": []}, 1, "training.lr: expected at least one value"),
         ({"training.lr": "log:0.1:1"}, None, "needs their number"),
+        ({"model.hidden": [6, 7]}, 1, "model.hidden: expected an even number"),
     ],
 )
 def test_wrong_spaces(make_config, tmp_path: Path, space: dict, trials: int, message: str) -> None:

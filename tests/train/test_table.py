@@ -97,6 +97,34 @@ def test_summary_of_finished_runs(make_config, tmp_path: Path) -> None:
     assert (row["seconds_per_epoch"], row["sentences_per_second"], row["epochs"]) == (2, 20, 4)
 
 
+def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> None:
+    config = make_config(max_epochs=1)
+
+    def table(lrs: tuple[float, ...], seeds: tuple[int, ...]) -> dict[str, Any]:
+        return train_table(["flat"], config, lrs, seeds, tmp_path, progress=Progress())
+
+    assert table((1e-9,), (0, 0))["rows"]["flat"]["seeds"] == [0]
+    row = table((1e-9, 0.5), (0, 1))["rows"]["flat"]
+    assert row["by_lr"].keys() == {"1e-09", "0.5"}
+    assert row["lr"] == float(max(row["by_lr"], key=row["by_lr"].__getitem__))
+    assert row["seeds"] == [0, 1]
+
+
+def test_of_equally_good_rates_the_lowest_is_taken(make_config, tmp_path: Path) -> None:
+    for lr in LRS:
+        one = replace(make_config(), training=TrainingConfig(lr=lr))
+        _fake(tmp_path / f"flat/lr-{lr:g}/seed-0", one, accuracy=50.0)
+    assert choose_lr(tmp_path, "flat", LRS[::-1], 0) == min(LRS)
+
+
+def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path) -> None:
+    train_table(["flat"], make_config(max_epochs=1), (0.1,), (0,), tmp_path, progress=Progress())
+    other = make_config(max_epochs=1, batch=4)
+    with pytest.raises(ValueError, match="seed-0: .*another configuration: training.batch: 8 -> 4"):
+        train_table(["latent", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
+    assert not (tmp_path / "latent").exists()
+
+
 def test_wrong_tables(make_config, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least one strategy"):
         train_table([], make_config(), LRS, SEEDS, tmp_path)

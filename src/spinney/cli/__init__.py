@@ -68,6 +68,7 @@ def _dispatch(args: list[str]) -> int:
     if name not in COMMANDS:
         raise ValueError(unknown("command", name, COMMANDS) + " (spinney --help)")
     import_module(f"spinney.cli.{name}").main(rest)
+    sys.stdout.flush()  # here, where a pipe that is closed does no harm
     return 0
 
 
@@ -100,6 +101,7 @@ def _help() -> str:
 
 
 def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror[0].lower() + error.strerror[1:]
+        return reason if error.filename is None else f"{error.filename}: {reason}"
     return " ".join(str(error).split()) or type(error).__name__

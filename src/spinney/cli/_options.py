@@ -1,9 +1,12 @@
 """From dataclasses to options: flat names, short help, and a long one on request."""
 
 import dataclasses
+import difflib
+import io
 import re
 import types
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, make_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -57,13 +60,22 @@ def parse(
     outer = make_dataclass(
         "Options", [*_specs(first, short=short), *nested], kw_only=True, namespace={"__doc__": ""}
     )
-    parsed = tyro.cli(
-        outer,
-        prog=prog,
-        description=text,
-        args=["--help"] if short or "--help-all" in args else args,
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
+    if short or "--help-all" in args:
+        args = ["--help"]
+    _check_options(prog, args, groups)
+    with redirect_stderr(io.StringIO()) as said:
+        try:
+            parsed = tyro.cli(
+                outer,
+                prog=prog,
+                description=text,
+                args=args,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+        except SystemExit as stop:
+            if stop.code == 0:  # --help
+                raise
+            raise ValueError(f"{_complaint(said.getvalue())} ({prog} --help)") from None
     values = [parsed, *(getattr(parsed, group.name) for group in others)]
     return [
         group.kind(**{field.name: getattr(value, field.name) for field in fields(group)})
@@ -105,6 +117,31 @@ def strategy(name: str) -> str:
         return name
     plain = name.lower().replace("-", "_")
     return ALIASES.get(plain, plain)
+
+
+def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> None:
+    """Raise ValueError at the first option that there is not."""
+    names = [field.name.replace("_", "-") for group in groups for field in fields(group)]
+    known = ["--help", *(f"--{name}" for name in names), *(f"--no-{name}" for name in names)]
+    for arg in args:
+        option = arg.partition("=")[0].replace("_", "-")
+        if option == "--":
+            return
+        if option.startswith("--") and option not in known:
+            near = difflib.get_close_matches(option, known, n=1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise ValueError(f"no option {option}{hint} ({prog} --help-all)")
+
+
+def _complaint(said: str) -> str:
+    """What tyro says is wrong, without the colours, frame, title and help around it."""
+    said = re.sub(r"\x1b\[[\d;]*m", "", said)
+    lines = [line.strip("│╭╮╰╯ ") for line in said.strip().splitlines()]
+    is_rule = [not line.strip("─-") for line in lines]
+    start = 2 if is_rule[1:2] == [True] else 1  # after the title, which may have a rule below it
+    body = lines[start : is_rule.index(True, start) if True in is_rule[start:] else None]
+    text = re.sub(r"\s+", " ", " ".join(body)).removesuffix(" (required)").rstrip(".")
+    return text[:1].lower() + text[1:]
 
 
 def _check_names(groups: Sequence[Group]) -> None:

@@ -97,6 +97,29 @@ def new_folder(config: RunConfig) -> Path:
     return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
 
 
+def writable_folder(path: Path) -> Path:
+    """`path`; ValueError if there is something else than a folder."""
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"{place}: a file; expected a folder, or the name of a new one")
+    return path
+
+
+def writable_file(path: Path) -> Path:
+    """`path`; ValueError if no file can be there."""
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; expected the name of a file")
+    writable_folder(path.parent)
+    return path
+
+
+def at_least(least: int, **options: int | None) -> None:
+    """Raise ValueError if an option is smaller."""
+    for name, value in options.items():
+        if value is not None and value < least:
+            raise ValueError(f"--{name.replace('_', '-')}: expected at least {least}, got {value}")
+
+
 def open_model(path: Path) -> TreeModel:
     """The model of a run, or the one in a folder that `save_pretrained` wrote.
 

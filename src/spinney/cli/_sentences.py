@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from io import TextIOWrapper
 from itertools import islice
+from typing import TextIO
 
 import torch
 
@@ -41,13 +43,13 @@ def read_examples(
     pairs = model.task == "nli"
     lines: Iterable[str] = texts
     if not texts:
-        lines = (line.rstrip("\n") for line in sys.stdin)
+        lines = _lines(standard_input())
     elif pairs and not any("\t" in text for text in texts):
         if len(texts) % 2:
             raise ValueError(f"expected pairs of sentences, got {len(texts)} arguments")
         lines = ("\t".join(pair) for pair in zip(texts[::2], texts[1::2], strict=True))
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if not line.strip() and not texts:
             continue
         parts = line.split("\t") if pairs else [line]
         if pairs and len(parts) != 2:
@@ -55,6 +57,22 @@ def read_examples(
         example = Example(tuple(read_sentence(part, parser) for part in parts))
         require_heads(example.sentences, model)
         yield example
+
+
+def standard_input() -> TextIO:
+    """Standard input as UTF-8 text; ValueError where a process was given none."""
+    if sys.stdin is None:
+        raise ValueError("no sentences: there is no standard input")
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
+    return sys.stdin
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    try:
+        yield from (line.rstrip("\n") for line in file)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"standard input: not UTF-8 text ({error})") from error
 
 
 def require_heads(sentences: Iterable[Sentence], model: TreeModel) -> None:

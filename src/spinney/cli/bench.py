@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 import spinney as sp
 from spinney.cli._options import Group, parse
+from spinney.cli._runs import at_least
 from spinney.data.batches import Batch, Padded
 from spinney.tasks import ModelConfig, SentenceClassifier, TreeModel
 from spinney.train.distributed import choose_device
@@ -51,6 +52,7 @@ def main(args: list[str]) -> None:
         "Takes about twenty seconds.",
         "spinney bench --batch 64",
     )
+    at_least(1, batch=options.batch, repeats=options.repeats, threads=options.threads)
     console = Console(highlight=False)
     if options.threads is not None:
         torch.set_num_threads(options.threads)

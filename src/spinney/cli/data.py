@@ -5,6 +5,7 @@ from pathlib import Path
 
 from spinney.cli import unknown
 from spinney.cli._options import Group, parse
+from spinney.cli._runs import writable_folder
 from spinney.data.listops import ListOpsParameters, generate_splits, write_listops
 
 EXAMPLE = "spinney data listops --out listops --train 5000 --max-depth 5"
@@ -40,9 +41,10 @@ def main(args: list[str]) -> None:
         "Write generated list operations in the published format: value, tab, expression.",
         EXAMPLE,
     )
-    splits = generate_splits(parameters)
-    options.out.mkdir(parents=True, exist_ok=True)
-    for split, examples in splits.items():
-        path = options.out / _FILES[split]
+    paths = {split: writable_folder(options.out) / name for split, name in _FILES.items()}
+    if there := [path for path in paths.values() if path.exists()]:
+        raise ValueError(f"{there[0]}: is there already; name another folder")
+    for split, examples in generate_splits(parameters).items():
+        path = paths[split]
         write_listops(examples, path)
         print(f"{path}: {len(examples):,} expressions")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spinney.cli._options import Group, parse
-from spinney.cli._runs import RUNS, open_model
+from spinney.cli._runs import RUNS, at_least, open_model
 from spinney.cli._sentences import answer, read_examples
 from spinney.tasks import ReverseDictionary
 
@@ -47,11 +47,14 @@ def main(args: list[str]) -> None:
         "Reverse dictionary: describe a concept, get words.",
         'spinney define "a small wood"',
     )
+    at_least(1, words=options.words)
     texts = list(options.text)
     named = bool(texts) and Path(texts[0]).is_dir()
     folder = Path(texts.pop(0)) if named else newest_dictionary(RUNS)
     if named and not texts:
         raise ValueError(f"{folder}: expected a description after the folder")
+    if len(texts) > 1 and "/" in texts[0] and " " not in texts[0]:
+        raise ValueError(f"{texts[0]}: no such folder of a run or a model")
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
         raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")

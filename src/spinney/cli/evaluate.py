@@ -8,6 +8,7 @@ from typing import Any, Literal
 import tyro
 from rich.console import Console
 
+from spinney.cli import unknown
 from spinney.cli._options import Group, parse
 from spinney.cli._results import splits_table
 from spinney.cli._runs import is_run, open_model, source_group
@@ -71,6 +72,8 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
     groups = [Group("evaluation", EvaluateOptions)]
     prog = "spinney evaluate"
     name = args[1] if len(args) > 1 else ""
+    if name and not name.startswith("-") and name not in SOURCES and not args[0].startswith("-"):
+        raise ValueError(unknown("source", name, list(SOURCES)))
     if name not in SOURCES:
         (options,) = parse(prog, args, groups, DESCRIPTION, EXAMPLE)
         return options, None
@@ -96,6 +99,8 @@ def _evaluate(model: TreeModel, source: Source, options: EvaluateOptions) -> dic
     names = options.splits or ("validation", *corpus.tests)
     if absent := [name for name in names if name not in corpus.splits]:
         raise ValueError(f"no split {absent[0]!r}: the splits are {', '.join(corpus.splits)}")
+    if empty := [name for name in names if not corpus.splits[name]]:
+        raise ValueError(f"the split {empty[0]!r} has no examples")
     return {
         name: evaluate(
             model, Batches(model.encode(corpus.splits[name]), options.eval_batch), device

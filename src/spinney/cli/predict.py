@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tyro
-from rich.console import Console
 
 from spinney.cli._options import Group, parse
-from spinney.cli._runs import open_model
-from spinney.cli._sentences import answer, read_examples
+from spinney.cli._runs import at_least, open_model
+from spinney.cli._sentences import answer, read_examples, standard_input
 from spinney.data import Example
 from spinney.draw import draw
 from spinney.tasks import Output, TreeModel
@@ -52,11 +51,12 @@ def main(args: list[str]) -> None:
         "Label sentences. A reverse dictionary answers with words.",
         'spinney predict runs/sst-latent-1 "a gripping film" --json',
     )
+    at_least(1, labels=options.labels)
+    at_least(0, draw=options.draw)
     model = open_model(options.model).to(choose_device(options.device))
-    interactive = not options.text and sys.stdin.isatty()
+    interactive = not options.text and standard_input().isatty()
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
-    console = Console(highlight=False, soft_wrap=True)
     examples = read_examples(options.text, model, options.parser)
     for example, output, i in answer(model, examples, 1 if interactive else 32):
         told = describe(model, example, output, i, options.labels)
@@ -64,12 +64,12 @@ def main(args: list[str]) -> None:
             print(json.dumps(told, ensure_ascii=False), flush=True)
         else:
             form = "{:.3f}" if model.task == "revdict" else "{:.1%}"
-            console.print(as_text(told, form, options.draw), markup=False)
+            print(as_text(told, form, options.draw), flush=True)
 
 
 def describe(model: TreeModel, example: Example, output: Output, i: int, k: int) -> dict[str, Any]:
     """The answer for one example as JSON has it."""
-    found = answers(model, output, i, max(k, 1))
+    found = answers(model, output, i, k)
     return {
         "label": next(iter(found)),
         "prediction": found,

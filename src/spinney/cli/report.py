@@ -7,7 +7,7 @@ from pathlib import Path
 import tyro
 
 from spinney.cli._options import Group, parse
-from spinney.cli._runs import runs_below
+from spinney.cli._runs import runs_below, writable_file
 from spinney.draw.report import write_report
 from spinney.train import Run
 from spinney.train.paper_figures import PAPER
@@ -37,6 +37,7 @@ def main(args: list[str]) -> None:
         "Write runs up as one HTML page that needs no network.",
         "spinney report runs/sst-flat-1 runs/sst-latent-1 --out sst.html",
     )
+    writable_file(options.out)
     runs = [run for folder in options.runs for run in runs_below(folder)]
     print(f"report: {report(runs, options.out, options.title)}")
 
@@ -45,10 +46,4 @@ def report(runs: Sequence[Path], out: Path, title: str) -> Path:
     """Writes the report of runs, with the paper's figures where all are on one of its data sets."""
     sources = {Run(run).raw_config.get("source", {}).get("kind") for run in runs}
     paper = PAPER.get(sources.pop() or "") if len(sources) == 1 else None
-    if paper is None:
-        return write_report(runs, out, title)
-    figures = {
-        row: {f"{test}.{name}": v for test, values in tests.items() for name, v in values.items()}
-        for row, tests in paper.items()
-    }
-    return write_report(runs, out, title, figures)
+    return write_report(runs, out, title, paper)

@@ -11,8 +11,17 @@ from rich.table import Table
 
 from spinney.cli import unknown
 from spinney.cli._options import Group, parse, strategy
-from spinney.cli._runs import RUNS, config_groups, example, interruptible, pick_source
+from spinney.cli._runs import (
+    RUNS,
+    at_least,
+    config_groups,
+    example,
+    interruptible,
+    pick_source,
+    writable_folder,
+)
 from spinney.train import RunConfig
+from spinney.train.prepare import check
 from spinney.train.sweep import sweep
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
@@ -55,12 +64,16 @@ def main(args: list[str]) -> None:
         example("sweep", source.name, EXAMPLE),
     )
     base = RunConfig(*parts)
-    folder = options.out or RUNS / f"sweep-{source.name}"
+    at_least(1, trials=options.trials)
+    folder = writable_folder(options.out or RUNS / f"sweep-{source.name}")
+    space = read_space(options.space, base)
+    if not folder.exists():  # bad data are to be noticed before anything is written
+        check(base.source.load(), base.model.trees, lambda _: None)
     with interruptible("give the same command again"):
         found = sweep(
             base,
             folder,
-            read_space(options.space, base),
+            space,
             options.trials,
             storage=options.storage,
             seed=options.draw_seed,
@@ -82,10 +95,14 @@ def read_space(space: Sequence[str], base: RunConfig) -> dict[str, Any]:
             raise ValueError(f"--space: expected OPTION=VALUES, got {entry!r}")
         if field not in owners:
             raise ValueError(f"--space: {unknown('option', name, list(owners))}")
-        ranged = ":" in values
-        found[f"{owners[field]}.{field}"] = (
-            values if ranged else [_value(v, field) for v in values.split(",")]
-        )
+        part = owners[field]
+        if ":" in values:
+            found[f"{part}.{field}"] = values
+            continue
+        found[f"{part}.{field}"] = listed = [_value(v, field) for v in values.split(",")]
+        for value in listed:  # ValueError where it does not fit
+            data = base.to_json()
+            RunConfig.from_json(data | {part: data[part] | {field: value}})
     return found
 
 

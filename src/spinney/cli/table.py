@@ -13,7 +13,16 @@ from rich.table import Table
 from spinney._files import write_text
 from spinney.cli._options import Group, parse
 from spinney.cli._results import METRICS
-from spinney.cli._runs import RUNS, config_groups, example, interruptible, pick_source, runs_below
+from spinney.cli._runs import (
+    RUNS,
+    at_least,
+    config_groups,
+    example,
+    interruptible,
+    pick_source,
+    runs_below,
+    writable_folder,
+)
 from spinney.cli._watch import Watch
 from spinney.cli.report import report
 from spinney.nn.latent import STRATEGIES, Strategy
@@ -71,7 +80,8 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     """Trains what is missing, prints the table, writes table.md and report.html beside it."""
     source = config.source
     rows = options.rows or default_rows(config)
-    folder = options.out or RUNS / f"table-{source.name}"
+    at_least(1, workers=options.workers)
+    folder = writable_folder(options.out or RUNS / f"table-{source.name}")
     if not (folder / "table.json").exists():
         _check_source(config, rows)
     print(f"table: {folder}", flush=True)
@@ -120,8 +130,10 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     """Mean and spread over seeds, the paper's figure under each."""
     paper = PAPER.get(source, {})
     columns = columns_of(summary)
-    several = len({test for test, _ in columns}) > 1
-    table = Table("trees", title=f"{source}, test", title_justify="left", box=SIMPLE_HEAD)
+    tests = list(dict.fromkeys(test for test, _ in columns))
+    several = len(tests) > 1
+    title = f"{source}, {'test' if several else tests[0]}"
+    table = Table("trees", title=title, title_justify="left", box=SIMPLE_HEAD)
     for test, metric in columns:
         heading = METRICS[metric][0]
         table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
@@ -129,7 +141,7 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row, found in summary["rows"].items():
         cells = [
-            _cell(found["tests"][test][metric], metric, paper.get(row, {}).get(test, {}))
+            _cell(_measured(found)[test][metric], metric, paper.get(row, {}).get(test, {}))
             for test, metric in columns
         ]
         validation = found["validation"]
@@ -154,7 +166,12 @@ def columns_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
     """The tests and the metrics of the task."""
     first = next(iter(summary["rows"].values()))
     wanted = ("accuracy", "median_rank", "accuracy_10", "accuracy_100")
-    return [(t, m) for t, values in first["tests"].items() for m in wanted if m in values]
+    return [(t, m) for t, values in _measured(first).items() for m in wanted if m in values]
+
+
+def _measured(found: dict[str, Any]) -> dict[str, Any]:
+    """The tests of a row; where there are none, validation."""
+    return found["tests"] or {"validation": found["validation"]}
 
 
 def _cell(spread: dict[str, Any], metric: str, paper: dict[str, float]) -> str:

@@ -1,9 +1,6 @@
 """`spinney train`: one run."""
 
 import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +8,16 @@ from rich.console import Console
 
 from spinney.cli._options import Group, parse
 from spinney.cli._results import results_table
-from spinney.cli._runs import config_groups, example, interruptible, new_folder, pick_source
+from spinney.cli._runs import (
+    config_groups,
+    example,
+    interruptible,
+    new_folder,
+    pick_source,
+    writable_folder,
+)
 from spinney.draw.report import write_report
-from spinney.train import NonFiniteLoss, Run, RunConfig, train
+from spinney.train import Run, RunConfig, train
 
 DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
 EXAMPLE = "--lr 0.05"
@@ -34,8 +38,8 @@ class TrainOptions:
 
 def main(args: list[str]) -> None:
     """Trains, and says where the run is and what it found."""
-    if args[:1] == ["--resume"]:
-        config, folder, resume = _stored(args[1:])
+    if args and args[0].partition("=")[0] == "--resume":
+        config, folder, resume = _stored(args)
     else:
         source = pick_source("train", args, DESCRIPTION, EXAMPLE)
         options, *parts = parse(
@@ -46,7 +50,9 @@ def main(args: list[str]) -> None:
             example("train", source.name, EXAMPLE),
         )
         config = RunConfig(*parts)
-        folder = options.resume or options.out or _default_folder(config)
+        if options.resume and options.out:
+            raise ValueError("--resume names the folder already: leave out --out")
+        folder = writable_folder(options.resume or options.out or _default_folder(config))
         resume = options.resume is not None
     run_one(config, folder, resume=resume)
 
@@ -56,7 +62,7 @@ def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
     if first:
         print(f"run: {folder}", flush=True)
-    with _unless_bad_input(folder), interruptible(f"spinney train --resume {folder}"):
+    with interruptible(f"spinney train --resume {folder}"):
         result = train(config, folder, resume=resume)
     if not first:
         return
@@ -71,21 +77,9 @@ def _default_folder(config: RunConfig) -> Path:
     return new_folder(config)
 
 
-@contextmanager
-def _unless_bad_input(folder: Path) -> Iterator[None]:
-    """Within it, a run that cannot even begin leaves no folder behind."""
-    new = not folder.exists()
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        began = isinstance(error, NonFiniteLoss) or (folder / "checkpoints").exists()
-        if new and not began:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
 def _stored(args: list[str]) -> tuple[RunConfig, Path, bool]:
-    """The run whose folder is the only argument."""
-    if len(args) != 1:
+    """The run that `--resume RUN` or `--resume=RUN` names."""
+    _, *folders = [*args[0].split("=", 1), *args[1:]]
+    if len(folders) != 1:
         raise ValueError("expected one folder: spinney train --resume RUN")
-    return Run(args[0]).config, Path(args[0]), True
+    return Run(folders[0]).config, Path(folders[0]), True

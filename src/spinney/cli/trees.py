@@ -6,11 +6,10 @@ from pathlib import Path
 
 import torch
 import tyro
-from rich.console import Console
 
 from spinney._files import write_text
 from spinney.cli._options import Group, parse
-from spinney.cli._runs import open_model
+from spinney.cli._runs import at_least, open_model, writable_file
 from spinney.cli._sentences import read_sentence, require_heads
 from spinney.data import EncodedSplit, Example, Sentence
 from spinney.draw import Format, draw
@@ -50,6 +49,9 @@ def main(args: list[str]) -> None:
         "Show the trees that a model selects for a sentence, with their probabilities.",
         'spinney trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
     )
+    at_least(1, most=options.most)
+    if options.out is not None:
+        writable_file(options.out)
     model = open_model(options.model)
     if options.temperature is not None:
         model.temperature = options.temperature
@@ -59,8 +61,6 @@ def main(args: list[str]) -> None:
     if options.out is not None:
         write_text(options.out, drawing.rstrip("\n") + "\n" * (1 + (options.format == "conllu")))
         print(f"written: {options.out}", file=sys.stderr)
-    elif options.format == "text":
-        Console(highlight=False, soft_wrap=True).print(drawing, markup=False)
     else:
         print(drawing)
 

@@ -14,23 +14,34 @@ def fault(path: Path | str, line: int, message: str) -> NoReturn:
     raise ValueError(f"{path}:{line}: {message}")
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers from 1, without what ends them.
+def whole_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers from 1 and what ends them.
 
     Only line feeds end a line: some corpora hold other characters that Unicode counts as such.
 
     Raises:
-        ValueError: if the file cannot be read, or is not UTF-8.
+        ValueError: if the file cannot be read; at the first line that is not text in UTF-8.
     """
-    number = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
+        with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                yield number, line.rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 text after line {number} ({error})") from error
+                yield number, _decoded(line, path, number)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _decoded(line: bytes, path: Path, number: int) -> str:
+    if b"\0" in line:  # UTF-16, or no text at all
+        fault(path, number, "not UTF-8 text (a NUL byte)")
+    try:
+        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        fault(path, number, f"not UTF-8 text ({error.reason} at byte {error.start + 1})")
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """As `whole_lines`, without what ends them."""
+    return ((number, line.rstrip("\r\n")) for number, line in whole_lines(path))
 
 
 def full_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -43,7 +54,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in full_lines(path):
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             fault(path, number, f"expected a JSON object ({error})")
         if not isinstance(row, dict):
             fault(path, number, f"expected a JSON object, got {type(row).__name__}")

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from spinney.data._lines import fault, full_lines, json_lines, sentence
+from spinney.data._lines import fault, full_lines, json_lines, sentence, whole_lines
 from spinney.data.examples import Example
 
 
@@ -43,11 +43,12 @@ def read_columns(path: Path, label: str, texts: Sequence[str]) -> list[Example]:
 
 def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """The line number and the named columns of every row; rows that are empty are left out."""
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         for number, row in json_lines(path):
-            yield number, [_cell(row[c]) for c in _known(columns, row, f"{path}:{number}")]
+            where = f"{path}:{number}"
+            yield number, [_cell(row[c], c, where) for c in _known(columns, row, where)]
         return
-    rows = _csv_rows(path) if path.suffix == ".csv" else _tab_rows(path)
+    rows = _rows(path)
     first = next(rows, None)
     if first is None:
         raise ValueError(f"{path}: expected a header, got an empty file")
@@ -61,8 +62,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[s
 
 def header_of(path: Path) -> list[str]:
     """The cells of the first row of a table."""
-    rows = _csv_rows(path) if path.suffix == ".csv" else _tab_rows(path)
-    return next(rows, (0, []))[1]
+    return next(_rows(path), (0, []))[1]
 
 
 def _known(columns: Sequence[str], existing: Iterable[str], where: str) -> Sequence[str]:
@@ -70,25 +70,25 @@ def _known(columns: Sequence[str], existing: Iterable[str], where: str) -> Seque
     for column in columns:
         if column not in names:
             raise ValueError(f"{where}: no column {column!r}; the columns are {', '.join(names)}")
+        if names.count(column) > 1:
+            raise ValueError(f"{where}: the column {column!r} is there {names.count(column)} times")
     return columns
 
 
-def _tab_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    if path.suffix.lower() == ".csv":
+        return _csv_rows(path)
     return ((number, line.split("\t")) for number, line in full_lines(path))
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader((line for _, line in whole_lines(path)), strict=True)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            try:
-                for row in reader:
-                    if row:
-                        yield reader.line_num, row
-            except (csv.Error, UnicodeDecodeError) as error:
-                fault(path, max(1, reader.line_num), f"not readable as CSV in UTF-8 ({error})")
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        fault(path, max(1, reader.line_num), f"not readable as CSV ({error})")
 
 
 def _example(label: str, texts: Sequence[str], path: Path, number: int) -> Example:
@@ -97,5 +97,7 @@ def _example(label: str, texts: Sequence[str], path: Path, number: int) -> Examp
     return Example(tuple(sentence(text, path, number) for text in texts), label.strip())
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, column: str, where: str) -> str:
+    if isinstance(value, list | dict):
+        raise ValueError(f"{where}: {column}: expected a text, got {type(value).__name__}")
     return "" if value is None else str(value)

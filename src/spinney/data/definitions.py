@@ -47,7 +47,7 @@ def read_test(path: Path, lowercase: bool = True) -> list[Example]:
     """The examples of a JSON list of objects with `word` and `definitions`, a text."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: not readable as JSON ({error})") from error
     if not isinstance(rows, list):
         raise ValueError(f"{path}: expected a list, got {type(rows).__name__}")

@@ -53,6 +53,7 @@ def attach_heads(corpus: Corpus, paths: Iterable[Path]) -> Corpus:
         corpus: of any task.
         paths: files, or folders of them: `.conllu`, and `.tsv` of this module's form.
     """
+    paths = tuple(paths)
     missing = {_key(sentence.words) for sentence in corpus.sentences()}
     found: dict[str, Sentence] = {}
     for path in heads_files(paths):
@@ -61,6 +62,11 @@ def attach_heads(corpus: Corpus, paths: Iterable[Path]) -> Corpus:
             if key in missing:
                 found[key] = sentence
                 missing.remove(key)
+    if missing and not found:
+        raise ValueError(
+            f"{', '.join(map(str, paths))}: no heads of any sentence of the data; texts are "
+            "compared without white space, and case counts"
+        )
 
     def attached(example: Example) -> Example:
         sentences = tuple(found.get(_key(s.words), s) for s in example.sentences)

@@ -40,6 +40,8 @@ def read_own_splits(
             splits[split] = read_own(Path(name), label, texts)
     if "validation" not in splits:
         splits |= hold_out(splits["train"], seed)
+        if not splits["validation"]:
+            raise ValueError(f"{train}: too few examples to hold any out: name validation data")
     return splits
 
 
@@ -57,17 +59,26 @@ def read_own(path: Path, label: str | None, texts: Sequence[str | None]) -> list
         texts: those of one or two sentences; None for "text" and "text2".
 
     Raises:
-        ValueError: if there is no such file, or at the first wrong line.
+        ValueError: if there is no such file, at the first wrong line, or if there is no example.
     """
     if not path.is_file():
-        raise ValueError(f"{path}: no such file of examples")
-    if path.suffix == ".conllu":
+        problem = "a folder; expected a file" if path.is_dir() else "no such file"
+        raise ValueError(f"{path}: {problem} of examples")
+    examples = _read(path, label, texts)
+    if not examples:
+        raise ValueError(f"{path}: no examples in this file")
+    return examples
+
+
+def _read(path: Path, label: str | None, texts: Sequence[str | None]) -> list[Example]:
+    suffix = path.suffix.lower()
+    if suffix == ".conllu":
         if len(texts) > 1:
             raise ValueError(f"{path}: CoNLL-U holds no pairs of sentences")
         return read_conllu(path)
     names = _names(label, texts)
     is_named = label is not None or any(text is not None for text in texts)
-    if is_named or path.suffix in (".csv", ".jsonl"):
+    if is_named or suffix in (".csv", ".jsonl"):
         return read_columns(path, *names)
     first = next(full_lines(path), (0, ""))[1]
     if {names[0], *names[1]} <= set(first.split("\t")):

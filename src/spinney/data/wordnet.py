@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,9 +96,10 @@ def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
             inside = next((n for n in archive.namelist() if Path(n).name == name), None)
             if inside is None:
                 raise ValueError(f"{path}: no {name} in this archive")
-            yield from enumerate(archive.read(inside).decode("utf-8").split("\n"), 1)
-    except (OSError, zipfile.BadZipFile) as error:
+            text = archive.read(inside).decode("utf-8")
+    except (OSError, UnicodeDecodeError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path}: cannot be read ({error})") from error
+    yield from enumerate(text.split("\n"), 1)
 
 
 def _places() -> Iterator[Path]:

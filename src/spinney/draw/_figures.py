@@ -5,7 +5,7 @@ from math import log2
 
 from spinney.draw._markup import element, escaped
 from spinney.draw._results import criterion, summary
-from spinney.draw._runs import RunFiles, by_strategy
+from spinney.draw._runs import ReportedRun, by_strategy
 from spinney.draw.charts import Series, bar_chart, heat_map, line_chart
 from spinney.nn.latent import STRATEGIES
 
@@ -13,7 +13,7 @@ from spinney.nn.latent import STRATEGIES
 _BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))
 
 
-def learning_curves(runs: Sequence[RunFiles]) -> list[str]:
+def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
     """Loss and criterion by epoch."""
     charts = [
         ("Training loss", "train", "loss", ""),
@@ -25,7 +25,7 @@ def learning_curves(runs: Sequence[RunFiles]) -> list[str]:
     return [_history(runs, *chart) for chart in charts if _known(runs, chart[1], chart[2])]
 
 
-def tree_curves(runs: Sequence[RunFiles]) -> list[str]:
+def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
     """What the posteriors of latent runs look like by epoch; empty without such runs."""
     latent = [run for run in runs if run.strategy == "latent"]
     if not latent:
@@ -53,7 +53,7 @@ def tree_curves(runs: Sequence[RunFiles]) -> list[str]:
     return figures
 
 
-def temperature_curves(runs: Sequence[RunFiles]) -> list[str]:
+def temperature_curves(runs: Sequence[ReportedRun]) -> list[str]:
     """The criterion on validation by temperature, the chosen one marked."""
     lines = []
     column = criterion(runs)
@@ -74,7 +74,7 @@ def temperature_curves(runs: Sequence[RunFiles]) -> list[str]:
     return [_figure(title, line_chart(lines, title, "temperature", x_names=names, unit=unit))]
 
 
-def speed_bars(runs: Sequence[RunFiles]) -> list[str]:
+def speed_bars(runs: Sequence[ReportedRun]) -> list[str]:
     """Sentences per second in training, and the time of an epoch against flat trees."""
     speeds, seconds = {}, {}
     for strategy, group in by_strategy(runs).items():
@@ -98,14 +98,14 @@ def speed_bars(runs: Sequence[RunFiles]) -> list[str]:
 
 
 def _history(
-    runs: Sequence[RunFiles],
+    runs: Sequence[ReportedRun],
     title: str,
     split: str,
     name: str,
     unit: str,
     *,
     zero: bool = False,
-    fixed: Sequence[RunFiles] = (),
+    fixed: Sequence[ReportedRun] = (),
 ) -> str:
     """A metric by epoch: lines of the runs, and broken ones of those that are to compare with."""
     lines = []
@@ -117,7 +117,7 @@ def _history(
 
 
 def _series(
-    run: RunFiles,
+    run: ReportedRun,
     points: Sequence[tuple[float, float]],
     marked: tuple[float, ...] = (),
     *,
@@ -127,11 +127,11 @@ def _series(
     return Series(_label(run.strategy), f"s-{run.strategy}", points, marked, dashed, note)
 
 
-def _support_map(runs: Sequence[RunFiles]) -> str:
+def _support_map(runs: Sequence[ReportedRun]) -> str:
     """How many trees sentences keep by epoch, all seeds together."""
     columns: dict[int, dict[str, float]] = {}
     for run in runs:
-        for record in run.epochs:
+        for record in run.metrics:
             column = columns.setdefault(int(record["epoch"]), {})
             for size, count in record.get("validation", {}).get("histogram", {}).items():
                 name = _bin(int(size))
@@ -154,10 +154,10 @@ def _bin(size: int) -> str:
 
 
 def _known(
-    runs: Sequence[RunFiles], split: str, name: str, kind: type | tuple[type, ...] = (int, float)
+    runs: Sequence[ReportedRun], split: str, name: str, kind: type | tuple[type, ...] = (int, float)
 ) -> bool:
     return any(
-        isinstance(record.get(split, {}).get(name), kind) for run in runs for record in run.epochs
+        isinstance(record.get(split, {}).get(name), kind) for run in runs for record in run.metrics
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from spinney.draw._markup import element, escaped
 from spinney.draw._results import criterion
-from spinney.draw._runs import RunFiles
+from spinney.draw._runs import ReportedRun
 from spinney.draw._trees import checked
 from spinney.draw.html import trees_html
 from spinney.nn.latent import STRATEGIES
@@ -15,7 +15,7 @@ _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction
 
 
-def gallery(runs: Sequence[RunFiles]) -> str:
+def gallery(runs: Sequence[ReportedRun]) -> str:
     """The examples of one run: the best latent one on validation, or else the best of all."""
     having = [run for run in runs if run.gallery]
     if not having:
@@ -40,10 +40,10 @@ _KEY = (
 )
 
 
-def _best(runs: Sequence[RunFiles]) -> RunFiles:
+def _best(runs: Sequence[ReportedRun]) -> ReportedRun:
     column = criterion(runs)
 
-    def quality(run: RunFiles) -> float:
+    def quality(run: ReportedRun) -> float:
         value = None if column is None else column.of(run)
         if column is None or value is None:
             return -math.inf
@@ -60,7 +60,7 @@ def _right(example: Mapping[str, Any]) -> bool | None:
     return max(prediction, key=prediction.__getitem__) == label
 
 
-def _card(run: RunFiles, i: int, example: Mapping[str, Any], form: str) -> str:
+def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> str:
     right = _right(example)
     state = "" if right is None else "right" if right else "wrong"
     try:

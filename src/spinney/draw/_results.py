@@ -7,10 +7,10 @@ from statistics import mean, stdev
 from typing import Any
 
 from spinney.draw._markup import element, escaped
-from spinney.draw._runs import RunFiles, by_strategy
+from spinney.draw._runs import ReportedRun, by_strategy
 from spinney.nn.latent import STRATEGIES
 
-Paper = Mapping[str, Mapping[str, float | Mapping[str, float]]]
+Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # strategy -> test -> metric
 
 _WIDE = 6  # with more columns than this of tests, validation is left out
 
@@ -43,20 +43,20 @@ class Column:
     def lower_is_better(self) -> bool:
         return _METRICS[self.metric][2]
 
-    def of(self, run: RunFiles) -> float | None:
+    def of(self, run: ReportedRun) -> float | None:
         value = split_results(run).get(self.split, {}).get(self.metric)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def split_results(run: RunFiles) -> dict[str, Mapping[str, Any]]:
+def split_results(run: ReportedRun) -> dict[str, Mapping[str, Any]]:
     """The metrics of validation and of each test; of the best epoch so far while unfinished."""
     if run.result is not None:
         return {"validation": run.result.get("validation", {}), **run.result.get("tests", {})}
-    best = [record for record in run.epochs if record["epoch"] == run.best_epoch]
+    best = [record for record in run.metrics if record["epoch"] == run.best_epoch]
     return {"validation": best[0].get("validation", {})} if best else {}
 
 
-def columns_of(runs: Iterable[RunFiles]) -> list[Column]:
+def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
     """Validation first, then the tests; the loss only where nothing else is measured."""
     found: dict[str, dict[str, None]] = {}
     for run in runs:
@@ -69,7 +69,7 @@ def columns_of(runs: Iterable[RunFiles]) -> list[Column]:
     return columns
 
 
-def criterion(runs: Iterable[RunFiles]) -> Column | None:
+def criterion(runs: Iterable[ReportedRun]) -> Column | None:
     """What validation goes by; None where no run has come so far."""
     known: dict[str, None] = {}
     for run in runs:
@@ -80,16 +80,16 @@ def criterion(runs: Iterable[RunFiles]) -> Column | None:
     return Column("validation", names[0]) if names else None
 
 
-def chosen(runs: Sequence[RunFiles]) -> tuple[list[RunFiles], list[str]]:
+def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
     """The runs of the best settings of each strategy, and a note if others were tried.
 
     Settings are compared on validation by the seeds that all of them were run with.
     """
     column = criterion(runs)
-    kept: list[RunFiles] = []
+    kept: list[ReportedRun] = []
     tried: list[str] = []
     for strategy, group in by_strategy(runs).items():
-        variants: dict[str, list[RunFiles]] = {}
+        variants: dict[str, list[ReportedRun]] = {}
         for run in group:
             variants.setdefault(run.settings, []).append(run)
         best = group
@@ -102,15 +102,18 @@ def chosen(runs: Sequence[RunFiles]) -> tuple[list[RunFiles], list[str]]:
     return kept, [f"Settings tried, of which the best on validation are shown: {', '.join(tried)}"]
 
 
-def _best_variant(variants: Sequence[list[RunFiles]], column: Column | None) -> list[RunFiles]:
+def _best_variant(
+    variants: Sequence[list[ReportedRun]], column: Column | None
+) -> list[ReportedRun]:
     common = set.intersection(*({run.seed for run in variant} for variant in variants))
 
-    def quality(variant: list[RunFiles]) -> float:
+    def quality(variant: list[ReportedRun]) -> tuple[float, float]:
         runs = [run for run in variant if run.seed in common] or variant
         found = None if column is None else summary(column.of(run) for run in runs)
+        lr = float(runs[0].raw_config.get("training", {}).get("lr", 0.0))
         if column is None or found is None:
-            return -math.inf
-        return -found[0] if column.lower_is_better else found[0]
+            return -math.inf, -lr
+        return (-found[0] if column.lower_is_better else found[0]), -lr
 
     return max(variants, key=quality)
 
@@ -129,7 +132,7 @@ def headline(columns: Sequence[Column]) -> Column | None:
     return next(iter(tests or columns), None)
 
 
-def results_table(runs: Sequence[RunFiles], paper: Paper | None = None) -> str:
+def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> str:
     """The table as HTML; the best of each column is bold, the paper's figures stand below ours."""
     columns = columns_of(runs)
     tests = [column for column in columns if column.split != "validation"]
@@ -148,9 +151,9 @@ def results_table(runs: Sequence[RunFiles], paper: Paper | None = None) -> str:
         cells = [_name(strategy, len(group))]
         for column in columns:
             text = _cell(column, group, best[column])
-            cells.append(element("td", text + _paper(paper, strategy, column, columns)))
+            cells.append(element("td", text + _paper(paper, strategy, column)))
         cells += _costs(group, flat)
-        body.append(element("tr", "".join(cells), class_=f"s-{escaped(strategy)}"))
+        body.append(element("tr", "".join(cells), class_=f"s-{strategy}"))
     table = element("table", _head(columns) + element("tbody", "".join(body)), class_="results")
     return element("div", table, class_="scroll")
 
@@ -160,12 +163,12 @@ def _head(columns: Sequence[Column]) -> str:
     for column in columns:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
-    under = [element("th", escaped(column.heading)) for column in columns]
-    costs = "<th>trees</th><th>sentences/s</th><th>epoch / flat</th>"
+    under = [element("th", escaped(column.heading), scope="col") for column in columns]
+    costs = [element("th", name, scope="col") for name in ("trees", "sentences/s", "epoch / flat")]
     return element(
         "thead",
         element("tr", f"<th></th>{''.join(over)}<th colspan='3'>cost</th>", class_="over")
-        + element("tr", f"<th class='left'>trees from</th>{''.join(under)}{costs}"),
+        + element("tr", f"<th class='left'>trees from</th>{''.join(under + costs)}"),
     )
 
 
@@ -176,7 +179,7 @@ def _name(strategy: str, seeds: int) -> str:
     return element("th", f"{chip}{name}<small>{count}</small>", scope="row", class_="left")
 
 
-def _cell(column: Column, group: Sequence[RunFiles], best: float | None) -> str:
+def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> str:
     found = summary(column.of(run) for run in group)
     if found is None:
         return "–"
@@ -187,7 +190,7 @@ def _cell(column: Column, group: Sequence[RunFiles], best: float | None) -> str:
     return element("strong", text) if average == best else text
 
 
-def _best(column: Column, rows: Mapping[str, Sequence[RunFiles]]) -> float | None:
+def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | None:
     found = [summary(column.of(run) for run in group) for group in rows.values()]
     means = [item[0] for item in found if item is not None]
     if len(means) < 2:
@@ -195,26 +198,12 @@ def _best(column: Column, rows: Mapping[str, Sequence[RunFiles]]) -> float | Non
     return min(means) if column.lower_is_better else max(means)
 
 
-def _paper(paper: Paper | None, strategy: str, column: Column, columns: Sequence[Column]) -> str:
-    """The paper's figure: of the split, or the only one where there is one test."""
-    if paper is None or column.split == "validation":
-        return ""
-    figures = paper.get(strategy, {})
-    of_split = figures.get(column.split)
-    if isinstance(of_split, Mapping):
-        value = of_split.get(column.metric)
-    elif len({c.split for c in columns} - {"validation"}) == 1:
-        value = figures.get(column.metric)
-    else:
-        value = None
-    return (
-        element("small", f"paper {value:.{column.digits}f}")
-        if isinstance(value, int | float)
-        else ""
-    )
+def _paper(paper: Paper | None, strategy: str, column: Column) -> str:
+    value = (paper or {}).get(strategy, {}).get(column.split, {}).get(column.metric)
+    return "" if value is None else element("small", f"paper {value:.{column.digits}f}")
 
 
-def _costs(group: Sequence[RunFiles], flat: tuple[float, float | None] | None) -> list[str]:
+def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:
     support = summary(split_results(run).get("validation", {}).get("support") for run in group)
     speed = summary(run.mean("sentences_per_second") for run in group)
     seconds = summary(run.mean("seconds") for run in group)

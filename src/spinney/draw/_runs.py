@@ -1,12 +1,11 @@
-"""Run folders as the report reads them: JSON, whole or unfinished."""
+"""Runs as the report sees them, and which belong together."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from spinney.nn.latent import STRATEGIES
+from spinney.train.run import Run
 
 # What a source says about preparing the data, not about which data.
 _PREPARATION = {"heads", "parser", "vectors", "max_length", "lowercase", "min_count"}
@@ -14,96 +13,63 @@ _PREPARATION = {"heads", "parser", "vectors", "max_length", "lowercase", "min_co
 _INCIDENTAL = {"seed", "device", "threads", "eval_batch", "tensorboard", "checkpoint_minutes"}
 
 
-@dataclass(frozen=True)
-class RunFiles:
-    """What is in the folder of a run.
+class ReportedRun(Run):
+    """A run as the report sees it: plain JSON, whole or unfinished, of any version."""
 
-    Attributes:
-        folder: where it is.
-        config, environment: as written at its start.
-        epochs: a record for each epoch that is over.
-        result: None while the run is unfinished.
-        gallery: examples with their trees; empty where there is no such file.
-        notes: what is missing, in words.
-    """
-
-    folder: Path
-    config: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    epochs: Sequence[Mapping[str, Any]]
-    result: Mapping[str, Any] | None
-    gallery: Sequence[Mapping[str, Any]]
-    notes: list[str] = field(default_factory=list)
+    @property
+    def notes(self) -> list[str]:
+        """What is missing, in words."""
+        notes = []
+        if self.result is None:
+            notes.append(f"unfinished, no result yet (epochs so far: {len(self.metrics)})")
+        return notes if self.metrics else [*notes, "no metrics yet"]
 
     @property
     def strategy(self) -> str:
-        return str(self.config.get("model", {}).get("trees", "unknown"))
+        return str(self.raw_config.get("model", {}).get("trees", "unknown"))
 
     @property
     def seed(self) -> int:
-        return int(self.config.get("training", {}).get("seed", 0))
+        return int(self.raw_config.get("training", {}).get("seed", 0))
 
     @property
     def settings(self) -> str:
         """Source, model and training without the seed: what runs to average over share."""
-        training = self.config.get("training", {})
+        training = self.raw_config.get("training", {})
         kept = {name: value for name, value in training.items() if name not in _INCIDENTAL}
-        parts = [self.config.get("source"), self.config.get("model"), kept]
+        parts = [self.raw_config.get("source"), self.raw_config.get("model"), kept]
         return json.dumps(parts, sort_keys=True)
 
     @property
     def source(self) -> Mapping[str, Any]:
         """Which data: the kind and the fields that do not merely say how it is prepared."""
-        source = self.config.get("source", {})
+        source = self.raw_config.get("source", {})
         return {key: value for key, value in source.items() if key not in _PREPARATION}
 
     @property
     def best_epoch(self) -> int | None:
         if self.result is not None and "best_epoch" in self.result:
             return int(self.result["best_epoch"])
-        best = [int(record["epoch"]) for record in self.epochs if record.get("best")]
+        best = [int(record["epoch"]) for record in self.metrics if record.get("best")]
         return best[-1] if best else None
 
     def history(self, split: str, name: str) -> list[tuple[float, float]]:
         """A metric of a split by epoch, epochs without it left out."""
         return [
             (float(record["epoch"]), float(record[split][name]))
-            for record in self.epochs
+            for record in self.metrics
             if isinstance(record.get(split, {}).get(name), int | float)
         ]
 
     def mean(self, name: str) -> float | None:
         """The mean over the epochs of an entry of their records."""
-        values = [float(record[name]) for record in self.epochs if name in record]
+        values = [float(record[name]) for record in self.metrics if name in record]
         return sum(values) / len(values) if values else None
 
 
-def read_run(folder: Path) -> RunFiles:
-    """Reads the files of a run that are there.
-
-    Raises:
-        ValueError: where `folder` is no folder of a run, or a file in it is no JSON.
-    """
-    folder = Path(folder)
-    if not (folder / "config.json").is_file():
-        raise ValueError(f"{folder}: not the folder of a run (it has no config.json)")
-    config = _read_object(folder / "config.json")
-    epochs, notes = _read_epochs(folder / "metrics.jsonl")
-    result_file, gallery_file = folder / "result.json", folder / "gallery.json"
-    result = _read_object(result_file) if result_file.is_file() else None
-    if result is None:
-        notes.insert(0, f"unfinished, no result yet (epochs so far: {len(epochs)})")
-    gallery = _read(gallery_file) if gallery_file.is_file() else []
-    if not isinstance(gallery, list):
-        raise ValueError(f"{gallery_file}: expected a list of examples")
-    environment_file = folder / "environment.json"
-    environment = _read_object(environment_file) if environment_file.is_file() else {}
-    return RunFiles(folder, config, environment, epochs, result, gallery, notes)
-
-
-def by_source(runs: Iterable[RunFiles]) -> list[tuple[str, list[RunFiles]]]:
+def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]]:
     """The runs on the same data together, in order of strategy and seed, with a name for it."""
-    groups: dict[str, list[RunFiles]] = {}
+    groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(json.dumps(run.source, sort_keys=True), []).append(run)
     order = list(STRATEGIES)
@@ -122,42 +88,9 @@ def by_source(runs: Iterable[RunFiles]) -> list[tuple[str, list[RunFiles]]]:
     return named
 
 
-def by_strategy(runs: Iterable[RunFiles]) -> dict[str, list[RunFiles]]:
+def by_strategy(runs: Iterable[ReportedRun]) -> dict[str, list[ReportedRun]]:
     """The runs by strategy, in the order they come in."""
-    groups: dict[str, list[RunFiles]] = {}
+    groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(run.strategy, []).append(run)
     return groups
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error})") from error
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    data = _read(path)
-    if not isinstance(data, dict):
-        raise ValueError(f"{path}: expected a JSON object")
-    return data
-
-
-def _read_epochs(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """The records, the last one of each epoch; a last line cut short is left out with a note."""
-    if not path.is_file():
-        return [], ["no metrics yet"]
-    lines = path.read_text(encoding="utf-8").splitlines()
-    records: dict[int, dict[str, Any]] = {}
-    for i, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-            records[int(record["epoch"])] = record
-        except (ValueError, TypeError, KeyError) as error:
-            if i == len(lines):
-                return list(records.values()), ["the last line of its metrics is cut short"]
-            raise ValueError(f"{path}:{i}: expected the JSON record of an epoch") from error
-    return list(records.values()), []

@@ -16,7 +16,7 @@ from spinney.draw._figures import (
 from spinney.draw._gallery import gallery
 from spinney.draw._markup import element, escaped
 from spinney.draw._results import Paper, chosen, columns_of, headline, results_table, summary
-from spinney.draw._runs import RunFiles, by_source, by_strategy, read_run
+from spinney.draw._runs import ReportedRun, by_source, by_strategy
 from spinney.nn.latent import STRATEGIES
 
 
@@ -37,8 +37,8 @@ def write_report(
         runs: the folders.
         out: the file to write. It is there in full or not at all.
         title: of the page.
-        paper: published figures to stand beside the results, `paper[strategy][test][metric]`, or
-            `paper[strategy][metric]` where there is one test. Only for runs on the same data.
+        paper: published figures to stand beside the results, `paper[strategy][test][metric]`. Only
+            for runs on the same data.
 
     Returns:
         `out`.
@@ -46,7 +46,7 @@ def write_report(
     Raises:
         ValueError: where there are no runs, a folder is not that of a run or a file is damaged.
     """
-    read = [read_run(Path(run)) for run in dict.fromkeys(runs)]
+    read = [ReportedRun(run) for run in dict.fromkeys(runs)]
     if not read:
         raise ValueError("report: no runs given")
     groups, notes = [], []
@@ -67,7 +67,7 @@ def write_report(
 
 def _page(
     title: str,
-    groups: Sequence[tuple[str, list[RunFiles]]],
+    groups: Sequence[tuple[str, list[ReportedRun]]],
     notes: Sequence[str],
     paper: Paper | None,
 ) -> str:
@@ -86,7 +86,7 @@ def _page(
         heading = element("h2", escaped(name), class_="data") if len(groups) > 1 else ""
         body.append(element("section", heading + _sections(group, paper), id=f"data-{i}"))
     body.append(_settings(runs))
-    version = escaped(str(runs[0].config.get("spinney", "")))
+    version = escaped(str(runs[0].raw_config.get("spinney", "")))
     body.append(element("footer", f"spinney {version}"))
     css = (files("spinney.draw") / "report.css").read_text(encoding="utf-8")
     head = (
@@ -99,7 +99,7 @@ def _page(
     )
 
 
-def _sections(runs: Sequence[RunFiles], paper: Paper | None) -> str:
+def _sections(runs: Sequence[ReportedRun], paper: Paper | None) -> str:
     several = len(runs) > len(by_strategy(runs))
     dot = "The large dot marks the best epoch on validation."
     parts = [
@@ -137,7 +137,7 @@ def _charts(title: str, figures: Sequence[str], about: str) -> str:
     return _section(title, element("div", "".join(figures), class_="grid"), about)
 
 
-def _tiles(runs: Sequence[RunFiles]) -> str:
+def _tiles(runs: Sequence[ReportedRun]) -> str:
     """The few numbers to remember."""
     rows = by_strategy(runs)
     latent, flat = rows.get("latent", []), rows.get("flat", [])
@@ -163,7 +163,7 @@ def _tiles(runs: Sequence[RunFiles]) -> str:
     return element("div", "".join(boxes), class_="tiles") if boxes else ""
 
 
-def _notes(runs: Sequence[RunFiles], notes: Sequence[str]) -> str:
+def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:
     """What is missing or left out."""
     lines = list(notes)
     for run, folder in zip(runs, _folders(runs), strict=True):
@@ -173,23 +173,25 @@ def _notes(runs: Sequence[RunFiles], notes: Sequence[str]) -> str:
     return element("ul", "".join(items), class_="notes") if items else ""
 
 
-def _folders(runs: Sequence[RunFiles]) -> list[str]:
+def _folders(runs: Sequence[ReportedRun]) -> list[str]:
     """The name of each run: its path below the folder that holds them all."""
     paths = [run.folder.absolute() for run in runs]
     parent = Path(os.path.commonpath([path.parent for path in paths]))
     return [path.relative_to(parent).as_posix() for path in paths]
 
 
-def _settings(runs: Sequence[RunFiles]) -> str:
+def _settings(runs: Sequence[ReportedRun]) -> str:
     """Configuration and environment: what all runs share, then what tells them apart."""
     return _section(
         "Settings",
-        _compare("Configuration", runs, [_flat(run.config) for run in runs])
+        _compare("Configuration", runs, [_flat(run.raw_config) for run in runs])
         + _compare("Environment", runs, [_flat(run.environment) for run in runs]),
     )
 
 
-def _compare(title: str, runs: Sequence[RunFiles], described: Sequence[Mapping[str, str]]) -> str:
+def _compare(
+    title: str, runs: Sequence[ReportedRun], described: Sequence[Mapping[str, str]]
+) -> str:
     names = list(dict.fromkeys(name for flat in described for name in flat))
     values = {name: [flat.get(name, "–") for flat in described] for name in names}
     shared = [name for name in names if len(set(values[name])) == 1]

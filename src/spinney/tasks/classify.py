@@ -4,7 +4,7 @@ from torch import nn
 
 from spinney.data.batches import Batch
 from spinney.tasks.metrics import Accuracy, Metric, Output
-from spinney.tasks.model import ModelConfig, TreeModel, mixture_loss
+from spinney.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
 
 
 class SentenceClassifier(TreeModel):
@@ -24,7 +24,7 @@ class SentenceClassifier(TreeModel):
 
     def forward(self, batch: Batch) -> Output:
         posterior, roots = self.read(batch.sides[0])
-        log_p = self.output(roots).log_softmax(-1)
+        log_p = widened(self.output(roots)).log_softmax(-1)
         p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
         return Output(loss, p, (posterior,))
 

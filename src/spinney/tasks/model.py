@@ -67,6 +67,18 @@ class ModelConfig:
     temperature: float = 1.0
     loss: Literal["marginal", "expected"] = "marginal"
 
+    def __post_init__(self) -> None:
+        heat, kept = self.temperature, self.max_active
+        for name, holds, expected in (
+            ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
+            ("embedding", self.embedding >= 1, "at least 1"),
+            ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
+            ("max_active", kept is None or kept >= 1, "at least 1, or None"),
+            ("temperature", 0 < heat < float("inf"), "a positive number"),
+        ):
+            if not holds:
+                raise ValueError(f"model.{name}: expected {expected}, got {getattr(self, name)!r}")
+
 
 _CARD = """\
 ---
@@ -173,6 +185,11 @@ class TreeModel(nn.Module, PyTorchModelHubMixin, library_name="spinney", model_c
     @abstractmethod
     def new_metric(self) -> Metric:
         """An empty metric of this task."""
+
+
+def widened(x: Tensor) -> Tensor:
+    """`x`, as float32 where autocast made it 16 bits wide: losses and ranks need more digits."""
+    return x.float() if x.dtype.itemsize < 4 else x
 
 
 def mixture_loss(

@@ -5,7 +5,7 @@ from torch import nn
 
 from spinney.data.batches import Batch
 from spinney.tasks.metrics import Accuracy, Metric, Output
-from spinney.tasks.model import ModelConfig, TreeModel, mixture_loss
+from spinney.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
 
 
 class PairClassifier(TreeModel):
@@ -32,7 +32,7 @@ class PairClassifier(TreeModel):
         pairs = left.product(right)
         u, v = u[pairs.left], v[pairs.right]
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
-        log_p = self.output(self.dropout(hidden)).log_softmax(-1)
+        log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
         p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
         return Output(loss, p, (left, right))
 

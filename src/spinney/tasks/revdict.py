@@ -6,7 +6,7 @@ from torch.nn.functional import normalize
 
 from spinney.data.batches import Batch
 from spinney.tasks.metrics import Metric, Output, Ranks
-from spinney.tasks.model import ModelConfig, TreeModel
+from spinney.tasks.model import ModelConfig, TreeModel, widened
 
 
 class ReverseDictionary(TreeModel):
@@ -51,7 +51,7 @@ class ReverseDictionary(TreeModel):
 
     def forward(self, batch: Batch) -> Output:
         posterior, roots = self.read(batch.sides[0])
-        mean = posterior.expect(normalize(self.output(roots), dim=-1))
+        mean = posterior.expect(normalize(widened(self.output(roots)), dim=-1))
         unit = normalize(mean, dim=-1)
         if (batch.targets < 0).any():
             return Output(None, unit, (posterior,))

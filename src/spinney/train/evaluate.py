@@ -48,11 +48,12 @@ def evaluate(
     was_training = model.training
     model.eval()
     try:
-        with torch.inference_mode(), autocast(device, precision):
+        with torch.inference_mode():
             for batch in batches.epoch():
                 check()
                 batch = batch.to(device)
-                output = model(batch)
+                with autocast(device, precision):
+                    output = model(batch)
                 metric.add(output, batch)
                 trees.add(output, batch)
     finally:

@@ -1,9 +1,9 @@
-"""The training loop: steps, epochs, checkpoints, and the evaluation at the end."""
+"""The training loop: steps, epochs and checkpoints."""
 
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from spinney._files import write_json
+from spinney._files import sole_writer, write_json
 from spinney.data.batches import Batch, Batches
 from spinney.tasks.metrics import Output
 from spinney.train import checkpoint
@@ -19,8 +19,9 @@ from spinney.train.board import Board
 from spinney.train.config import RunConfig
 from spinney.train.distributed import World, parallel, world
 from spinney.train.environment import environment
-from spinney.train.evaluate import autocast, evaluate, gallery, temperature_search
-from spinney.train.folder import claim, write_model
+from spinney.train.evaluate import autocast, evaluate
+from spinney.train.finish import finish
+from spinney.train.folder import begin, claim
 from spinney.train.interrupt import StopWish, TrainingInterrupted, listen
 from spinney.train.prepare import prepare
 from spinney.train.progress import Progress, Values, automatic, finished
@@ -62,14 +63,14 @@ def train(
         if t.precision == "float16" and group.device.type == "cpu":
             raise ValueError("precision: float16 needs a GPU; bfloat16 works on the CPU too")
         progress = (progress or automatic()) if group.first else Progress()
-        try:
+        with ExitStack() as held:
+            held.callback(progress.close)
+            group.on_first(lambda: held.enter_context(sole_writer(folder)))
             result = group.on_first(lambda: claim(config, folder, resume=resume))
             if result is None:
                 return Trainer(config, folder, group, progress).run()
             progress.note(f"already finished: {finished(folder, result)}")
             return result
-        finally:
-            progress.close()
 
 
 class Trainer:
@@ -97,13 +98,22 @@ class Trainer:
         """Train to the end, evaluate, and return the result."""
         t, group, state = self.config.training, self.group, self.state
         if group.first:
+            begin(self.config, self.folder)
             write_json(self.folder / "environment.json", environment(group))
         with listen() as stop, Board(self.folder, t.tensorboard and group.first) as board:
             board.replay(state.history)
             while not state.schedule.over(state.epoch, t.max_epochs, t.patience):
                 self._train_epoch(stop)
                 board.add(self._end_epoch(stop))
-            result = group.on_first(lambda: self._finish(stop))
+            result = group.on_first(
+                lambda: finish(
+                    self.folder,
+                    state,
+                    {name: batches.split for name, batches in self.evaluated.items()},
+                    lambda name: self._evaluate(name, stop),
+                    temperatures=t.temperatures,
+                )
+            )
         self.progress.note(finished(self.folder, result))
         return result
 
@@ -137,7 +147,7 @@ class Trainer:
         parts = [mine[i : i + size] for i in range(0, len(mine), size)] or [rows[:1]]
         # DDP takes the mean of the processes' gradients; the loss is the mean over all `rows`.
         scale = group.size / len(rows) if mine else 0.0
-        finite = True
+        losses = []
         for part in parts:
             batch = self.batches.split.batch(part).to(group.device)
             with self._shared_gradients(part is parts[-1]):
@@ -145,19 +155,20 @@ class Trainer:
                 assert output.loss is not None
                 loss = output.loss.sum() * scale
                 if group.size > 1:  # every parameter has a gradient, as DDP expects
-                    loss = loss + sum(0 * p.sum() for p in self.model.parameters())
-                finite = finite and bool(loss.detach().isfinite())
+                    loss = loss + sum(0 * p.sum() for p in state.learned)
                 state.scaler.scale(loss).backward()
+            losses.append(loss.detach())
             if mine:
                 state.metric.add(output, batch)
             if mine and self.model.options.trees == "latent":
                 state.trees.add(output, batch)
+        finite = bool(torch.stack(losses).isfinite().all())
         broken, stopping = group.any(not finite, stop.raised)
         if broken:
             raise self._non_finite(rows)
         if t.clip is not None:
             state.scaler.unscale_(state.optimizer)
-            nn.utils.clip_grad_norm_(self.model.parameters(), t.clip)
+            nn.utils.clip_grad_norm_(state.learned, t.clip)
         state.scaler.step(state.optimizer)
         state.scaler.update()
         state.optimizer.zero_grad()
@@ -212,35 +223,6 @@ class Trainer:
         self._save(state.snapshot())
         self.progress.end_epoch(record)
         return record
-
-    def _finish(self, stop: StopWish) -> dict[str, Any]:
-        """Evaluate the best weights and write the rest of the run."""
-        model, state = self.model, self.state
-        name = checkpoint.name_of(state.schedule.best_epoch)
-        checkpoint.load_weights(self.folder / "checkpoints" / name, model)
-        curve: dict[float, float] = {}
-        if model.options.trees == "latent" and self.config.training.temperatures:
-            model.temperature, curve = temperature_search(
-                model, lambda: self._evaluate("validation", stop)
-            )
-        result = {
-            "best_epoch": state.schedule.best_epoch,
-            "epochs": state.epoch,
-            "criterion": model.criterion,
-            "temperature": model.temperature,
-            "temperature_curve": {str(t): value for t, value in curve.items()},
-            "validation": self._evaluate("validation", stop),
-            "tests": {
-                name: self._evaluate(name, stop) for name in self.evaluated if name != "validation"
-            },
-            "seconds": sum(record["seconds"] for record in state.history),
-        }
-        split = self.evaluated["validation"].split
-        shown = gallery(model, split, device=self.group.device)
-        write_json(self.folder / "gallery.json", shown)
-        write_model(self.folder / "model", model)
-        write_json(self.folder / "result.json", result)
-        return result
 
     def _evaluate(self, name: str, stop: StopWish) -> dict[str, Any]:
         def check() -> None:

@@ -27,7 +27,7 @@ class Run:
     def config(self) -> RunConfig:
         """What the run was made from."""
         try:
-            return RunConfig.from_json(self._json("config.json"))
+            return RunConfig.from_json(self.raw_config)
         except ValueError as error:
             raise ValueError(f"{self.folder / 'config.json'}: {error}") from error
 
@@ -49,10 +49,7 @@ class Run:
             return []
         records = []
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            try:
-                records.append(json.loads(line))
-            except ValueError as error:
-                raise ValueError(f"{path}:{number}: not JSON ({error})") from error
+            records.append(_decoded(line, dict, f"{path}:{number}"))
         return records
 
     @cached_property
@@ -63,7 +60,7 @@ class Run:
     @cached_property
     def gallery(self) -> list[dict[str, Any]]:
         """Examples of validation with their trees; empty unless the run is finished."""
-        return self._json("gallery.json", [])
+        return self._json("gallery.json", [], list)
 
     @property
     def finished(self) -> bool:
@@ -75,15 +72,22 @@ class Run:
             raise ValueError(f"{self.folder}: the run is not finished; train it with --resume")
         return load_model(self.folder / "model")
 
-    def _json(self, name: str, default: Any = ...) -> Any:
+    def _json(self, name: str, default: Any = ..., kind: type = dict) -> Any:
         path = self.folder / name
         if default is not ... and not path.exists():
             return default
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path}: not JSON ({error})") from error
+        return _decoded(path.read_text(encoding="utf-8"), kind, str(path))
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else f"{len(self.metrics)} epochs so far"
         return f"Run({str(self.folder)!r}, {state})"
+
+
+def _decoded(text: str, kind: type, where: str) -> Any:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{where}: not JSON ({error})") from error
+    if not isinstance(data, kind):
+        raise ValueError(f"{where}: expected a JSON {'list' if kind is list else 'object'}")
+    return data

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from spinney._files import write_text
 from spinney.data.batches import EncodedSplit
@@ -22,6 +23,7 @@ class TrainingState:
     """Model, optimizer, schedule, and how far training has come.
 
     Attributes:
+        learned: the parameters that training changes.
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
@@ -37,7 +39,8 @@ class TrainingState:
         group: World,
     ) -> None:
         self.model, self.group = model, group
-        self.optimizer = _optimizer(model, config)
+        self.learned = [p for p in model.parameters() if p.requires_grad]
+        self.optimizer = _optimizer(self.learned, config)
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
@@ -78,12 +81,9 @@ class TrainingState:
 
     def save(self, folder: Path, snapshot: dict[str, Any]) -> None:
         """Write a checkpoint and the metrics; keep the best checkpoint besides."""
-        checkpoints = folder / "checkpoints"
         name = checkpoint.name_of(snapshot["epoch"], snapshot["step"])
-        checkpoint.save(checkpoints / name, self.model, snapshot)
-        best = checkpoint.name_of(self.schedule.best_epoch)
-        checkpoint.prune(checkpoints, [name, best])
-        self._write_metrics(folder)
+        checkpoint.save(folder / "checkpoints" / name, self.model, snapshot)
+        self._tidy(folder, name)
 
     def restore(self, folder: Path) -> bool:
         """Go back to the last checkpoint, if there is one; whether there is.
@@ -111,8 +111,8 @@ class TrainingState:
         vars(self.metric).update(mine["metric"])
         vars(self.trees).update(mine["trees"], sizes=Counter(mine["trees"]["sizes"]))
         checkpoint.set_random_state(mine["random"], self.group.device)
-        if self.group.first:
-            self._write_metrics(folder)
+        if self.group.first:  # a kill may have come before this was done
+            self._tidy(folder, path.name)
         return True
 
     @property
@@ -122,13 +122,15 @@ class TrainingState:
             return f"after step {self.step} of epoch {self.epoch + 1}"
         return f"after epoch {self.epoch}" if self.epoch else "at its start"
 
-    def _write_metrics(self, folder: Path) -> None:
+    def _tidy(self, folder: Path, last: str) -> None:
+        """Keep the checkpoint `last` and the best one, and write the metrics."""
+        best = checkpoint.name_of(self.schedule.best_epoch)
+        checkpoint.prune(folder / "checkpoints", [last, best])
         lines = [json.dumps(record) + "\n" for record in self.history]
         write_text(folder / "metrics.jsonl", "".join(lines))
 
 
-def _optimizer(model: TreeModel, config: TrainingConfig) -> torch.optim.Optimizer:
-    parameters = [p for p in model.parameters() if p.requires_grad]
+def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.optim.Optimizer:
     lr, weight_decay = config.lr, config.weight_decay
     if config.optimizer == "sgd":
         return torch.optim.SGD(parameters, lr, config.momentum, weight_decay=weight_decay)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spinney._extras import require
+from spinney._files import try_lock
 from spinney.tasks.build import MODELS
 from spinney.train.config import RunConfig
 from spinney.train.loop import NonFiniteLoss, train
@@ -82,6 +83,8 @@ def sweep(
     grid = _grid(ranges)
     if trials is None and grid is None:
         raise ValueError("trials: a space with ranges needs their number")
+    for options in grid or []:
+        with_options(base, options)  # refuses wrong values before the first trial
     limit = min(n for n in (trials, None if grid is None else len(grid)) if n is not None)
     folder.mkdir(parents=True, exist_ok=True)
     study = _study(optuna, base, folder, storage, seed, prune)
@@ -179,9 +182,8 @@ class _Reporter(Progress):
 
     def __init__(self, inner: Progress, trial: "optuna.Trial", criterion: str) -> None:
         self._inner, self._trial, self._criterion = inner, trial, criterion
-
-    def note(self, text: str) -> None:
-        self._inner.note(text)
+        self.note, self.start_epoch = inner.note, inner.start_epoch
+        self.step, self.close = inner.step, inner.close
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         import optuna
@@ -256,13 +258,4 @@ def _lock(folder: Path) -> Iterator[bool]:
     """Hold the lock of a trial; False if another process does. It goes when its process dies."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        except ImportError:  # no such locks on Windows, where a sweep is for one process
-            yield True
-        else:
-            yield True
+        yield try_lock(file)

@@ -1,5 +1,6 @@
 """The tables of the paper: every strategy, learning rates chosen on validation, several seeds."""
 
+import itertools
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ from spinney._files import write_json
 from spinney.nn.latent import Strategy
 from spinney.tasks.build import MODELS
 from spinney.train.config import RunConfig
+from spinney.train.folder import claim
 from spinney.train.jobs import Job, run_jobs
 from spinney.train.progress import Progress
 from spinney.train.run import Run
@@ -46,10 +48,13 @@ def train_table(
 
     Returns:
         The summary, which is also written to `folder/table.json`; see `summarise`.
+
+    Raises:
+        ValueError: on bad input, or where a run is there with another configuration.
     """
     if not (rows and lrs and seeds):
         raise ValueError("a table needs at least one strategy, one learning rate and one seed")
-    folder = Path(folder)
+    folder, seeds = Path(folder), list(dict.fromkeys(seeds))
     threads = config.training.threads or 1
     config = replace(config, training=replace(config.training, threads=threads))
     failures: dict[str, str] = {}
@@ -68,9 +73,12 @@ def train_table(
         if finished.config.training.seed == seeds[0]:
             open_grids[row] -= 1
             if open_grids[row] == 0 and (lr := choose_lr(folder, row, lrs, seeds[0])) is not None:
-                return [job(row, lr, seed) for seed in dict.fromkeys(seeds[1:])]
+                return [job(row, lr, seed) for seed in seeds[1:]]
         return []
 
+    for row, lr, seed in itertools.product(rows, lrs, seeds):
+        there = job(row, lr, seed)
+        claim(there.config, there.folder, resume=True)
     first = [job(row, lr, seeds[0]) for row in dict.fromkeys(rows) for lr in dict.fromkeys(lrs)]
     run_jobs(first, done, workers=workers, progress=progress)
     summary = summarise(folder, rows, lrs, seeds)
@@ -80,10 +88,10 @@ def train_table(
 
 
 def choose_lr(folder: Path, row: str, lrs: Sequence[float], seed: int) -> float | None:
-    """The learning rate whose run is best on validation; None if none is finished."""
+    """The learning rate whose run is best on validation, of equals the lowest; None without."""
     scores = {lr: _score(_run(folder, row, lr, seed)) for lr in lrs}
     found = {lr: score for lr, score in scores.items() if score is not None}
-    return max(found, key=lambda lr: found[lr]) if found else None
+    return max(found, key=lambda lr: (found[lr], -lr)) if found else None
 
 
 def summarise(

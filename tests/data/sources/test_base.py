@@ -38,6 +38,9 @@ def test_heads_are_attached_and_training_examples_chosen(train: str, tmp_path: P
     assert lengths(skip_unparsed=True) == {"train": [3, 2], "validation": [3, 2, 1]}
     with pytest.raises(ValueError, match="max_length: expected at least 1, got 0"):
         lengths(max_length=0)
+    (tmp_path / "train.tsv").write_text("x\ta b c\n")
+    with pytest.raises(ValueError, match="no training example is left: max_length is 2"):
+        lengths(max_length=2)
 
 
 def test_the_parser_is_asked_for_what_has_no_heads(
@@ -97,3 +100,13 @@ def test_every_field_is_documented() -> None:
         documented = f"{source.__doc__}{Source.__doc__}"
         for field in fields(source):
             assert f"    {field.name}: " in documented, (source.name, field.name)
+
+
+def test_vectors_of_other_words(
+    train: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "v.txt").write_text("z 1 2\n")
+    source = Classify(train, vectors=str(tmp_path / "v.txt"))
+    with pytest.raises(ValueError, match="v.txt: no vector of any word of the data"):
+        source.load_vectors(["a", "b"])

@@ -52,6 +52,11 @@ class Source:
         if self.parser is not None:
             corpus = parse_corpus(corpus, self.parser)
         train = [example for example in corpus.splits["train"] if self._is_kept(example)]
+        if corpus.splits["train"] and not train:
+            raise ValueError(
+                f"no training example is left: max_length is {self.max_length}, skip_unparsed "
+                f"{'on' if self.skip_unparsed else 'off'}"
+            )
         return replace(corpus, splits=corpus.splits | {"train": train})
 
     def _is_kept(self, example: Example) -> bool:
@@ -66,7 +71,12 @@ class Source:
 
     def load_vectors(self, words: Iterable[str]) -> WordVectors | None:
         """The vectors of those of `words` that have one; None if embeddings are to be learned."""
-        return None if self.vectors is None else load_vectors(self.vectors, words, progress=True)
+        if self.vectors is None:
+            return None
+        vectors = load_vectors(self.vectors, words, progress=True)
+        if not len(vectors):
+            raise ValueError(f"{self.vectors}: no vector of any word of the data")
+        return vectors
 
 
 def existing_folder(path: Path, expected: str) -> Path:
