@@ -12,6 +12,7 @@ def _corpus(**splits: list[Example]) -> Corpus:
 
 
 PARSED = Example((Sentence(("a", "b"), (0, 1)),), "x")
+OTHER = Example((Sentence(("b", "a"), (0, 1)),), "y")
 PLAIN = Example((Sentence(("a", "b")),), "x")
 
 
@@ -28,18 +29,23 @@ def test_splits_that_are_missing_or_empty() -> None:
         check(_corpus(train=[PLAIN], validation=[PLAIN], test=[]), "flat", print)
 
 
+def test_one_label_is_too_few() -> None:
+    with pytest.raises(ValueError, match=r"at least two labels to tell apart, got \['x'\]"):
+        check(_corpus(train=[PLAIN], validation=[PLAIN]), "flat", print)
+
+
 def test_given_trees_need_heads() -> None:
-    corpus = _corpus(train=[PARSED], validation=[PARSED, PLAIN])
+    corpus = _corpus(train=[PARSED, OTHER], validation=[PARSED, PLAIN])
     assert check(corpus, "latent", print) is corpus
     with pytest.raises(ValueError, match="1 of the 2 .* 'validation' have none, example 1 "):
         check(corpus, "given", print)
-    many = _corpus(train=[PARSED] * 98 + [PLAIN], validation=[PARSED])
+    many = _corpus(train=[OTHER] * 98 + [PLAIN], validation=[PARSED])
     with pytest.raises(ValueError, match="'train' have none, example 98 "):
         check(many, "given", print)
 
 
 def test_a_few_training_examples_may_lack_heads() -> None:
     notes: list[str] = []
-    corpus = _corpus(train=[PLAIN, *[PARSED] * 99], validation=[PARSED])
-    assert check(corpus, "given", notes.append).splits["train"] == [PARSED] * 99
+    corpus = _corpus(train=[PLAIN, *[OTHER] * 99], validation=[PARSED])
+    assert check(corpus, "given", notes.append).splits["train"] == [OTHER] * 99
     assert notes == ["1 of 100 training examples have no heads: left out"]

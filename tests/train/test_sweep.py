@@ -31,6 +31,8 @@ def test_a_grid(make_config, tmp_path: Path) -> None:
         assert run.result["validation"]["accuracy"] == trial["value"]
     assert found["best"]["value"] == max(trial["value"] for trial in found["trials"])
     assert sweep(base, tmp_path, space, progress=QUIET) == found  # nothing is left to do
+    with pytest.raises(ValueError, match="begun with another space; take another folder"):
+        sweep(base, tmp_path, {"training.lr": [0.1, 0.2]}, progress=QUIET)
 
 
 def test_ranges_in_a_database(make_config, tmp_path: Path) -> None:

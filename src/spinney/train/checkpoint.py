@@ -58,7 +58,8 @@ def load(path: Path) -> dict[str, Any]:
     try:
         return torch.load(path / _STATE, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file fails in many ways
-        raise ValueError(f"{path}: not a readable checkpoint ({error})") from error
+        reason = str(error).partition(". ")[0]
+        raise ValueError(f"{path}: not a readable checkpoint ({reason})") from error
 
 
 def load_weights(path: Path, model: nn.Module) -> None:

@@ -49,6 +49,8 @@ def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:
     for name in ("train", "validation", *corpus.tests):
         if not corpus.splits.get(name):
             raise ValueError(f"the split {name!r} has no examples")
+    if corpus.task != "revdict" and len(corpus.labels) < 2:
+        raise ValueError(f"expected at least two labels to tell apart, got {corpus.labels}")
     if strategy != "given":
         return corpus
     for name, examples in corpus.splits.items():

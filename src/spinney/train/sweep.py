@@ -1,6 +1,7 @@
 """Sweeps over options with optuna, by one process or several that share a storage."""
 
 import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -76,6 +77,9 @@ def sweep(
 
     Returns:
         `{"best": {"trial", "value", "options", "folder"} | None, "trials": [...]}`.
+
+    Raises:
+        ValueError: on a space that makes no sense, or another one than the sweep was begun with.
     """
     optuna = require("optuna", extra="sweep")
     folder, progress = Path(folder), progress or automatic()
@@ -88,6 +92,7 @@ def sweep(
     limit = min(n for n in (trials, None if grid is None else len(grid)) if n is not None)
     folder.mkdir(parents=True, exist_ok=True)
     study = _study(optuna, base, folder, storage, seed, prune)
+    _same_search(study, {"space": dict(space), **base.to_json()})
     for options in grid or []:
         study.enqueue_trial(options, skip_if_exists=True)
 
@@ -251,6 +256,19 @@ def _study(
         sampler=optuna.samplers.TPESampler(seed=seed),
         pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
     )
+
+
+def _same_search(study: "optuna.Study", asked: dict[str, Any]) -> None:
+    """Remember what is searched for, or raise ValueError if the study is another one's."""
+    asked = json.loads(json.dumps(asked))
+    known = study.user_attrs.get("asked")
+    if known is None:
+        study.set_user_attr("asked", asked)
+    elif changed := [name for name in asked if asked[name] != known.get(name)]:
+        raise ValueError(
+            f"the sweep was begun with another {' and '.join(changed)}; take another folder "
+            "or storage"
+        )
 
 
 @contextmanager
