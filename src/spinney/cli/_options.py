@@ -53,7 +53,7 @@ def parse(
     args = plain_strategies(args)
     short = "--help" in args or "-h" in args
     text = f"{description}\n\nExample: {example}"
-    if any(group.common is not None for group in groups):
+    if short and any(group.common is not None for group in groups):
         text += f"\n\nThese are the common options: {prog} --help-all lists every one."
     first, *others = groups
     nested = [(g.name, tyro.conf.OmitArgPrefixes[_view(g, short=short)]) for g in others]

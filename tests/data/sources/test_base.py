@@ -97,7 +97,7 @@ def test_json_that_is_no_source() -> None:
 
 def test_every_field_is_documented() -> None:
     for source in SOURCES.values():
-        documented = f"{source.__doc__}{Source.__doc__}"
+        documented = "".join(cls.__doc__ or "" for cls in source.__mro__)
         for field in fields(source):
             assert f"    {field.name}: " in documented, (source.name, field.name)
 

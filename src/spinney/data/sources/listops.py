@@ -1,7 +1,6 @@
 """Generated list operations."""
 
-import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spinney.data.examples import Corpus
@@ -10,46 +9,23 @@ from spinney.data.sources.base import Source
 
 
 @dataclass(frozen=True)
-class ListOps(Source):
+class ListOps(ListOpsParameters, Source):
     """Nested list operations, generated, with their gold trees.
 
     Attributes:
         files: files in the published format. One named train* or dev* takes the place of that
             generated split; others are further tests by their names.
-        train: expressions of the training split.
-        validation: of the validation split.
-        test: of the test split.
-        max_depth: levels of an expression; those at the last are digits.
-        min_arguments: the fewest arguments of an operator.
-        max_arguments: the most arguments of an operator.
-        operator_probability: that an argument is an operator and not a digit.
-        min_length: the fewest tokens of an expression.
-        max_length: the most tokens of an expression.
-        split_seed: of all draws.
     """
 
     name = "listops"
     task = "classify"
 
     files: tuple[Path, ...] = ()
-    train: int = 20_000
-    validation: int = 2_000
-    test: int = 2_000
-    max_depth: int = 20
-    min_arguments: int = 2
-    max_arguments: int = 5
-    operator_probability: float = 0.25
-    min_length: int = 1
-    max_length: int | None = field(default=100, kw_only=True)
-    split_seed: int = 0
 
     def read(self) -> Corpus:
         given = {_split_of(path): read_listops(path) for path in self.files}
-        options = {f.name: getattr(self, f.name) for f in fields(ListOpsParameters)}
-        options["max_length"] = sys.maxsize if self.max_length is None else self.max_length
-        replaced = dict.fromkeys(options.keys() & given.keys(), 0)
-        generated = generate_splits(ListOpsParameters(**options | replaced))
-        return Corpus("classify", generated | given)
+        replaced = dict.fromkeys(given.keys() & {"train", "validation", "test"}, 0)
+        return Corpus("classify", generate_splits(replace(self, **replaced)) | given)
 
 
 def _split_of(path: Path) -> str:
