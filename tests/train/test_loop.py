@@ -2,11 +2,11 @@
 
 import json
 import os
-import random
 import shutil
 import signal
+import subprocess
+import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -146,23 +146,34 @@ def test_dead_before_any_change_of_a_file(make_config, outcome, tmp_path, monkey
         assert outcome(folder) == outcome(whole)
 
 
-def test_killed_at_any_moment(make_config, start, outcome, undisturbed, tmp_path: Path) -> None:
-    """SIGKILL again and again; the outcome is that of the undisturbed run, bit for bit."""
+# Trains until some step, and is killed some seconds after it, wherever it is then.
+DOOMED = """
+import json, os, signal, sys, threading
+from spinney.train import Progress, RunConfig, train
+
+config, folder, steps, seconds = sys.argv[1:]
+
+class Doomed(Progress):
+    left = int(steps)
+
+    def step(self, step, values):
+        self.left -= 1
+        if self.left == 0:
+            threading.Timer(float(seconds), os.kill, (os.getpid(), signal.SIGKILL)).start()
+
+train(RunConfig.from_json(json.loads(config)), folder, resume=True, progress=Doomed())
+"""
+
+
+def test_killed_again_and_again(make_config, outcome, undisturbed, tmp_path: Path) -> None:
+    """The outcome is that of the undisturbed run, bit for bit."""
     # A checkpoint after every step: the more is written, the more often the kill falls into it.
     # That option is no part of the outcome.
-    config, draw = make_config(checkpoint_minutes=1e-9), random.Random(0)
-    kills = 0
-    while kills < 4:
-        process = start(train, config, tmp_path, resume=True, progress=QUIET)
-        while process.is_alive() and not (tmp_path / "config.json").exists():
-            time.sleep(0.005)
-        process.join(draw.uniform(0.0, 0.6))
-        if not process.is_alive():
-            break
-        process.kill()
-        process.join()
-        kills += 1
-    assert kills > 0
+    config = make_config(checkpoint_minutes=1e-9)
+    for steps, seconds in ((3, "0"), (4, "0.005"), (5, "0.02")):
+        command = [sys.executable, "-c", DOOMED, json.dumps(config.to_json()), tmp_path]
+        process = subprocess.run([*command, str(steps), seconds], check=False)
+        assert process.returncode == -signal.SIGKILL
     train(config, tmp_path, resume=True, progress=QUIET)
     assert outcome(tmp_path) == undisturbed
 
