@@ -1,10 +1,8 @@
 """Runs that take a fraction of a second, and processes to try them in."""
 
 import json
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -74,24 +72,3 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("undisturbed") / "run"
     train(_make_config(), folder, progress=Progress())
     return _outcome(folder)
-
-
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["spinney.train"])
-
-
-@pytest.fixture
-def start() -> Iterator[Callable[..., BaseProcess]]:
-    """(function, *arguments) -> a process that runs it; all are gone after the test."""
-    started: list[BaseProcess] = []
-
-    def begin(function: Callable[..., Any], *arguments: Any, **named: Any) -> BaseProcess:
-        process = _processes.Process(target=function, args=arguments, kwargs=named)
-        process.start()
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        process.kill()
-        process.join()
