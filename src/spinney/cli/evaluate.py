@@ -13,7 +13,7 @@ from spinney.cli._options import Group, parse
 from spinney.cli._results import splits_table
 from spinney.cli._runs import is_run, open_model, source_group
 from spinney.data import SOURCES, Batches, Source
-from spinney.data.sources import Classify, Pairs
+from spinney.data.sources import Classify
 from spinney.tasks import TreeModel
 from spinney.train import Run, evaluate
 from spinney.train.distributed import choose_device
@@ -78,10 +78,10 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
         (options,) = parse(prog, args, groups, DESCRIPTION, EXAMPLE)
         return options, None
     kind = SOURCES[name]
-    own = issubclass(kind, Classify | Pairs)
+    own = issubclass(kind, Classify)
     groups.append(source_group(kind, train="") if own else source_group(kind))
     options, source = parse(prog, [args[0], *args[2:]], groups, DESCRIPTION, EXAMPLE)
-    if isinstance(source, Classify | Pairs) and not source.train:
+    if isinstance(source, Classify) and not source.train:
         if source.test is None:
             raise ValueError(f"evaluate {name}: --test is missing, the file to evaluate on")
         # There is nothing to train on: only the test is looked at.

@@ -11,7 +11,7 @@ from spinney._files import write_text
 from spinney.cli._options import Group, parse
 from spinney.cli._runs import at_least, open_model, writable_file
 from spinney.cli._sentences import read_sentence, require_heads
-from spinney.data import EncodedSplit, Example, Sentence
+from spinney.data import Example, Sentence
 from spinney.draw import Format, draw
 from spinney.tasks import TreeModel
 from spinney.train.evaluate import trees_of
@@ -66,7 +66,7 @@ def main(args: list[str]) -> None:
 
 
 def _draw(model: TreeModel, sentence: Sentence, options: TreesOptions) -> str:
-    split = EncodedSplit([Example((sentence,))], model.vocabulary, model.labels)
+    split = model.encode([Example((sentence,))])
     with torch.inference_mode():
         posterior, _ = model.read(split.batch([0]).sides[0])
     trees = trees_of(posterior[0], len(sentence.words))[: options.most]

@@ -6,8 +6,8 @@ from pathlib import Path
 from spinney.data._lines import fault, sentence
 from spinney.data.columns import header_of, read_table
 from spinney.data.examples import Example
+from spinney.data.snli import LABELS
 
-_LABELS = ("contradiction", "entailment", "neutral")
 _SENTENCES = ("sentence_A", "sentence_B")
 _FILES = {"train": "train", "validation": "trial", "test": "test_annotated"}
 
@@ -43,8 +43,8 @@ def read_sick(folder: Path) -> dict[str, list[Example]]:
 def _examples(rows: Iterable[tuple[int, list[str]]], path: Path) -> list[Example]:
     examples = []
     for number, (label, *texts) in rows:
-        if label.lower() not in _LABELS:
-            fault(path, number, f"label: expected one of {', '.join(_LABELS)}; got {label!r}")
+        if label.lower() not in LABELS:
+            fault(path, number, f"label: expected one of {', '.join(LABELS)}; got {label!r}")
         sides = tuple(sentence(text, path, number) for text in texts)
         examples.append(Example(sides, label.lower()))
     return examples

@@ -1,5 +1,6 @@
 """What all sources share: heads, a parser, limits, word vectors."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from spinney.data.vectors import WordVectors, load_vectors
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(ABC):
     """What all sources share.
 
     Attributes:
@@ -65,9 +66,9 @@ class Source:
             self.skip_unparsed and count_missing([example])
         )
 
+    @abstractmethod
     def read(self) -> Corpus:
         """The corpus before heads are added and long examples left out."""
-        raise NotImplementedError
 
     def load_vectors(self, words: Iterable[str]) -> WordVectors | None:
         """The vectors of those of `words` that have one; None if embeddings are to be learned."""

@@ -33,37 +33,28 @@ class Classify(Source):
 
     def read(self) -> Corpus:
         files = self.train, self.validation, self.test
-        splits = read_own_splits(*files, self.label, (self.text,), self.split_seed)
-        return Corpus("classify", splits)
+        splits = read_own_splits(*files, self.label, self._texts(), self.split_seed)
+        return Corpus(self.task, splits)
+
+    def _texts(self) -> tuple[str | None, ...]:
+        return (self.text,)
 
 
 @dataclass(frozen=True)
-class Pairs(Source):
+class Pairs(Classify):
     """Your own labelled pairs of sentences.
 
     Attributes:
         train: a file: .csv, .jsonl or .tsv with named columns, or tabs between label, text and
             text2; or hf:OWNER/NAME.
-        validation: the same; if none is given a tenth of the training data is held out.
-        test: the same.
-        label: the column of the labels, "label" if none is given.
         text: the column of the premises, "text" if none is given.
         text2: the column of the hypotheses, "text2" if none is given.
-        split_seed: of what is held out.
     """
 
     name = "pairs"
     task = "nli"
 
-    train: str
-    validation: str | None = None
-    test: str | None = None
-    label: str | None = None
-    text: str | None = None
     text2: str | None = None
-    split_seed: int = 0
 
-    def read(self) -> Corpus:
-        files = self.train, self.validation, self.test
-        splits = read_own_splits(*files, self.label, (self.text, self.text2), self.split_seed)
-        return Corpus("nli", splits)
+    def _texts(self) -> tuple[str | None, ...]:
+        return (self.text, self.text2)
