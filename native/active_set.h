@@ -1,20 +1,29 @@
 // The structures that have weight, and the quadratic program on them.
 //
-// A structure is a code: one option for each of `slots` slots; its parts are the pairs
-// (slot, option). The set keeps, beside the codes, the Cholesky factor of their overlaps and for
-// each structure the nearest other one.
+// A structure is a code (family.h). The set keeps, beside the codes, the Cholesky factor of their
+// overlaps and for each structure the nearest other one.
 #pragma once
 
 #include "factor.h"
+#include "family.h"
 
 namespace spinney {
 
+enum class Entry : int32_t {
+    kEntered,
+    kPresent,   // it is active already
+    kDependent  // its penalised parts are an affine combination of the active ones'
+};
+
+template <class Family>
 struct ActiveSet {
     Factor factor;
-    int slots, options;
+    Family family;
+    int slots;
     int stride;           // slots, rounded up to whole blocks; padding slots hold 0
-    const double* theta;  // (slots, options), rows shifted to maximum 0, forbidden -inf
+    const double* theta;  // (cells) the table of scores, forbidden parts -inf
     int16_t* origin;      // (stride) the MAP structure; scores are relative to it
+    int32_t* base;        // (slots) where the options of a slot begin in the table
 
     int capacity;
     int16_t* codes;    // (capacity, stride) structures, each in a place of its own
@@ -29,13 +38,14 @@ struct ActiveSet {
     int64_t iterations;  // QP solutions so far
     double objective;    // at the last one
 
-    static constexpr double kZero = 1e-15;  // weights at or below it are dropped
+    static constexpr double kZero = 1e-15;      // weights at or below it are dropped
+    static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
-    SPINNEY_HD void lay_out(Arena& arena, int n_slots, int n_options) {
-        slots = n_slots;
-        options = n_options;
+    SPINNEY_HD void lay_out(Arena& arena) {
+        slots = family.slots;
         stride = (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
         origin = arena.take<int16_t>(stride);
+        base = arena.take<int32_t>(slots);
     }
 
     SPINNEY_HD void lay_out_active(Arena& arena, int room) {
@@ -64,6 +74,8 @@ struct ActiveSet {
     template <class G>
     SPINNEY_HD void begin(const G& g) {
         for (int i = slots + g.lane(); i < stride; i += g.size()) origin[i] = 0;
+        for (int i = g.lane(); i < slots; i += g.size())
+            base[i] = static_cast<int32_t>(family.base(i));
         for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
         g.sync();
         append(g, origin);
@@ -105,32 +117,34 @@ struct ActiveSet {
         return false;
     }
 
-    // <scores, h - base> summed slot by slot, so that what is common cancels exactly.
+    // <scores, h - other> summed slot by slot, so that what is common cancels exactly.
     template <class G>
     SPINNEY_HD double score_above(const G& g, const double* scores, const int16_t* h,
-                                  const int16_t* base) const {
+                                  const int16_t* other) const {
         double s = 0;
         for (int i = g.lane(); i < slots; i += g.size()) {
-            const double* row = scores + int64_t(i) * options;
-            s += row[h[i]] - row[base[i]];
+            const double* row = scores + base[i];
+            s += row[h[i]] - row[other[i]];
         }
         return g.sum(s);
     }
 
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
-    SPINNEY_HD bool append(const G& g, const int16_t* h) {
-        int k = size(), near = -1, most = -1;
+    SPINNEY_HD Entry append(const G& g, const int16_t* h) {
+        int k = size(), near = -1, most = -1, parts = count_parts(g, h);
         int32_t* common = reinterpret_cast<int32_t*>(scratch);
         double* row = factor.row(k);
         for (int a = 0; a < k; ++a) {
             int c = common_parts(g, code(a), h);
-            if (c == slots) return false;
+            if (c == parts && (!Family::kEmpty || count_parts(g, code(a)) == c))
+                return Entry::kPresent;
             if (c > most) most = c, near = place[a];
             if (g.leader()) row[a] = c + 1, common[a] = c;
         }
         g.sync();
-        if (!factor.append(g, slots + 1, score_above(g, theta, h, origin))) return false;
+        if (!factor.append(g, parts + 1, score_above(g, theta, h, origin)))
+            return Entry::kDependent;
         int p = place[k];
         for (int a = g.lane(); a < k; a += g.size()) {
             int b = place[a];
@@ -139,7 +153,30 @@ struct ActiveSet {
         for (int i = g.lane(); i < stride; i += g.size()) at(p)[i] = h[i];
         if (g.leader()) weights[k] = 0, nearest[p] = near, shared[p] = most;
         g.sync();
-        return true;
+        return Entry::kEntered;
+    }
+
+    // After append found h to depend on the active set, sum_a d_a m_a = m_h with sum_a d_a = 1
+    // over the penalised parts: h takes the place of a structure it can stand for. Weights move
+    // along (-d, 1), which leaves u as it is, until the first of them reaches zero.
+    template <class G>
+    SPINNEY_HD void pivot(const G& g, const int16_t* h) {
+        double* d = target;
+        const double* l = factor.row(size());
+        for (int a = g.lane(); a < size(); a += g.size()) d[a] = l[a];
+        g.sync();
+        factor.backward(g, d);
+        double length = 2;
+        int first = -1;
+        for (int a = 0; a < size(); ++a)
+            if (d[a] > kDirection && weights[a] < length * d[a])
+                length = weights[a] / d[a], first = a;
+        g.sync();
+        for (int a = g.lane(); a < size(); a += g.size()) weights[a] -= length * d[a];
+        g.sync();
+        drop(g, first);
+        if (append(g, h) == Entry::kEntered && g.leader()) weights[size() - 1] = length;
+        g.sync();
     }
 
     template <class G>
@@ -207,9 +244,23 @@ struct ActiveSet {
         g.sync();
     }
 
+    // How many penalised parts two structures share.
     template <class G>
     SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
-        return g.agree(a, b, stride) - (stride - slots);
+        if (family.penalised == slots) {
+            int same = g.template agree<Family::kEmpty>(a, b, stride);
+            return Family::kEmpty ? same : same - (stride - slots);
+        }
+        int whole = family.penalised / kCodeBlock * kCodeBlock;
+        int same = g.template agree<Family::kEmpty>(a, b, whole);
+        for (int i = whole; i < family.penalised; ++i)
+            same += a[i] == b[i] && !(Family::kEmpty && a[i] == 0);
+        return same;
+    }
+
+    template <class G>
+    SPINNEY_HD int count_parts(const G& g, const int16_t* h) const {
+        return Family::kEmpty ? common_parts(g, h, h) : family.penalised;
     }
 };
 

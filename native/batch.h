@@ -1,7 +1,6 @@
-// A batch of trees on the CPU, free of Python: what the bindings call.
+// A padded batch of instances of one family on the CPU, free of Python: what the bindings call.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -11,128 +10,105 @@
 
 namespace spinney {
 
-struct Family {
-    bool projective;
-    bool single_root;
-};
+using Whole = std::vector<int64_t>;
 
-// The scores of a padded batch, as the caller's array holds them.
-struct TreeScores {
-    const double* data;      // (batch, n, n + 1)
-    const int64_t* lengths;  // (batch)
+inline std::string join(const int64_t* values, size_t count) {
+    std::string text;
+    for (size_t d = 0; d < count; ++d) text += (d ? ", " : "") + std::to_string(values[d]);
+    return text;
+}
+
+// The scores, as the caller's array holds them.
+struct Scores {
+    const double* data;    // (batch, *shape)
+    const int64_t* sizes;  // (batch, *full.size())
     int64_t batch;
-    int64_t words;  // n
+    Whole shape;    // of one instance
+    Whole full;     // the size of an instance that fills its array
+    Whole options;  // of the family
 
-    std::string where(int64_t b, int i, int h) const {
-        return "scores[" + std::to_string(b) + ", " + std::to_string(i) + ", " + std::to_string(h) +
-               "] (arc " + std::to_string(h) + " -> " + std::to_string(i + 1) + ")";
+    int64_t parts() const {
+        int64_t count = 1;
+        for (int64_t d : shape) count *= d;
+        return count;
     }
 
-    std::string shape() const {
-        return "scores has shape (" + std::to_string(batch) + ", " + std::to_string(words) + ", " +
-               std::to_string(words + 1) + ")";
+    const double* instance(int64_t b) const { return data + b * parts(); }
+
+    std::string shapes() const {
+        Whole whole{batch};
+        whole.insert(whole.end(), shape.begin(), shape.end());
+        return "scores has shape (" + join(whole.data(), whole.size()) + ")";
     }
 
     std::string shapes(int64_t b) const {
-        return shape() + ", instance " + std::to_string(b) + " has length " +
-               std::to_string(lengths[b]);
+        return shapes() + ", instance " + std::to_string(b) + " has length " +
+               join(sizes + b * dims(), full.size());
     }
 
-    int length(int64_t b) const {
-        int64_t n = lengths[b];
-        if (n < 1 || n > words)
-            throw std::invalid_argument("lengths[" + std::to_string(b) + "] is " +
-                                        std::to_string(n) + ", expected 1 to " +
-                                        std::to_string(words) + "; " + shape());
-        if (n > 30000)
-            throw std::invalid_argument("sentences of more than 30000 words are not supported; " +
-                                        shapes(b));
-        return static_cast<int>(n);
+    // The size of instance b, found to be in range.
+    const int64_t* size(int64_t b) const {
+        const int64_t* n = sizes + b * dims();
+        for (size_t d = 0; d < full.size(); ++d)
+            if (n[d] < 1 || n[d] > full[d])
+                throw std::invalid_argument("lengths[" + std::to_string(b) + "] is " +
+                                            join(n, full.size()) + ", expected 1 to " +
+                                            join(full.data(), full.size()) + "; " + shapes());
+        return n;
     }
 
-    // Copies instance b, divided by the temperature, to (length, length + 1). Each row is shifted
-    // to maximum 0: every word has one head, so nothing changes but the rounding, and the arcs
-    // that compete lose none of their digits to a large common score. Returns the range.
-    double read(int64_t b, double temperature, double* out) const {
-        int n = length(b);
-        if (!(temperature > 0) || std::isinf(temperature))
-            throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
-                                        std::to_string(temperature) +
-                                        ", expected a positive finite number");
-        double lowest = 0, highest = 0;
-        bool any = false;
-        for (int i = 0; i < n; ++i) {
-            const double* row = data + (b * words + i) * (words + 1);
-            double* to = out + int64_t(i) * (n + 1);
-            double top = kForbidden;
-            for (int h = 0; h <= n; ++h) {
-                double s = h == i + 1 ? kForbidden : row[h] / temperature;
-                if (!(s <= kLargest && (s >= -kLargest || s == kForbidden)))
-                    reject(b, i, h, row[h]);
-                to[h] = s;
-                if (s > top) top = s;
-                if (s == kForbidden) continue;
-                if (!any || s < lowest) lowest = s;
-                if (!any || s > highest) highest = s;
-                any = true;
-            }
-            if (top == kForbidden)
-                throw std::invalid_argument("instance " + std::to_string(b) +
-                                            ": all heads of word " + std::to_string(i + 1) +
-                                            " are forbidden (-inf); " + shapes(b));
-            for (int h = 0; h <= n; ++h) to[h] -= top;
-        }
-        return highest - lowest;
-    }
-
-    [[noreturn]] void no_tree(int64_t b) const {
+    [[noreturn]] void no_structure(int64_t b) const {
         throw std::invalid_argument("instance " + std::to_string(b) +
-                                    ": the forbidden arcs (-inf) leave no tree; " + shapes(b));
+                                    " has no structure left: each uses a part that is forbidden "
+                                    "(-inf); " +
+                                    shapes(b));
     }
+
+    [[noreturn]] void reject(int64_t b, int64_t part, double score) const;
 
   private:
-    // Sums of this many scores still fit in a double with room to spare.
-    static constexpr double kLargest = 1e200;
-
-    [[noreturn]] void reject(int64_t b, int i, int h, double score) const {
-        const char* what = std::isnan(score)   ? " is NaN"
-                           : std::isinf(score) ? " is +inf"
-                                               : " / temperature is beyond 1e200";
-        throw std::invalid_argument(where(b, i, h) + what + "; " + shapes(b));
-    }
+    int64_t dims() const { return static_cast<int64_t>(full.size()); }
 };
 
 // The posterior of one instance.
 struct Solution {
-    int words = 0;
-    std::vector<int16_t> codes;   // (size, words)
+    Whole events;                 // (size, event)
     std::vector<double> weights;  // (size)
     std::vector<double> factor;   // packed lower triangle
+    Whole parts;                  // those of all structures, one after the other
+    Whole part_counts;            // (size)
     double gap = 0;
     bool converged = false;
     int calls = 0;
-    int64_t size() const { return static_cast<int64_t>(weights.size()); }
 };
 
-// Writes the highest-scoring tree of every instance to heads (batch, n).
-void argmax(const TreeScores& scores, Family family, int threads, int64_t* heads);
+// What can be done with a batch of one family. kbest is null where no algorithm is known.
+struct Operations {
+    // The highest-scoring structure of each instance: events (batch, event).
+    void (*argmax)(const Scores& scores, int threads, int64_t* events);
+    // The k highest-scoring structures, best first: events (batch, k, event), found (batch) how
+    // many there are.
+    void (*kbest)(const Scores& scores, int k, int threads, int64_t* events, int64_t* found);
+    // SparseMAP of each instance at its temperature.
+    std::vector<Solution> (*solve)(const Scores& scores, const double* temperature, Limits limits,
+                                   int threads);
+};
 
-// SparseMAP of every instance at its temperature.
-std::vector<Solution> solve(const TreeScores& scores, const double* temperature, Family family,
-                            Limits limits, int threads);
+// The operations of a family by its name and options.
+Operations find_family(const std::string& name, const Whole& options);
 
 // A batch of posteriors as the caller's arrays hold them.
-struct TreePosteriors {
-    const int64_t* structures;  // (total, n)
-    const int64_t* sizes;       // (batch)
-    const int64_t* lengths;     // (batch)
-    const double* factor;       // packed lower triangles, one after the other
+struct Posteriors {
+    const int64_t* parts;  // (total, width)
+    const int64_t* sizes;  // (batch)
+    const double* factor;  // packed lower triangles, one after the other
     int64_t batch;
-    int64_t words;  // n
+    int64_t width;
+    int64_t cells;  // parts of an instance
 };
 
-// out_weights (total) and out_parts (batch, n, n + 1, zeroed before) as in jacobian.h.
-void apply_jacobians(const TreePosteriors& posteriors, const double* on_weights,
-                     const double* on_parts, int threads, double* out_weights, double* out_parts);
+// out_weights (total) and out_parts (batch, cells, zeroed before) as in jacobian.h.
+void apply_jacobians(const Posteriors& posteriors, const double* on_weights, const double* on_parts,
+                     int threads, double* out_weights, double* out_parts);
 
 }  // namespace spinney

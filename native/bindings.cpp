@@ -1,6 +1,8 @@
 // spinney._native: the solver and the oracles on padded batches of NumPy or PyTorch arrays.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <tuple>
@@ -9,6 +11,7 @@
 #include "arrays.h"
 #include "batch.h"
 #include "bind_forest.h"
+#include "bind_tree_sums.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -30,57 +33,89 @@ Made<T, Shape...> make(std::initializer_list<size_t> shape, T*& data) {
     return Made<T, Shape...>(data, shape, owner);
 }
 
-TreeScores view(const In<double, nb::ndim<3>>& scores, const In<int64_t, nb::ndim<1>>& lengths) {
-    if (scores.shape(2) != scores.shape(1) + 1 || lengths.shape(0) != scores.shape(0))
-        throw std::invalid_argument("expected scores (B, n, n + 1) and lengths (B,)");
-    return {scores.data(), lengths.data(), static_cast<int64_t>(scores.shape(0)),
-            static_cast<int64_t>(scores.shape(1))};
+using Reals = In<double>;
+using Sizes = In<int64_t, nb::ndim<2>>;
+
+Whole shape_after(const Reals& array, size_t first) {
+    Whole shape;
+    for (size_t d = first; d < array.ndim(); ++d)
+        shape.push_back(static_cast<int64_t>(array.shape(d)));
+    return shape;
 }
 
-void argmax_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
-                  Out<int64_t, nb::ndim<2>> heads, bool projective, bool single_root, int threads) {
-    TreeScores trees = view(scores, lengths);
-    if (heads.shape(0) != scores.shape(0) || heads.shape(1) != scores.shape(1))
-        throw std::invalid_argument("expected heads (B, n)");
-    int64_t* out = heads.data();
+Scores view(const Reals& scores, const Sizes& sizes, Whole full, Whole options) {
+    if (scores.ndim() < 2 || sizes.shape(0) != scores.shape(0) || sizes.shape(1) != full.size())
+        throw std::invalid_argument("expected scores (B, *parts) and sizes (B, len(full))");
+    return {scores.data(),          sizes.data(),    static_cast<int64_t>(scores.shape(0)),
+            shape_after(scores, 1), std::move(full), std::move(options)};
+}
+
+void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
+            Out<int64_t, nb::ndim<2>> events, int threads) {
+    Scores batch = view(scores, sizes, std::move(full), std::move(options));
+    Operations operations = find_family(family, batch.options);
+    if (events.shape(0) != scores.shape(0)) throw std::invalid_argument("expected events (B, *)");
+    int64_t* out = events.data();
     nb::gil_scoped_release release;
-    argmax(trees, {projective, single_root}, threads, out);
+    operations.argmax(batch, threads, out);
+}
+
+void kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
+           Out<int64_t, nb::ndim<3>> events, Out<int64_t, nb::ndim<1>> found, int threads) {
+    Scores batch = view(scores, sizes, std::move(full), std::move(options));
+    Operations operations = find_family(family, batch.options);
+    if (operations.kbest == nullptr) {
+        PyErr_SetString(PyExc_NotImplementedError, family.c_str());
+        throw nb::python_error();
+    }
+    if (events.shape(0) != scores.shape(0) || found.shape(0) != scores.shape(0))
+        throw std::invalid_argument("expected events (B, k, *) and found (B,)");
+    int64_t *out = events.data(), *counts = found.data();
+    int k = static_cast<int>(events.shape(1));
+    nb::gil_scoped_release release;
+    operations.kbest(batch, k, threads, out, counts);
 }
 
 using Posterior =
     std::tuple<Made<int64_t, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
-               Made<double, nb::ndim<3>>, Made<double, nb::ndim<1>>, Made<bool, nb::ndim<1>>,
-               Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>>;
+               Made<double, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<bool, nb::ndim<1>>,
+               Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>>;
 
-Posterior collect(const TreeScores& trees, const std::vector<Solution>& solutions) {
-    size_t batch = solutions.size(), words = static_cast<size_t>(trees.words);
+// The solutions as arrays. Rows of parts are filled up with -1.
+Posterior collect(const Scores& scores, size_t event, const std::vector<Solution>& solutions) {
+    size_t batch = solutions.size(), cells = static_cast<size_t>(scores.parts());
     size_t total = 0, packed = 0;
-    for (const Solution& s : solutions) total += s.weights.size(), packed += s.factor.size();
-    int64_t *structures, *sizes, *calls;
+    int64_t width = 0;
+    for (const Solution& s : solutions) {
+        total += s.weights.size(), packed += s.factor.size();
+        for (int64_t count : s.part_counts) width = std::max(width, count);
+    }
+    int64_t *events, *sizes, *parts, *calls;
     double *weights, *marginals, *gap, *factor;
     bool* converged;
-    Posterior made{make<int64_t, nb::ndim<2>>({total, words}, structures),
+    Posterior made{make<int64_t, nb::ndim<2>>({total, event}, events),
                    make<double, nb::ndim<1>>({total}, weights),
                    make<int64_t, nb::ndim<1>>({batch}, sizes),
-                   make<double, nb::ndim<3>>({batch, words, words + 1}, marginals),
+                   make<double, nb::ndim<2>>({batch, cells}, marginals),
                    make<double, nb::ndim<1>>({batch}, gap),
                    make<bool, nb::ndim<1>>({batch}, converged),
                    make<double, nb::ndim<1>>({packed}, factor),
+                   make<int64_t, nb::ndim<2>>({total, static_cast<size_t>(width)}, parts),
                    make<int64_t, nb::ndim<1>>({batch}, calls)};
-    std::fill(marginals, marginals + batch * words * (words + 1), 0.0);
-    for (size_t b = 0; b < batch; ++b, marginals += words * (words + 1)) {
+    std::fill(marginals, marginals + batch * cells, 0.0);
+    std::fill(parts, parts + static_cast<int64_t>(total) * width, int64_t{-1});
+    for (size_t b = 0; b < batch; ++b, marginals += cells) {
         const Solution& s = solutions[b];
-        for (size_t a = 0; a < s.weights.size(); ++a, structures += words) {
-            const int16_t* code = s.codes.data() + a * static_cast<size_t>(s.words);
-            std::fill(structures, structures + words, int64_t{-1});
-            for (size_t i = 0; i < static_cast<size_t>(s.words); ++i) {
-                structures[i] = code[i];
-                marginals[i * (words + 1) + static_cast<size_t>(code[i])] += s.weights[a];
+        const int64_t* part = s.parts.data();
+        for (size_t a = 0; a < s.weights.size(); ++a, parts += width)
+            for (int64_t i = 0; i < s.part_counts[a]; ++i, ++part) {
+                parts[i] = *part;
+                marginals[*part] += s.weights[a];
             }
-        }
+        events = std::copy(s.events.begin(), s.events.end(), events);
         weights = std::copy(s.weights.begin(), s.weights.end(), weights);
         factor = std::copy(s.factor.begin(), s.factor.end(), factor);
-        sizes[b] = s.size();
+        sizes[b] = static_cast<int64_t>(s.weights.size());
         gap[b] = s.gap;
         converged[b] = s.converged;
         calls[b] = s.calls;
@@ -88,48 +123,47 @@ Posterior collect(const TreeScores& trees, const std::vector<Solution>& solution
     return made;
 }
 
-Posterior solve_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
-                      In<double, nb::ndim<1>> temperature, bool projective, bool single_root,
-                      double tol, int max_active, int max_iter, int threads) {
-    TreeScores trees = view(scores, lengths);
+Posterior solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
+                int64_t event, In<double, nb::ndim<1>> temperature, double tol, int max_active,
+                int max_iter, int threads) {
+    Scores batch = view(scores, sizes, std::move(full), std::move(options));
+    Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
     std::vector<Solution> solutions;
     {
         nb::gil_scoped_release release;
-        solutions = solve(trees, temperature.data(), {projective, single_root},
-                          {tol, max_active, max_iter}, threads);
+        solutions =
+            operations.solve(batch, temperature.data(), {tol, max_active, max_iter}, threads);
     }
-    return collect(trees, solutions);
+    return collect(batch, static_cast<size_t>(event), solutions);
 }
 
-std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<3>>> jacobian_trees(
-    In<int64_t, nb::ndim<2>> structures, In<int64_t, nb::ndim<1>> sizes,
-    In<int64_t, nb::ndim<1>> lengths, In<double, nb::ndim<1>> factor,
-    In<double, nb::ndim<1>> on_weights, In<double, nb::ndim<3>> on_parts, int threads) {
-    size_t batch = sizes.shape(0), words = structures.shape(1);
+std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<2>>> jacobian(
+    In<int64_t, nb::ndim<2>> parts, In<int64_t, nb::ndim<1>> sizes, In<double, nb::ndim<1>> factor,
+    In<double, nb::ndim<1>> on_weights, In<double, nb::ndim<2>> on_parts, int threads) {
+    size_t batch = sizes.shape(0), cells = on_parts.shape(1);
     int64_t total = 0, packed = 0;
     for (size_t b = 0; b < batch; ++b) {
         total += sizes.data()[b];
         packed += Factor::packed(sizes.data()[b]);
     }
-    if (total != static_cast<int64_t>(structures.shape(0)) ||
-        packed != static_cast<int64_t>(factor.shape(0)) ||
-        structures.shape(0) != on_weights.shape(0) || on_parts.shape(0) != batch ||
-        on_parts.shape(1) != words || on_parts.shape(2) != words + 1 || lengths.shape(0) != batch)
+    if (total != static_cast<int64_t>(parts.shape(0)) ||
+        packed != static_cast<int64_t>(factor.shape(0)) || parts.shape(0) != on_weights.shape(0) ||
+        on_parts.shape(0) != batch)
         throw std::invalid_argument("posterior and gradient do not belong together");
     double *out_weights, *out_parts;
-    auto made_weights = make<double, nb::ndim<1>>({structures.shape(0)}, out_weights);
-    auto made_parts = make<double, nb::ndim<3>>({batch, words, words + 1}, out_parts);
-    TreePosteriors posteriors{structures.data(),
-                              sizes.data(),
-                              lengths.data(),
-                              factor.data(),
-                              static_cast<int64_t>(batch),
-                              static_cast<int64_t>(words)};
+    auto made_weights = make<double, nb::ndim<1>>({parts.shape(0)}, out_weights);
+    auto made_parts = make<double, nb::ndim<2>>({batch, cells}, out_parts);
+    Posteriors posteriors{parts.data(),
+                          sizes.data(),
+                          factor.data(),
+                          static_cast<int64_t>(batch),
+                          static_cast<int64_t>(parts.shape(1)),
+                          static_cast<int64_t>(cells)};
     {
         nb::gil_scoped_release release;
-        std::fill(out_parts, out_parts + batch * words * (words + 1), 0.0);
+        std::fill(out_parts, out_parts + batch * cells, 0.0);
         apply_jacobians(posteriors, on_weights.data(), on_parts.data(), threads, out_weights,
                         out_parts);
     }
@@ -139,14 +173,18 @@ std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<3>>> jacobian_trees(
 }  // namespace
 
 NB_MODULE(_native, m) {
-    m.def("argmax_trees", &argmax_trees, "scores"_a, "lengths"_a, "heads"_a.noconvert(),
-          "projective"_a, "single_root"_a, "threads"_a,
-          "Writes the highest-scoring tree of every instance to heads.");
-    m.def("solve_trees", &solve_trees, "scores"_a, "lengths"_a, "temperature"_a, "projective"_a,
-          "single_root"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
-          "SparseMAP: (structures, weights, sizes, marginals, gap, converged, factor, calls).");
-    m.def("jacobian_trees", &jacobian_trees, "structures"_a, "sizes"_a, "lengths"_a, "factor"_a,
-          "on_weights"_a, "on_parts"_a, "threads"_a,
-          "Applies the Jacobian on the saved support: (out_weights, out_parts).");
+    m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
+          "events"_a.noconvert(), "threads"_a,
+          "Writes the highest-scoring structure of every instance to events.");
+    m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
+          "events"_a.noconvert(), "found"_a.noconvert(), "threads"_a,
+          "Writes the highest-scoring structures of every instance to events, their number to "
+          "found.");
+    m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
+          "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
+          "SparseMAP: (events, weights, sizes, marginals, gap, converged, factor, parts, calls).");
+    m.def("jacobian", &jacobian, "parts"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
+          "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
     spinney::bind_forest(m);
+    spinney::bind_tree_sums(m);
 }

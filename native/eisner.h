@@ -13,7 +13,7 @@
 // of full_left(1, r) + full_right(r, n) + score(root -> r).
 #pragma once
 
-#include "group.h"
+#include "max_plus.h"
 
 namespace spinney {
 
@@ -84,22 +84,6 @@ struct Eisner {
         full_left[at(i, j)] = full_left_t[at(j, i)] = left;
     }
 
-    static SPINNEY_HD double best_sum(const double* a, const double* b, int n) {
-        double m[4] = {kForbidden, kForbidden, kForbidden, kForbidden};
-        int k = 0;
-        for (; k + 4 <= n; k += 4)
-            for (int v = 0; v < 4; ++v) {
-                double s = a[k + v] + b[k + v];
-                m[v] = s > m[v] ? s : m[v];
-            }
-        for (; k < n; ++k) {
-            double s = a[k] + b[k];
-            m[0] = s > m[0] ? s : m[0];
-        }
-        double p = m[0] > m[1] ? m[0] : m[1], q = m[2] > m[3] ? m[2] : m[3];
-        return p > q ? p : q;
-    }
-
     SPINNEY_HD int best_root_child(const double* scores) const {
         double best = kForbidden;
         int child = -1;
@@ -124,10 +108,10 @@ struct Eisner {
         switch (stack[3 * depth + 2]) {
             case kFullRight:
                 k = i + 1 +
-                    split_point(open_right + at(i, i + 1), full_right_t + at(j, i + 1), width);
+                    best_sum_at(open_right + at(i, i + 1), full_right_t + at(j, i + 1), width);
                 return push(push(depth, i, k, kOpenRight), k, j, kFullRight);
             case kFullLeft:
-                k = i + split_point(full_left + at(i, i), open_left_t + at(j, i), width);
+                k = i + best_sum_at(full_left + at(i, i), open_left_t + at(j, i), width);
                 return push(push(depth, i, k, kFullLeft), k, j, kOpenLeft);
             case kOpenRight:
                 tree[j - 1] = static_cast<int16_t>(i);
@@ -135,15 +119,8 @@ struct Eisner {
             default:
                 tree[i - 1] = static_cast<int16_t>(j);
         }
-        k = i + split_point(full_right + at(i, i), full_left_t + at(j, i + 1), width);
+        k = i + best_sum_at(full_right + at(i, i), full_left_t + at(j, i + 1), width);
         return push(push(depth, i, k, kFullRight), k + 1, j, kFullLeft);
-    }
-
-    static SPINNEY_HD int split_point(const double* a, const double* b, int n) {
-        int best = 0;
-        for (int k = 1; k < n; ++k)
-            if (a[k] + b[k] > a[best] + b[best]) best = k;
-        return best;
     }
 };
 

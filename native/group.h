@@ -130,7 +130,40 @@ struct Thread {
         if (i < n) out[i] = row[i] - base > out[i] ? row[i] - base : out[i];
     }
 
-    // In how many of n places two codes agree; n is a multiple of kCodeBlock.
+    // out[k] = plus[k] + max_j x[j] + rows[j][k] for rows (m, n).
+    static void max_plus(const double* x, const double* rows, const double* plus, int m, int n,
+                         double* out) {
+        int k = 0;
+        for (; n - k >= 12; k += 8) best_columns<4>(x, rows + k, plus + k, m, n, out + k);
+        switch ((n - k) / 2) {  // what is left is one block
+            case 5:
+                best_columns<5>(x, rows + k, plus + k, m, n, out + k), k += 10;
+                break;
+            case 4:
+                best_columns<4>(x, rows + k, plus + k, m, n, out + k), k += 8;
+                break;
+            case 3:
+                best_columns<3>(x, rows + k, plus + k, m, n, out + k), k += 6;
+                break;
+            case 2:
+                best_columns<2>(x, rows + k, plus + k, m, n, out + k), k += 4;
+                break;
+            case 1:
+                best_columns<1>(x, rows + k, plus + k, m, n, out + k), k += 2;
+                break;
+        }
+        if (k == n) return;
+        double best = kForbidden;
+        for (int j = 0; j < m; ++j) {
+            double s = x[j] + rows[int64_t(j) * n + k];
+            best = s > best ? s : best;
+        }
+        out[k] = plus[k] + best;
+    }
+
+    // In how many of n places two codes agree, those left out in which both are 0 if NonZero;
+    // n is a multiple of kCodeBlock.
+    template <bool NonZero>
     static int agree(const int16_t* a, const int16_t* b, int n) {
 #if defined(__GNUC__)
         typedef int16_t Block __attribute__((vector_size(2 * kCodeBlock)));
@@ -140,16 +173,30 @@ struct Thread {
             Block x, y;
             std::memcpy(&x, a + i, sizeof x);
             std::memcpy(&y, b + i, sizeof y);
-            count -= static_cast<Block>(x == y);
+            Block same = static_cast<Block>(x == y);
+            count -= NonZero ? same & static_cast<Block>(x != 0) : same;
         }
         // Adds the eight 16-bit counts by one addition and one multiplication.
         Halves halves = reinterpret_cast<Halves>(count);
         return static_cast<int>((halves[0] + halves[1]) * 0x0001000100010001u >> 48);
 #else
         int count = 0;
-        for (int i = 0; i < n; ++i) count += a[i] == b[i];
+        for (int i = 0; i < n; ++i) count += a[i] == b[i] && !(NonZero && a[i] == 0);
         return count;
 #endif
+    }
+
+  private:
+    template <int Pairs>
+    static void best_columns(const double* x, const double* rows, const double* plus, int m, int n,
+                             double* out) {
+        Pair best[Pairs];
+        for (Pair& b : best) b = Pair{{kForbidden, kForbidden}};
+        for (int j = 0; j < m; ++j, rows += n) {
+            Pair s = {{x[j], x[j]}};
+            for (int p = 0; p < Pairs; ++p) best[p] = best[p].max(s + Pair::load(rows + 2 * p));
+        }
+        for (int p = 0; p < Pairs; ++p) (best[p] + Pair::load(plus + 2 * p)).store(out + 2 * p);
     }
 };
 #endif
@@ -200,9 +247,23 @@ struct Warp {
         }
     }
 
+    static __device__ void max_plus(const double* x, const double* rows, const double* plus, int m,
+                                    int n, double* out) {
+        for (int k = lane(); k < n; k += 32) {
+            double best = kForbidden;
+            for (int j = 0; j < m; ++j) {
+                double s = x[j] + rows[int64_t(j) * n + k];
+                best = s > best ? s : best;
+            }
+            out[k] = plus[k] + best;
+        }
+        sync();
+    }
+
+    template <bool NonZero>
     static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
         int c = 0;
-        for (int i = lane(); i < n; i += 32) c += a[i] == b[i];
+        for (int i = lane(); i < n; i += 32) c += a[i] == b[i] && !(NonZero && a[i] == 0);
         for (int d = 16; d > 0; d >>= 1) c += __shfl_xor_sync(kAll, c, d);
         return c;
     }

@@ -11,18 +11,18 @@
 
 namespace spinney {
 
-// structures: (size, words) with `slots` of each in use; parts: (words, words + 1), out_parts
-// zeroed before. x, ones: (size) scratch.
+// parts: (size, width) the parts of each structure, -1 after the last. on_parts, out_parts: by
+// part, out_parts zeroed before. ones: (size) scratch.
 template <class G>
-SPINNEY_HD void apply_jacobian(const G& g, const int64_t* structures, int size, int slots,
-                               int64_t words, const double* factor, const double* on_weights,
+SPINNEY_HD void apply_jacobian(const G& g, const int64_t* parts, int size, int64_t width,
+                               const double* factor, const double* on_weights,
                                const double* on_parts, double* out_weights, double* out_parts,
                                double* ones) {
     double* x = out_weights;
     for (int a = g.lane(); a < size; a += g.size()) {
-        const int64_t* h = structures + a * words;
+        const int64_t* h = parts + a * width;
         double s = on_weights[a];
-        for (int i = 0; i < slots; ++i) s += on_parts[i * (words + 1) + h[i]];
+        for (int64_t i = 0; i < width && h[i] >= 0; ++i) s += on_parts[h[i]];
         x[a] = s;
         ones[a] = 1;
     }
@@ -31,9 +31,9 @@ SPINNEY_HD void apply_jacobian(const G& g, const int64_t* structures, int size, 
     f.forward(g, ones);
     f.jacobian(g, x);
     for (int a = 0; a < size; ++a) {
-        const int64_t* h = structures + a * words;
+        const int64_t* h = parts + a * width;
         double v = x[a];
-        for (int i = g.lane(); i < slots; i += g.size()) out_parts[i * (words + 1) + h[i]] += v;
+        for (int64_t i = g.lane(); i < width && h[i] >= 0; i += g.size()) out_parts[h[i]] += v;
         g.sync();
     }
 }

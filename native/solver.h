@@ -1,8 +1,9 @@
 // SparseMAP by the active set method (Nocedal & Wright 2006, ch. 16; Niculae et al. 2018):
 //
-//     max over distributions q    <theta, M q> - 1/2 ||M q||^2
+//     max over distributions q    <theta, M q> - 1/2 ||D M q||^2
 //
-// The oracle finds argmax_h <theta - u, h>; with u = M q optimal on the active structures,
+// with D keeping the penalised parts: all, or all but the transitions of a chain.
+// The oracle finds argmax_h <theta - D u, h>; with u = M q optimal on the active structures,
 // these all score the same, and what the oracle's structure scores above them is the duality gap.
 //
 // The oracle's structure moves every slot at once, so entering it alone approaches the
@@ -11,6 +12,9 @@
 // structure and its nearest neighbour, mixed slot by slot for the better score. They
 // separate slots that no active structure tells apart, which takes far fewer oracle calls
 // and ends at weights that are not small.
+//
+// Where parts carry no penalty a better structure may be affinely dependent on the active ones in
+// the parts that do. It then takes the place of one of them: a pivot of the simplex method.
 #pragma once
 
 #include "active_set.h"
@@ -31,14 +35,20 @@ struct Limits {
     int max_iter;    // 0: none
 };
 
-template <class Oracle>
-struct Solver : ActiveSet {
-    Oracle oracle;
+template <class Family>
+struct Solver : ActiveSet<Family> {
+    using Set = ActiveSet<Family>;
+    using Set::append, Set::at, Set::base, Set::begin, Set::code, Set::drop_negative,
+        Set::find_nearest;
+    using Set::capacity, Set::careful, Set::factor, Set::family, Set::iterations, Set::nearest;
+    using Set::makes_room, Set::pivot, Set::score_above, Set::size, Set::walk;
+    using Set::objective, Set::origin, Set::place, Set::scratch, Set::slots, Set::stride;
+    using Set::target, Set::theta, Set::weights;
     Limits limits;
     bool crosses;       // let crosses enter beside the oracle's structure
     double range;       // of the finite scores
-    double* tilted;     // (slots, options) theta with its ties broken
-    double* reduced;    // (slots, options) theta - u, tilted until the end
+    double* tilted;     // (penalised cells) theta with its ties broken
+    double* reduced;    // (cells) theta - D u, tilted until the end
     int16_t* entering;  // (stride)
     int32_t* partner;   // (capacity) by place: what it is crossed with
 
@@ -47,23 +57,24 @@ struct Solver : ActiveSet {
     int calls, largest, idle;
     double gap, smallest;
 
-    SPINNEY_HD void lay_out(Arena& arena, int n_slots, int n_options) {
-        ActiveSet::lay_out(arena, n_slots, n_options);
-        oracle.lay_out(arena, n_slots);
-        tilted = arena.take<double>(int64_t(slots) * options);
-        reduced = arena.take<double>(int64_t(slots) * options);
+    // For the size that the family has been set to.
+    SPINNEY_HD void lay_out(Arena& arena) {
+        Set::lay_out(arena);
+        family.lay_out(arena);
+        tilted = arena.take<double>(cells(family));
+        reduced = arena.take<double>(cells(family));
         entering = arena.take<int16_t>(stride);
     }
 
     SPINNEY_HD void lay_out_active(Arena& arena, int room) {
-        ActiveSet::lay_out_active(arena, room);
+        Set::lay_out_active(arena, room);
         partner = arena.take<int32_t>(room);
     }
 
     SPINNEY_HD void reset(const double* scores, double score_range, Limits given,
                           bool with_crosses) {
-        ActiveSet::reset(scores, !with_crosses);
-        crosses = with_crosses;
+        crosses = with_crosses && Family::kCross > kNever;
+        Set::reset(scores, !crosses);
         range = score_range;
         limits = given;
         started = level = false;
@@ -98,11 +109,16 @@ struct Solver : ActiveSet {
     template <class G>
     SPINNEY_HD bool start(const G& g) {
         ++calls;
-        if (!oracle(g, theta, origin)) return false;
+        if (!family(g, theta, origin)) return false;
         for (int i = slots + g.lane(); i < stride; i += g.size()) entering[i] = 0;
         begin(g);
-        for (int64_t c = g.lane(); c < int64_t(slots) * options; c += g.size())
-            tilted[c] = theta[c] + tilt() * fraction(c);
+        // The penalised cells tell structures apart: to tilt those is enough.
+        int64_t count = penalised_cells(family);
+        for (int64_t c = g.lane(); c < count; c += g.size()) {
+            bool empty = Family::kEmpty && c % family.width == 0;
+            tilted[c] = empty ? 0 : theta[c] + tilt() * fraction(c);
+        }
+        for (int64_t c = count + g.lane(); c < cells(family); c += g.size()) reduced[c] = theta[c];
         g.sync();
         return true;
     }
@@ -132,7 +148,11 @@ struct Solver : ActiveSet {
         } else if ((gap <= limits.tol && !improves()) || size() >= kStructures ||
                    iterations > most_iterations()) {
             status = Status::kStalled;
-        } else if (!append(g, entering)) {
+        } else if (Entry entry = append(g, entering); entry != Entry::kEntered) {
+            if (entry == Entry::kDependent && family.penalised < slots) {
+                pivot(g, entering);
+                return false;
+            }
             // Rounding: an active structure, or one that depends on them, cannot be better.
             if (!level) {
                 level = true;
@@ -142,15 +162,14 @@ struct Solver : ActiveSet {
         } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
             status = Status::kCapped;
         } else {
-            if (crosses) enter_crosses(g, gap > asked() ? share() * gap : goal);
+            if (crosses && gap < Family::kCross)
+                enter_crosses(g, gap > asked() ? share() * gap : goal);
             return false;
         }
         return true;
     }
 
-    SPINNEY_HD int64_t most_iterations() const {
-        return kIterations * (int64_t(slots) * options + 1);
-    }
+    SPINNEY_HD int64_t most_iterations() const { return kIterations * (cells(family) + 1); }
 
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
@@ -172,24 +191,23 @@ struct Solver : ActiveSet {
     SPINNEY_HD void price(const G& g) {
         reduce(g, weights);
         ++calls;
-        oracle(g, reduced, entering);
+        family(g, reduced, entering);
         gap = score_above(g, reduced, entering, code(0));
     }
 
-    // reduced <- theta - M q. At an optimum over the active set many structures score the
+    // reduced <- theta - D M q. At an optimum over the active set many structures score the
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
     SPINNEY_HD void reduce(const G& g, const double* q) {
         const double* from = level ? theta : tilted;
-        int64_t cells = int64_t(slots) * options;
-        for (int64_t c = g.lane(); c < cells; c += g.size()) reduced[c] = from[c];
+        int64_t count = penalised_cells(family);
+        for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
         g.sync();
         for (int a = 0; a < size(); ++a) {
             const int16_t* h = code(a);
             double w = q[a];
-            double* row = reduced + int64_t(g.lane()) * options;
-            for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
-                row[h[i]] -= w;
+            for (int i = g.lane(); i < family.penalised; i += g.size())
+                if (!Family::kEmpty || h[i] != 0) reduced[base[i] + h[i]] -= w;
             g.sync();
         }
     }
@@ -226,8 +244,7 @@ struct Solver : ActiveSet {
     template <class G>
     SPINNEY_HD double goal(const G& g) const {
         double s = 0;
-        for (int i = g.lane(); i < slots; i += g.size())
-            s += fabs(reduced[int64_t(i) * options + entering[i]]);
+        for (int i = g.lane(); i < slots; i += g.size()) s += fabs(reduced[base[i] + entering[i]]);
         double noise = 2 * kEpsilon * (1 + g.sum(s));
         double aim = 1e-6 * asked();
         return aim > noise ? aim : noise;
@@ -273,10 +290,11 @@ struct Solver : ActiveSet {
         for (int i = g.lane(); i < stride; i += g.size()) entering[i] = a[i];
         g.sync();
         double gain = 0;
-        if (g.leader()) gain = oracle.cross(reduced, entering, b);
+        if constexpr (Family::kCross > kNever)
+            if (g.leader()) gain = family.cross(reduced, entering, b);
         gain = g.sum(gain);
         g.sync();
-        return gain > least && append(g, entering);
+        return gain > least && append(g, entering) == Entry::kEntered;
     }
 
     // What crossing a with b would gain if every mixture were a structure. Both score the
@@ -284,9 +302,10 @@ struct Solver : ActiveSet {
     template <class G>
     SPINNEY_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
         double difference = 0;
-        const double* row = reduced + int64_t(g.lane()) * options;
-        for (int i = g.lane(); i < slots; i += g.size(), row += int64_t(g.size()) * options)
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            const double* row = reduced + base[i];
             difference += fabs(row[b[i]] - row[a[i]]);
+        }
         return g.sum(difference) / 2;
     }
 };

@@ -6,15 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-// The loops below are compiled for wider vectors too, and the machine picks at load time.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && \
-    !defined(__clang__) && __GNUC__ >= 12
-#define SPINNEY_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#define SPINNEY_INLINE __attribute__((always_inline)) inline
-#else
-#define SPINNEY_WIDE
-#define SPINNEY_INLINE inline
-#endif
+#include "wide.h"
 
 // Before a loop whose rows do not overlap: too many to be checked for that at run time.
 #if defined(__clang__)

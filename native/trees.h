@@ -6,6 +6,7 @@
 
 #include "arborescence.h"
 #include "eisner.h"
+#include "family.h"
 
 namespace spinney {
 
@@ -74,7 +75,7 @@ struct TreeOracle<true, SingleRoot> : Eisner {
                                        [&](int word, int head) { return fits(a, word, head); });
     }
 
-  private:
+  protected:
     // Whether the tree stays a projective tree when `word` moves to `head`: its arc
     // crosses no other, covers no root child, and the head is not below the word.
     SPINNEY_HD bool fits(const int16_t* tree, int word, int head) const {
@@ -86,6 +87,44 @@ struct TreeOracle<true, SingleRoot> : Eisner {
             if (h == 0 && low < w && w < high && !(SingleRoot && low == 0)) return false;
         }
         return !is_below(tree, head, word);
+    }
+};
+
+// What families of trees share: slot i is word i + 1, its row in the table the scores of its heads.
+struct TreeSlots {
+    static constexpr bool kEmpty = false;
+    static constexpr double kCross = kAlways;
+    static constexpr bool kFix = true;
+    int slots, penalised, rows, width;
+    int64_t padded;  // words of the caller's array
+
+    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPINNEY_HD void fix(double* table, int slot, int option) const {
+        fix_row(table + base(slot), width, option);
+    }
+
+#ifndef __CUDACC_RTC__
+    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+        slots = penalised = rows = static_cast<int>(size[0]);
+        width = rows + 1;
+        padded = shape[0];
+    }
+    Row row(int r) const { return {part(r, 0), 1, r + 1, r + 2}; }
+    int64_t part(int slot, int option) const { return slot * (padded + 1) + option; }
+    int64_t event_size() const { return padded; }
+    void event(const int16_t* code, int64_t* out) const {
+        for (int64_t i = 0; i < padded; ++i) out[i] = i < slots ? code[i] : -1;
+    }
+    void shift(double* table) const {
+        for (int i = 0; i < slots; ++i) shift_row(table + base(i), width);
+    }
+#endif
+};
+
+template <bool Projective, bool SingleRoot>
+struct Trees : TreeSlots, TreeOracle<Projective, SingleRoot> {
+    SPINNEY_HD void lay_out(Arena& arena) {
+        TreeOracle<Projective, SingleRoot>::lay_out(arena, slots);
     }
 };
 

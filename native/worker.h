@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "batch.h"
-#include "trees.h"
 
 namespace spinney {
 
@@ -27,43 +26,88 @@ class Block {
 };
 
 // One thread's solver with the memory it works in.
-template <class Oracle>
+template <class Family>
 class Worker {
   public:
-    void solve(const TreeScores& scores, int64_t b, double temperature, Limits limits,
-               Solution& out) {
-        int n = scores.length(b);
-        double* theta = lay_out(n);
-        double range = scores.read(b, temperature, theta);
-        // A cap that binds is filled best by the oracle's structures alone; one below n is sure to.
-        bool crosses = limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= n);
+    void solve(const Scores& scores, int64_t b, double temperature, Limits limits, Solution& out) {
+        double* theta = lay_out(scores, b);
+        double range = read(scores, b, temperature, theta);
+        // A cap that binds is filled best by the oracle's structures alone; one below the number of
+        // slots is sure to.
+        bool crosses =
+            limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= solver_.slots);
         Status status = run(theta, range, limits, crosses);
         if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
-        if (status == Status::kNoStructure) scores.no_tree(b);
+        if (status == Status::kNoStructure) scores.no_structure(b);
         write(status, range, limits.tol, out);
     }
 
-    bool argmax(const TreeScores& scores, int64_t b, int64_t* heads) {
-        int n = scores.length(b);
-        double* theta = lay_out(n);
-        scores.read(b, 1.0, theta);
-        if (!solver_.oracle(Thread{}, theta, solver_.entering)) return false;
-        for (int i = 0; i < scores.words; ++i) heads[i] = i < n ? solver_.entering[i] : -1;
-        return true;
+    void argmax(const Scores& scores, int64_t b, int64_t* events) {
+        double* theta = lay_out(scores, b);
+        read(scores, b, 1.0, theta);
+        if (!family()(Thread{}, theta, solver_.entering)) scores.no_structure(b);
+        family().event(solver_.entering, events + b * family().event_size());
+    }
+
+    // The family at the size of instance b, and its table.
+    Family& family() { return solver_.family; }
+    double* table(const Scores& scores, int64_t b) {
+        double* theta = lay_out(scores, b);
+        read(scores, b, 1.0, theta);
+        return theta;
     }
 
   private:
-    Solver<Oracle> solver_;
+    static constexpr double kLargest = 1e200;  // sums of such scores still fit in a double
+
+    Solver<Family> solver_;
     Block fixed_, active_;
     int room_ = 64;  // for active structures; what one instance needed the next ones find
 
-    double* lay_out(int n) {
+    double* lay_out(const Scores& scores, int64_t b) {
+        family().set_size(scores.size(b), scores.shape.data(), scores.options.data());
         Arena measure{nullptr};
-        solver_.lay_out(measure, n, n + 1);
-        measure.take<double>(int64_t(n) * (n + 1));
+        solver_.lay_out(measure);
+        measure.take<double>(cells(family()));
         Arena arena{fixed_.reserve(measure.used)};
-        solver_.lay_out(arena, n, n + 1);
-        return arena.take<double>(int64_t(n) * (n + 1));
+        solver_.lay_out(arena);
+        return arena.take<double>(cells(family()));
+    }
+
+    // Copies instance b, divided by the temperature, to the table. Returns the range of its finite
+    // scores, that of an empty slot, 0, among them.
+    double read(const Scores& scores, int64_t b, double temperature, double* table) {
+        if (!(temperature > 0) || std::isinf(temperature))
+            throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
+                                        std::to_string(temperature) +
+                                        ", expected a positive finite number");
+        const Family& f = family();
+        const double* from = scores.instance(b);
+        double lowest = Family::kEmpty ? 0 : -kForbidden, highest = Family::kEmpty ? 0 : kForbidden;
+        double* to = table;
+        for (int r = 0; r < f.rows; ++r) {
+            Row row = f.row(r);
+            if (Family::kEmpty) *to++ = 0;
+            int stop = f.width - Family::kEmpty;
+            int skip = row.skip_begin < stop ? row.skip_begin : stop;
+            for (int c = 0; c < stop; ++c) {
+                if (c == skip)  // what is never read
+                    while (c < row.skip_end && c < stop) to[c++] = kForbidden;
+                if (c == stop) break;
+                const double* cell = from + row.start + c * row.step;
+                double s = temperature == 1 ? *cell : *cell / temperature;
+                to[c] = s;
+                if (!(s <= kLargest && s >= -kLargest)) {
+                    if (s == kForbidden) continue;
+                    scores.reject(b, cell - from, *cell);
+                }
+                highest = s > highest ? s : highest;
+                lowest = s < lowest ? s : lowest;
+            }
+            to += stop;
+        }
+        f.shift(table);
+        return highest > lowest ? highest - lowest : 0;
     }
 
     void lay_out_active(Block& block, int room) {
@@ -82,7 +126,7 @@ class Worker {
     }
 
     void grow() {
-        Solver<Oracle> before = solver_;
+        Solver<Family> before = solver_;
         Block larger;
         lay_out_active(larger, room_ += room_ / 2 + solver_.size());
         solver_.copy_active(before);
@@ -90,11 +134,21 @@ class Worker {
     }
 
     void write(Status status, double range, double tol, Solution& out) const {
+        const Family& f = solver_.family;
         int k = solver_.size();
-        out.words = solver_.slots;
-        out.codes.clear();
-        for (int a = 0; a < k; ++a)
-            out.codes.insert(out.codes.end(), solver_.code(a), solver_.code(a) + solver_.slots);
+        int64_t event = f.event_size();
+        out.events.resize(static_cast<size_t>(k * event));
+        out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
+        for (int a = 0; a < k; ++a) {
+            const int16_t* code = solver_.code(a);
+            f.event(code, out.events.data() + a * event);
+            size_t before = out.parts.size();
+            for (int i = 0; i < f.slots; ++i) {
+                int64_t part = f.part(i, code[i]);
+                if (part >= 0) out.parts.push_back(part);
+            }
+            out.part_counts.push_back(static_cast<int64_t>(out.parts.size() - before));
+        }
         out.weights.assign(solver_.weights, solver_.weights + k);
         out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;

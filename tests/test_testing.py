@@ -19,7 +19,7 @@ class Subsets(sp.Structure):
     def __init__(self, n: int) -> None:
         self.n = n
 
-    def indicator(self, structures: Tensor) -> Tensor:
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         return torch.zeros(len(structures), self.n).double().scatter(1, structures, 1.0)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
@@ -40,7 +40,7 @@ class Matchings(sp.Structure):
         columns = [torch.from_numpy(solve(table, maximize=True)[1]) for table in finite.numpy()]
         return torch.stack(columns)
 
-    def indicator(self, structures: Tensor) -> Tensor:
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         return torch.nn.functional.one_hot(structures, structures.shape[-1]).double()
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:

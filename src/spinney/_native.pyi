@@ -1,6 +1,6 @@
 """The native solver: CPU arrays, C-contiguous; the shapes are in native/bindings.cpp."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,31 +11,43 @@ _Reals = NDArray[np.float64]
 _Whole = NDArray[np.int64]
 _Floats = NDArray[np.floating[Any]]
 
-def argmax_trees(
+def argmax(
+    family: str,
+    options: Sequence[int],
     scores: _Reals | Tensor,
-    lengths: _Whole | Tensor,
-    heads: _Whole | Tensor,
-    projective: bool,
-    single_root: bool,
+    sizes: _Whole | Tensor,
+    full: Sequence[int],
+    events: _Whole | Tensor,
     threads: int,
 ) -> None: ...
-def solve_trees(
+def kbest(
+    family: str,
+    options: Sequence[int],
     scores: _Reals | Tensor,
-    lengths: _Whole | Tensor,
+    sizes: _Whole | Tensor,
+    full: Sequence[int],
+    events: _Whole | Tensor,
+    found: _Whole | Tensor,
+    threads: int,
+) -> None: ...
+def solve(
+    family: str,
+    options: Sequence[int],
+    scores: _Reals | Tensor,
+    sizes: _Whole | Tensor,
+    full: Sequence[int],
+    event: int,
     temperature: _Reals | Tensor,
-    projective: bool,
-    single_root: bool,
     tol: float,
     max_active: int,
     max_iter: int,
     threads: int,
-) -> tuple[_Whole, _Reals, _Whole, _Reals, _Reals, NDArray[np.bool_], _Reals, _Whole]:
-    """(structures, weights, sizes, marginals, gap, converged, factor, calls)."""
+) -> tuple[_Whole, _Reals, _Whole, _Reals, _Reals, NDArray[np.bool_], _Reals, _Whole, _Whole]:
+    """(events, weights, sizes, marginals, gap, converged, factor, parts, calls)."""
 
-def jacobian_trees(
-    structures: _Whole | Tensor,
+def jacobian(
+    parts: _Whole | Tensor,
     sizes: _Whole | Tensor,
-    lengths: _Whole | Tensor,
     factor: _Reals | Tensor,
     on_weights: _Reals | Tensor,
     on_parts: _Reals | Tensor,
@@ -76,3 +88,14 @@ def add_rows_levels(
     out: _Floats, to: _Whole, values: _Floats, from_: _Whole
 ) -> Callable[[int, int], None]:
     """A function (begin, end): out[to[e]] += values[from_[e]] for these edges."""
+
+def sum_trees(
+    scores: _Reals | Tensor,
+    lengths: _Whole | Tensor,
+    log_sums: _Reals | Tensor,
+    marginals: _Reals | Tensor,
+    good: NDArray[np.bool_] | Tensor,
+    single_root: bool,
+    threads: int,
+) -> None:
+    """Log-partition functions of sentences, their derivatives, and whether weights underflowed."""

@@ -22,7 +22,7 @@ class Choice(sp.Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return scores.argmax(-1)
 
-    def indicator(self, structures: Tensor) -> Tensor:
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         return (structures[:, None] == torch.arange(self.n)).double()
 
     def __init__(self, n: int) -> None:
@@ -79,7 +79,7 @@ def test_max_active_keeps_an_optimum(cap: int) -> None:
     post = sp.sparsemap(scores, Choice(8), max_active=cap)
     assert post.sizes.max() <= cap
     assert not post.converged.any()
-    kept = post.expect(Choice(8).indicator(post.structures)) > 0
+    kept = post.expect(Choice(8).indicator(post.structures, (8,))) > 0
     alone = sparsemax(scores.masked_fill(~kept, -1e3))
     torch.testing.assert_close(post.marginals, alone, rtol=0, atol=1e-9)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
 
 import spinney as sp
-from spinney.inference.native import _sparsemap_trees, _tree_jacobian
+from spinney.inference.native import _jacobian, _sparsemap
 from spinney.testing import draw_scores
 
 TREES = sp.DependencyTrees()
@@ -23,7 +23,14 @@ FAMILIES = [
 family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
 LENGTHS = torch.tensor([5, 4, 1])
 HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
-DEFAULTS = (False, False, 1e-9, 0, 0)  # projective, single_root, tol, max_active, max_iter
+
+
+def options(n: int, max_iter: int = 0) -> tuple[Any, ...]:
+    """Family, options, full size, event, tol, max_active, max_iter of an op call on trees."""
+    return "trees", [0, 0], [n], [n], 1e-9, 0, max_iter
+
+
+OP_LENGTHS = LENGTHS[:, None]
 
 
 def op_scores(dtype: torch.dtype = torch.float64, padding: float = 0.0) -> Tensor:
@@ -44,20 +51,18 @@ def read_scores(trees: sp.DependencyTrees, scores: Tensor) -> Tensor:
 @pytest.mark.parametrize("learned", [True, False])
 def test_opcheck_of_the_solver(dtype: torch.dtype, learned: bool) -> None:
     heat = HEAT.clone().requires_grad_(learned)
-    torch.library.opcheck(_sparsemap_trees, (op_scores(dtype), LENGTHS, heat, *DEFAULTS))
+    torch.library.opcheck(_sparsemap, (op_scores(dtype), OP_LENGTHS, heat, *options(5)))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
-    weights, marginals, structures, sizes, _, _, factor, _ = _sparsemap_trees(
-        op_scores(dtype), LENGTHS, HEAT, *DEFAULTS
+    weights, marginals, _, sizes, _, _, factor, parts, _ = _sparsemap(
+        op_scores(dtype), OP_LENGTHS, HEAT, *options(5)
     )
     on_weights = torch.linspace(-1, 1, len(weights), dtype=dtype, requires_grad=True)
-    on_parts = draw_scores("normal", 3, (5, 6), seed=1).to(dtype).requires_grad_()
+    on_parts = draw_scores("normal", 3, (30,), seed=1).to(dtype).requires_grad_()
     assert marginals.dtype == weights.dtype == dtype
-    torch.library.opcheck(
-        _tree_jacobian, (structures, sizes, LENGTHS, factor, on_weights, on_parts)
-    )
+    torch.library.opcheck(_jacobian, (parts, sizes, factor, on_weights, on_parts))
 
 
 @family
@@ -73,7 +78,7 @@ def test_derivatives_with_lengths_and_temperature(trees: sp.DependencyTrees, nam
 
 
 def loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    weights, marginals, *_ = _sparsemap_trees(scores, LENGTHS, heat, *DEFAULTS)
+    weights, marginals, *_ = _sparsemap(scores, OP_LENGTHS, heat, *options(5))
     return weights.square().sum() + marginals.pow(3).sum()
 
 
@@ -270,9 +275,9 @@ def test_a_cap_that_is_large_enough_changes_nothing(
 
 def test_max_iter_bounds_the_oracle_calls() -> None:
     scores = 0.3 * draw_scores("normal", 4, (20, 21), seed=6)
-    lengths, heat = torch.full((4,), 20), torch.ones(4, dtype=torch.float64)
-    *_, full_calls = _sparsemap_trees(scores, lengths, heat, *DEFAULTS)
-    *_, converged, _, calls = _sparsemap_trees(scores, lengths, heat, *DEFAULTS[:-1], 10)
+    lengths, heat = torch.full((4, 1), 20), torch.ones(4, dtype=torch.float64)
+    *_, full_calls = _sparsemap(scores, lengths, heat, *options(20))
+    *_, converged, _, _, calls = _sparsemap(scores, lengths, heat, *options(20, max_iter=10))
     assert not converged.any()
     assert (calls <= 12).all()  # the start, one for each solve, and one to certify
     assert (full_calls > calls).all()

@@ -24,7 +24,8 @@ def gap_of(scores: torch.Tensor, post: sp.SparsePosterior) -> torch.Tensor:
     """
     scores = scores - scores.amax(-1, keepdim=True)
     u = post.marginals
-    best = post.structure.indicator(post.structure.argmax(scores - u))
+    shape = tuple(scores.shape[1:])
+    best = post.structure.indicator(post.structure.argmax(scores - u), shape)
     residual = torch.where(best + u > 0, scores - u, 0)
     return (residual * (best - u)).flatten(1).sum(-1)
 

@@ -1,5 +1,7 @@
 """Dependency trees: counts, membership, the oracle, and the whole conformance kit."""
 
+from functools import cache
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -41,6 +43,14 @@ class TestProjectiveSingleRoot(TreeConformance):
     structure = sp.DependencyTrees(projective=True, single_root=True)
 
 
+class TestFewChildren(TreeConformance):
+    structure = sp.DependencyTrees(projective=True, max_children=2)
+
+
+class TestFewChildrenSingleRoot(TreeConformance):
+    structure = sp.DependencyTrees(projective=True, single_root=True, max_children=1)
+
+
 @family
 @pytest.mark.parametrize("n", range(1, 6))
 def test_enumerate_agrees_with_the_closed_form(trees: sp.DependencyTrees, n: int) -> None:
@@ -55,6 +65,19 @@ def test_counts_of_larger_sentences() -> None:
     assert [sp.DependencyTrees(projective=True).count(n) for n in (1, 2, 3, 4)] == [1, 3, 12, 55]
     one = sp.DependencyTrees(projective=True, single_root=True)
     assert [one.count(n) for n in (1, 2, 3, 4)] == [1, 2, 7, 30]
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 3, 9])
+def test_counts_of_trees_with_few_children(single_root: bool, most: int) -> None:
+    trees = sp.DependencyTrees(projective=True, single_root=single_root, max_children=most)
+    for n in range(1, 6):
+        assert len(trees.enumerate(n)) == trees.count(n)
+    # With one child each, every word but the last has its one child on either side of it.
+    if most == 1:
+        assert trees.count(30) == (2**29 if single_root else 3**29)
+    unbounded = sp.DependencyTrees(projective=True, single_root=single_root)
+    assert (trees.count(10) == unbounded.count(10)) is (most == 9)
 
 
 @family
@@ -128,6 +151,72 @@ def test_argmax_agrees_with_another_implementation(n: int, seed: int, integers: 
     heads = sp.DependencyTrees().argmax(scores)[0]
     assert sp.DependencyTrees().contains(heads[None]).all()
     assert scores[0].gather(1, heads[:, None]).sum().item() == pytest.approx(best, abs=1e-9)
+
+
+def best_bounded(scores: list[list[float]], most: int, single_root: bool) -> float:
+    """The best score of a projective tree with few children, by recursion over whole subtrees."""
+
+    @cache
+    def subtree(head: int, first: int, last: int) -> float:
+        """The words first..last as one subtree of the head."""
+        return max(
+            scores[top - 1][head]
+            + hang(top, first, top - 1, c)
+            + hang(top, top + 1, last, most - c)
+            for top in range(first, last + 1)
+            for c in range(most + 1)
+        )
+
+    @cache
+    def hang(head: int, first: int, last: int, most: int) -> float:
+        """The words first..last as at most so many subtrees of the head."""
+        if first > last:
+            return 0.0
+        splits = range(first, last + 1) if most > 0 else ()
+        return max(
+            (subtree(head, first, k) + hang(head, k + 1, last, most - 1) for k in splits),
+            default=-torch.inf,
+        )
+
+    return hang(0, 1, len(scores), 1 if single_root else len(scores))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    n=st.integers(1, 10),
+    most=st.integers(1, 4),
+    single_root=st.booleans(),
+    kind=st.sampled_from(["normal", "integers", "forbidden"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_argmax_of_trees_with_few_children(
+    n: int, most: int, single_root: bool, kind: str, seed: int
+) -> None:
+    trees = sp.DependencyTrees(projective=True, single_root=single_root, max_children=most)
+    scores = draw_scores(kind, 1, (n, n + 1), seed)
+    best = best_bounded(scores[0].tolist(), most, single_root)
+    if best == -torch.inf:
+        with pytest.raises(ValueError, match="instance 0 has no structure left"):
+            trees.argmax(scores)
+        return
+    heads = trees.argmax(scores)
+    assert trees.contains(heads).all()
+    found = scores.gather(2, heads[..., None]).sum().item()
+    assert found == pytest.approx(best, abs=1e-9)
+
+
+def test_few_children_need_projective_trees() -> None:
+    with pytest.raises(ValueError, match="NP-hard"):
+        sp.DependencyTrees(max_children=3)
+    with pytest.raises(ValueError, match="at least 1 or None, got 0"):
+        sp.DependencyTrees(projective=True, max_children=0)
+
+
+def test_contains_counts_the_children_of_words_alone() -> None:
+    trees = sp.DependencyTrees(projective=True, max_children=2)
+    heads = torch.tensor([[0, 0, 0, 0], [2, 0, 2, 2], [0, 1, 1, 0], [2, 0, 2, -1]])
+    legal = trees.contains(heads, torch.tensor([4, 4, 4, 3]))
+    assert legal.tolist() == [True, False, True, True]
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 3), (3, 4), (2, 3, 4, 1), (2, 4, 3), (2, 0, 1)])

@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from spinney import _lengths
+
 
 def check_scores(scores: Tensor) -> None:
     """A floating tensor with a batch dimension; no pass over the values."""
@@ -16,19 +18,10 @@ def check_scores(scores: Tensor) -> None:
 
 
 def check_lengths(lengths: Tensor | None, scores: Tensor) -> Tensor | None:
-    """`lengths` as (B,) int64 on the device of `scores`. The structure checks their range."""
+    """`lengths` as int64 on the device of `scores`. The structure checks their range."""
     if lengths is None:
         return None
-    shape = tuple(scores.shape)
-    if not isinstance(lengths, Tensor):
-        raise ValueError(f"lengths: expected a tensor, got {type(lengths).__name__}")
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise ValueError(f"lengths: expected an integer dtype, got {lengths.dtype}")
-    if lengths.shape != shape[:1]:
-        raise ValueError(
-            f"lengths: expected shape ({shape[0]},) for scores of shape {shape}, "
-            f"got {tuple(lengths.shape)}"
-        )
+    _lengths.check_lengths(lengths, len(scores))
     return lengths.to(scores.device, torch.int64)
 
 

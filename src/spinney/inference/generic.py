@@ -3,17 +3,19 @@ r"""SparseMAP for any structure with a MAP oracle: the reference solver, in plai
 The problem, for part scores `theta` (divided by the temperature) and one 0/1 column `m(h)` of `M`
 for each structure `h` (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP", section 3):
 
-    q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||M q||^2,      u* = M q*
+    q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,      u* = M q*
 
-The active set method (Nocedal & Wright 2006, ch. 16; Wolfe 1976) keeps a set S of structures:
+with `D` keeping the penalised parts, in most families all of them. The active set method (Nocedal
+& Wright 2006, ch. 16; Wolfe 1976) keeps a set S of structures:
 
-1. Solve the problem over S with `sum q = 1` alone. With `G = M_S^T M_S + 1 1^T` and
+1. Solve the problem over S with `sum q = 1` alone. With `G = M_S^T D M_S + 1 1^T` and
    `f = M_S^T theta` the answer is `q = G^-1 (f + c 1)`, with `c` such that q sums to 1.
 2. Some weight is not positive: walk from the old weights towards the new ones until the first
    reaches zero, drop that structure, go to 1.
-3. Otherwise ask the oracle for the best structure on `theta - u`. Its advantage over the active
-   ones, `max_h <theta - u, m(h)> - <theta - u, u>`, is the duality gap. Stop if it is small;
-   otherwise the structure enters S with weight zero, go to 1.
+3. Otherwise ask the oracle for the best structure on `theta - D u`. Its advantage over the active
+   ones, `max_h <theta - D u, m(h)> - <theta - D u, u>`, is the duality gap. Stop if it is small;
+   otherwise the structure enters S with weight zero, go to 1. If its penalised parts are an affine
+   combination of those in S, it takes the place of one of them instead (a simplex pivot).
 
 All instances of a batch take their steps together; those that are done leave the loop.
 
@@ -34,6 +36,7 @@ from torch.nn.functional import pad
 from spinney.inference._check import check_finite
 from spinney.posterior import SparsePosterior
 from spinney.structures.base import Structure
+from spinney.structures.oracle_error import OracleError
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-14  # weights below this are rounding
@@ -71,8 +74,11 @@ def solve(
 
     def oracle(rows: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:
         table = potentials.reshape(-1, *scores.shape[1:]).masked_fill(forbidden[rows], -torch.inf)
-        best = structure.argmax(table, None if lengths is None else lengths[rows])
-        parts = structure.indicator(best)
+        try:
+            best = structure.argmax(table, None if lengths is None else lengths[rows])
+            parts = structure.indicator(best, tuple(scores.shape[1:]))
+        except OracleError as error:
+            raise error.renumbered(rows) from error.__cause__
         _check_allowed(rows, (parts.bool() & forbidden[rows]).flatten(1).any(-1), scores)
         return best, parts.flatten(1)
 
@@ -82,7 +88,7 @@ def solve(
         cap = theta.shape[1] + 1 if max_active is None else max_active
         # Where the steps or the structures are few, each should be the best one.
         tilts = _TILTS if max_iter is None and max_active is None else ()
-        found = _ActiveSets.start(theta.detach(), oracle)
+        found = _ActiveSets.start(theta.detach(), oracle, structure.penalised(scores))
         found.run(tol * scale.clamp(max=1), tilts, cap, limit)
     weights, marginals = _differentiable(found, theta)
     return SparsePosterior(
@@ -124,6 +130,7 @@ class _ActiveSets:
 
     theta: Tensor  # (B, P)
     oracle: _Oracle
+    penalised: Tensor | None  # (P,) 0/1, the diagonal of D; None: ones
     reference: Tensor  # (B, P) the parts of the structure that the method started from
     structures: Tensor  # (B, K, *event)
     parts: Tensor  # (B, K, P) rows of M^T
@@ -138,18 +145,20 @@ class _ActiveSets:
     target: Tensor  # (B,) the gap that was asked for there
 
     @classmethod
-    def start(cls, theta: Tensor, oracle: _Oracle) -> "_ActiveSets":
+    def start(cls, theta: Tensor, oracle: _Oracle, penalised: Tensor | None) -> "_ActiveSets":
         """Each instance with its MAP structure alone."""
         batch = len(theta)
         structures, parts = oracle(torch.arange(batch, device=theta.device), theta)
+        mask = None if penalised is None else penalised.flatten().to(theta)
         active = torch.ones(batch, 1, dtype=torch.bool, device=theta.device)
         return cls(
             theta=theta,
             oracle=oracle,
+            penalised=mask,
             reference=parts,
             structures=structures[:, None],
             parts=parts[:, None],
-            gram=parts.sum(-1)[:, None, None] + 1,
+            gram=(parts if mask is None else parts * mask).sum(-1)[:, None, None] + 1,
             f=theta.new_zeros(batch, 1),
             active=active,
             weights=active.double(),
@@ -210,7 +219,7 @@ class _ActiveSets:
         if len(rows) == 0:
             return rows
         u = (goal[:, None] @ self.parts[rows]).squeeze(1)
-        residual = self.theta[rows] - u
+        residual = self.theta[rows] - self._keep(u)
         best, column = self.oracle(rows, residual)
         gap = (residual * (column - u)).sum(-1).clamp(min=0)
         rounding = 8 * _EPS * (1 + (residual.abs() * column).sum(-1))
@@ -222,25 +231,52 @@ class _ActiveSets:
         rows, u, residual, factor = rows[short], u[short], residual[short], factor[short]
         best, column, gap = best[short], column[short], gap[short]
         # At an optimum over S everything in the affine hull of S scores alike, so a structure in
-        # there (one of S, say) has no advantage but rounding.
-        enters = self._outside(rows, column, factor)
+        # there (one of S, say) has no advantage but rounding, unless parts go without a penalty.
+        enters, direction = self._outside(rows, column, factor)
+        pivots = ~enters if self.penalised is not None else torch.zeros_like(enters)
         for slope in slopes if len(rows) else ():
             other, other_column = self.oracle(rows, residual + gap[:, None] * slope)
             advantage = (residual * (other_column - u)).sum(-1)
             good = advantage > torch.maximum(self.target[rows], gap / 10)
-            good &= self._outside(rows, other_column, factor)
+            good &= self._outside(rows, other_column, factor)[0] & ~pivots
             best[good], column[good] = other[good], other_column[good]
             enters |= good
+        self._pivot(rows[pivots], best[pivots], column[pivots], direction[pivots])
         self._insert(rows[enters], best[enters], column[enters])
-        return rows[enters]
+        return rows[enters | pivots]
 
-    def _outside(self, rows: Tensor, column: Tensor, factor: Tensor) -> Tensor:
-        """Whether each (R, P) column lies outside the affine hull of the active ones: (R,)."""
-        parts = self.parts[rows]
+    def _keep(self, parts: Tensor) -> Tensor:
+        """`D parts`: (..., P) with zeros where there is no penalty."""
+        return parts if self.penalised is None else parts * self.penalised
+
+    def _outside(self, rows: Tensor, column: Tensor, factor: Tensor) -> tuple[Tensor, Tensor]:
+        """Whether each (R, P) column lies outside the affine hull of the active ones: (R,).
+
+        Also the combination (R, K) of active ones that is nearest to it. Penalised parts alone.
+        """
+        parts, column = self._keep(self.parts[rows]), self._keep(column)
         overlap = ((parts @ column[:, :, None]).squeeze(-1) + 1) * self.trial_active[rows]
         d = torch.cholesky_solve(overlap[:, :, None], factor).squeeze(-1)
         rest = column - (d[:, None] @ parts).squeeze(1)
-        return rest.square().sum(-1) + (1 - d.sum(-1)).square() > _DEPENDENT
+        return rest.square().sum(-1) + (1 - d.sum(-1)).square() > _DEPENDENT, d
+
+    def _pivot(self, rows: Tensor, structures: Tensor, column: Tensor, d: Tensor) -> None:
+        """Put a structure that equals the combination `d` of the active ones in the place of one.
+
+        The weights move along (-d, 1), which leaves `D u` as it is, until one reaches zero.
+        """
+        if len(rows) == 0:
+            return
+        weights = self.trial_weights[rows]
+        active = self.trial_active[rows] & (d > _DEPENDENT)
+        length, leaving = torch.where(active, weights / d, torch.inf).min(-1)
+        weights = (weights - length[:, None] * d) * self.trial_active[rows]
+        self.trial_weights[rows] = weights.clamp(min=0)
+        self._insert(rows, structures, column)
+        self.trial_weights[rows, self.newest[rows]] = length
+        self.trial_weights[rows, leaving] = 0.0
+        self.trial_active[rows, leaving] = False
+        self.newest[rows] = -1
 
     def _insert(self, rows: Tensor, structures: Tensor, column: Tensor) -> None:
         """Put one structure into a free slot of each of `rows`, with weight zero."""
@@ -251,7 +287,7 @@ class _ActiveSets:
         slot = self.trial_active[rows].int().argmin(-1)
         self.structures[rows, slot] = structures
         self.parts[rows, slot] = column
-        overlap = (self.parts[rows] @ column[:, :, None]).squeeze(-1) + 1
+        overlap = (self.parts[rows] @ self._keep(column)[:, :, None]).squeeze(-1) + 1
         self.gram[rows, slot] = overlap
         self.gram[rows, :, slot] = overlap
         # Only the parts in which the two differ: a large score they share cancels exactly.

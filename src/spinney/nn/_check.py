@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from spinney import _lengths
+
 
 def check_words(x: Tensor, size: int) -> None:
     """Word vectors (B, n, size), floating, with n >= 1."""
@@ -17,13 +19,5 @@ def check_lengths(lengths: Tensor | None, batch: int, n: int, device: torch.devi
     """`lengths` as (B,) int64 on `device`, each from 1 to n; all n where None."""
     if lengths is None:
         return torch.full((batch,), n, device=device)
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise ValueError(f"lengths: expected an integer dtype, got {lengths.dtype}")
-    if lengths.shape != (batch,):
-        raise ValueError(
-            f"lengths: expected shape ({batch},) for {batch} sentences, got {tuple(lengths.shape)}"
-        )
-    for b, length in enumerate(lengths.tolist()):
-        if not 1 <= length <= n:
-            raise ValueError(f"lengths[{b}] is {length}: expected 1 to {n} words")
+    _lengths.check_lengths(lengths, batch, (n,))
     return lengths.to(device, torch.int64)

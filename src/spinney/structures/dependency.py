@@ -6,15 +6,18 @@ from math import comb
 import torch
 from torch import Tensor
 
-from spinney import _native
-from spinney._threads import get_num_threads
-from spinney.structures.base import Structure
+from spinney.structures.base import Native, NativeStructure
+from spinney.structures.recursions import Total
+from spinney.structures.recursions.bounded_eisner import bounded_trees
+from spinney.structures.recursions.eisner import projective_trees
+from spinney.structures.recursions.spanning_tree_samples import sample_spanning_trees
+from spinney.structures.recursions.spanning_trees import spanning_tree_sums, spanning_trees
 
 _ENUMERATE_MAX = 6  # (n + 1)**n candidate head sequences are looked at
 
 
 @dataclass(frozen=True)
-class DependencyTrees(Structure):
+class DependencyTrees(NativeStructure):
     """Dependency trees over sentences of `n` words.
 
     The parts are arcs: `scores[b, i, j]`, shape (B, n, n + 1), scores the arc from head `j` to word
@@ -23,28 +26,33 @@ class DependencyTrees(Structure):
     read.
 
     The MAP oracle is the maximum spanning arborescence (Tarjan 1977; Gabow et al. 1986) in O(n^2),
-    or the algorithm of Eisner (1996) in O(n^3) when projective.
+    or the algorithm of Eisner (1996) in O(n^3) when projective; bounding the children of a word by
+    `m` makes that O(n^3 m^2) where the best tree without the bound does not keep it.
 
     Args:
         projective: only trees without crossing arcs, the root standing left of the first word.
         single_root: only trees in which exactly one word has the root as its head.
+        max_children: only trees in which no word has more children; those of the root are not
+            counted. For projective trees alone: with crossing arcs the best tree is NP-hard to
+            find (one child at most: a Hamiltonian path).
     """
 
     projective: bool = False
     single_root: bool = False
+    max_children: int | None = None
 
-    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        self.validate(scores, lengths)
-        batch, n, _ = scores.shape
-        table = scores.detach().to("cpu", torch.float64).contiguous()
-        sizes = torch.full((batch,), n) if lengths is None else lengths.to("cpu", torch.int64)
-        heads = torch.full((batch, n), -1)
-        _native.argmax_trees(
-            table, sizes.contiguous(), heads, self.projective, self.single_root, get_num_threads()
-        )
-        return heads.to(scores.device)
+    def __post_init__(self) -> None:
+        if self.max_children is None:
+            return
+        if self.max_children < 1:
+            raise ValueError(f"max_children must be at least 1 or None, got {self.max_children}")
+        if not self.projective:
+            raise ValueError(
+                f"max_children = {self.max_children} needs projective=True: the best tree with "
+                "crossing arcs and so few children is NP-hard to find"
+            )
 
-    def indicator(self, structures: Tensor) -> Tensor:
+    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
         heads = torch.arange(structures.shape[-1] + 1, device=structures.device)
         return (structures.unsqueeze(-1) == heads).to(torch.float64)
 
@@ -56,21 +64,7 @@ class DependencyTrees(Structure):
             )
         if not scores.is_floating_point():
             raise ValueError(f"arc scores: expected a floating dtype, got {scores.dtype}")
-        if lengths is None:
-            return
-        if lengths.shape != shape[:1]:
-            raise ValueError(
-                f"lengths: expected shape ({shape[0]},) for scores of shape {shape}, "
-                f"got {tuple(lengths.shape)}"
-            )
-        if torch.compiler.is_compiling():
-            return  # a graph cannot branch on values; the native oracle and solver check them
-        for b, length in enumerate(lengths.tolist()):
-            if not 1 <= length <= shape[1]:
-                raise ValueError(
-                    f"lengths[{b}] is {length}: expected 1 to {shape[1]} words "
-                    f"for scores of shape {shape}"
-                )
+        self.check_lengths(scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, n, _ = scores.shape
@@ -99,16 +93,21 @@ class DependencyTrees(Structure):
             legal &= ((heads == 0) & inside).sum(-1) == 1
         if self.projective:
             legal &= ~_has_crossing(heads, inside)
+        if self.max_children is not None:
+            children = (heads[:, None] == words[:, None]) & inside[:, None]
+            legal &= (children.sum(-1) <= self.max_children).all(-1)
         return legal
 
     def count(self, n: int) -> int:
         """The number of trees over `n` words, in closed form.
 
         Cayley: (n + 1)**(n - 1), single root n**(n - 1); projective C(3n, n) / (2n + 1), single
-        root C(3n - 2, n - 1) / n.
+        root C(3n - 2, n - 1) / n. With `max_children` by recursion.
         """
         if n < 1:
             raise ValueError(f"a sentence has at least one word, got n = {n}")
+        if self.max_children is not None:
+            return _count_bounded(n, self.max_children, self.single_root)
         if self.projective:
             if self.single_root:
                 return comb(3 * n - 2, n - 1) // n
@@ -122,9 +121,58 @@ class DependencyTrees(Structure):
         heads = torch.cartesian_prod(*[torch.arange(n + 1)] * n).reshape(-1, n)
         return heads[self.contains(heads)]
 
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return torch.where(parts.any(-1), parts.argmax(-1), -1)
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        if self.max_children is not None:
+            return bounded_trees(scores, lengths, total, self.single_root, self.max_children)
+        if self.projective:
+            return projective_trees(scores, lengths, total, self.single_root)
+        return spanning_trees(scores, lengths, self.single_root)
+
+    def sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        if self.projective:
+            return super().sums(scores, lengths)
+        return spanning_tree_sums(scores, lengths, self.single_root)
+
+    def sample_parts(
+        self, scores: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    ) -> Tensor:
+        if self.projective:
+            return super().sample_parts(scores, lengths, generator)
+        return sample_spanning_trees(scores, lengths, self.single_root, generator)
+
     @property
-    def native(self) -> tuple[str, bool, bool]:
-        return ("trees", self.projective, self.single_root)
+    def native(self) -> Native:
+        if self.max_children is not None:
+            return Native("bounded_trees", (self.single_root, self.max_children))
+        return Native("trees", (self.projective, self.single_root))
+
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]
+
+
+def _count_bounded(n: int, most: int, single_root: bool) -> int:
+    """The number of projective trees over `n` words of at most `most` children each.
+
+    `side[k][c]` counts the ways to hang `k` adjacent words as `c` subtrees on one side of a head,
+    `below[k]` the subtrees of `k` words, their top anywhere among them.
+    """
+    most = min(most, n)
+    side, below = [[1] + [0] * most], [0]
+    any_number = [1]  # the same for the root, whose children are not counted
+    for k in range(1, n + 1):
+        lefts = [(left, k - 1 - left) for left in range(k)]
+        pairs = [(c, d) for c in range(most + 1) for d in range(most + 1 - c)]
+        below.append(sum(side[i][c] * side[j][d] for i, j in lefts for c, d in pairs))
+        blocks = range(1, k + 1)
+        side.append([0] + [sum(below[s] * side[k - s][c] for s in blocks) for c in range(most)])
+        any_number.append(sum(below[s] * any_number[k - s] for s in blocks))
+    return below[n] if single_root else any_number[n]
 
 
 def _reaches_root(heads: Tensor) -> Tensor:

@@ -1,0 +1,10 @@
+// Adds the sums over spanning trees to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace spinney {
+
+void bind_tree_sums(nanobind::module_& m);
+
+}  // namespace spinney

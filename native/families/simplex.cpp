@@ -1,0 +1,11 @@
+#include "../simplex.h"
+
+#include "../families.h"
+#include "../operations.h"
+
+namespace spinney {
+
+// options: none
+Operations simplex(const Whole&) { return operations_of<Simplex>(); }
+
+}  // namespace spinney

@@ -1,0 +1,11 @@
+#include "../subset.h"
+
+#include "../families.h"
+#include "../operations.h"
+
+namespace spinney {
+
+// options: the fewest and the most items, -1 for all
+Operations subset(const Whole&) { return operations_of<Subset>(); }
+
+}  // namespace spinney

@@ -1,0 +1,75 @@
+// What the solver knows of a family of structures.
+//
+// A structure is a code: one option for each of `slots` slots. Scores stand in a table of `rows`
+// rows of `width` cells; option o of slot i scores table[base(i) + o], and a forbidden one
+// kForbidden. Slots may share a row: a state and the transition into it do. The first `penalised`
+// slots carry the quadratic penalty; they determine the structure.
+//
+// A family is a struct. It has the four numbers above and three constants:
+//
+// - kEmpty: option 0 of every slot is no part; its cell, the first of each row, is 0.
+// - kCross: the gap below which structures are crossed; kAlways, or kNever: it has no cross().
+// - kFix: it has fix().
+//
+// What runs on any device:
+//
+// - base(slot): where the options of a slot begin in the table.
+// - lay_out(arena): takes scratch memory.
+// - operator()(g, table, code): the MAP oracle. False when every structure uses a forbidden part.
+//   Ties are decided the same way each time.
+// - cross(table, a, b): mixes b into a where pieces of b can be exchanged and score higher; returns
+//   by how much the score rose, and leaves a as it was when that is 0.
+// - fix(table, slot, option): forbids the other options of a penalised slot.
+//
+// What ties it to the caller's padded arrays, on the host:
+//
+// - set_size(size, shape, options): for an instance of `size` in an array of `shape` (batch not
+//   included).
+// - row(r): where a row of the table is in the caller's array.
+// - part(slot, option): the index of a part in that array; -1 for an empty option.
+// - shift(table): may subtract a constant from cells of which every structure uses exactly one, so
+//   that a large common score takes no digits from those that compete.
+// - event_size() and event(code, out): the structure as the caller sees it.
+#pragma once
+
+#include "group.h"
+
+namespace spinney {
+
+constexpr double kAlways = -kForbidden;
+constexpr double kNever = 0;
+
+// A row of the table in the caller's array: cell c (after the empty one) is array[start + c step].
+// Those from skip_begin to skip_end are never read, and forbidden.
+struct Row {
+    int64_t start, step;
+    int skip_begin, skip_end;
+};
+
+template <class Family>
+SPINNEY_HD int64_t cells(const Family& family) {
+    return int64_t(family.rows) * family.width;
+}
+
+// The options of the penalised slots lie in the first so many cells; overloaded where that is less
+// than all.
+template <class Family>
+SPINNEY_HD int64_t penalised_cells(const Family& family) {
+    return cells(family);
+}
+
+// fix() of a family whose slots are the rows of its table.
+SPINNEY_HD inline void fix_row(double* row, int width, int option) {
+    for (int o = 0; o < width; ++o)
+        if (o != option) row[o] = kForbidden;
+}
+
+// shift() of a row of which every structure uses exactly one cell: to maximum 0.
+SPINNEY_HD inline void shift_row(double* row, int width) {
+    double top = kForbidden;
+    for (int o = 0; o < width; ++o) top = row[o] > top ? row[o] : top;
+    if (top == kForbidden) return;
+    for (int o = 0; o < width; ++o) row[o] -= top;
+}
+
+}  // namespace spinney

@@ -1,0 +1,105 @@
+// Dependency trees with a label on every arc.
+//
+// A tree is a code of n slots: slot i holds head * L + label of word i + 1. Labels do not constrain
+// each other, so the best tree is the best one over arcs that carry their best label.
+#pragma once
+
+#include "best_label.h"
+#include "trees.h"
+
+namespace spinney {
+
+template <bool Projective, bool SingleRoot>
+struct LabelledTrees {
+    static constexpr bool kEmpty = false;
+    static constexpr double kCross = kAlways;
+    static constexpr bool kFix = true;
+    TreeOracle<Projective, SingleRoot> trees;
+    int labels;
+    int slots, penalised, rows, width;
+    int padded;  // words of the caller's array
+
+    double* arcs;          // (n, n + 1) the score of each arc with its best label
+    int16_t* heads;        // (n)
+    int16_t* other_heads;  // (n)
+
+    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+
+    SPINNEY_HD void lay_out(Arena& arena) {
+        trees.lay_out(arena, slots);
+        arcs = arena.take<double>(int64_t(slots) * (slots + 1));
+        heads = arena.take<int16_t>(slots);
+        other_heads = arena.take<int16_t>(slots);
+    }
+
+    template <class G>
+    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+        int64_t count = int64_t(slots) * (slots + 1);
+        for (int64_t c = g.lane(); c < count; c += g.size())
+            arcs[c] = best_label_score(table + c * labels, labels);
+        g.sync();
+        if (!trees(g, arcs, heads)) return false;
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            int first = heads[i] * labels;
+            code[i] = static_cast<int16_t>(first + best_label(table + base(i) + first, labels));
+        }
+        g.sync();
+        return true;
+    }
+
+    // Where both have the same head, the better label; the other arcs as trees are crossed.
+    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+        double rise = 0;
+        for (int i = 0; i < slots; ++i) {
+            const double* row = table + base(i);
+            double* arc = arcs + int64_t(i) * (slots + 1);
+            heads[i] = static_cast<int16_t>(a[i] / labels);
+            other_heads[i] = static_cast<int16_t>(b[i] / labels);
+            arc[heads[i]] = row[a[i]];
+            arc[other_heads[i]] = row[b[i]];
+            if (heads[i] != other_heads[i] || row[b[i]] <= row[a[i]]) continue;
+            rise += row[b[i]] - row[a[i]];
+            a[i] = b[i];
+        }
+        rise += trees.cross(arcs, heads, other_heads);
+        for (int i = 0; i < slots; ++i)
+            if (heads[i] != a[i] / labels) a[i] = b[i];
+        return rise;
+    }
+
+    SPINNEY_HD void fix(double* table, int slot, int option) const {
+        fix_row(table + base(slot), width, option);
+    }
+
+#ifndef __CUDACC_RTC__
+    // size: (n); shape: (N, N + 1, L).
+    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+        slots = penalised = rows = static_cast<int>(size[0]);
+        padded = static_cast<int>(shape[0]);
+        labels = static_cast<int>(shape[2]);
+        width = (slots + 1) * labels;
+    }
+
+    // The arc from a word to itself is never read.
+    Row row(int r) const { return {part(r, 0), 1, (r + 1) * labels, (r + 2) * labels}; }
+
+    int64_t part(int slot, int option) const {
+        return int64_t(slot) * (padded + 1) * labels + option;
+    }
+
+    void shift(double* table) const {
+        for (int i = 0; i < slots; ++i) shift_row(table + base(i), width);
+    }
+
+    int64_t event_size() const { return int64_t(padded) * 2; }
+
+    void event(const int16_t* code, int64_t* out) const {
+        for (int i = 0; i < padded; ++i) {
+            out[2 * i] = i < slots ? code[i] / labels : -1;
+            out[2 * i + 1] = i < slots ? code[i] % labels : -1;
+        }
+    }
+#endif
+};
+
+}  // namespace spinney

@@ -1,0 +1,142 @@
+// Sets of items, of no fewer than `least` and no more than `most`: exactly k, at most k, or any.
+//
+// A code has a slot for each item: 1 if it is in the set. Its row of the table is (0, score).
+#pragma once
+
+#include "family.h"
+
+namespace spinney {
+
+struct Subset {
+    static constexpr bool kEmpty = true, kFix = true;
+    static constexpr double kCross = kAlways;
+    int slots, penalised, rows, width;
+    int least, most;
+    int32_t* order;  // (slots) items to choose from, the chosen ones first
+
+    SPINNEY_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
+
+    SPINNEY_HD void lay_out(Arena& arena) { order = arena.take<int32_t>(slots); }
+
+    template <class G>
+    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+        if (g.leader()) {
+            for (int i = 0; i < slots; ++i) order[i] = i;
+            int chosen = choose(table, slots, least, most);
+            for (int c = 0; c < slots; ++c) code[order[c]] = c < chosen;
+        }
+        g.sync();
+        for (int i = 0; i < slots; ++i)
+            if (table[base(i) + code[i]] == kForbidden) return false;
+        return true;
+    }
+
+    // What both sets hold stays; of what one holds, the best choice.
+    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+        int count = 0, common = 0;
+        for (int i = 0; i < slots; ++i) {
+            if (a[i] != b[i]) order[count++] = i;
+            common += a[i] & b[i];
+        }
+        int chosen = choose(table, count, least - common, most - common);
+        double gain = 0;
+        for (int c = 0; c < count; ++c)
+            gain += ((c < chosen) - a[order[c]]) * table[2 * int64_t(order[c]) + 1];
+        if (!(gain > 0)) return 0;
+        for (int c = 0; c < count; ++c) a[order[c]] = c < chosen;
+        return gain;
+    }
+
+    // An item that must be in the set has its empty cell forbidden.
+    SPINNEY_HD void fix(double* table, int slot, int option) const {
+        fix_row(table + base(slot), 2, option);
+    }
+
+#ifndef __CUDACC_RTC__
+    // size: n. shape: (n). options: the fewest and the most items, -1 for all.
+    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+        slots = penalised = rows = static_cast<int>(size[0]);
+        width = 2;
+        least = static_cast<int>(options[0]);
+        most = options[1] < 0 || options[1] > slots ? slots : static_cast<int>(options[1]);
+        padded = shape[0];
+    }
+
+    Row row(int r) const { return {r, 1, 0, 0}; }
+
+    int64_t part(int slot, int option) const { return option == 0 ? -1 : slot; }
+
+    // Every set of exactly k loses k times the constant.
+    void shift(double* table) const {
+        if (least < most) return;
+        double top = kForbidden;
+        for (int i = 0; i < slots; ++i) top = top > table[2 * i + 1] ? top : table[2 * i + 1];
+        if (top == kForbidden) return;
+        for (int i = 0; i < slots; ++i) table[2 * i + 1] -= top;
+    }
+
+    int64_t event_size() const { return padded; }
+
+    void event(const int16_t* code, int64_t* out) const {
+        for (int64_t i = 0; i < padded; ++i) out[i] = i < slots ? code[i] : 0;
+    }
+#endif
+
+  private:
+    int64_t padded;  // items in the caller's array
+
+    // Puts the best of the first `count` items of `order` in front: those that score above 0, but
+    // no fewer than `fewest` and no more than `largest`. Returns how many.
+    SPINNEY_HD int choose(const double* table, int count, int fewest, int largest) {
+        int positive = 0;
+        for (int c = 0; c < count; ++c)
+            if (value(table, order[c]) > 0) swap(positive++, c);
+        if (positive > largest) {
+            select(table, 0, positive, largest);
+            return largest;
+        }
+        if (positive < fewest) {
+            select(table, positive, count, fewest);
+            return fewest;
+        }
+        return positive;
+    }
+
+    // Sorts order[from, to) so far that the best are left of `middle` (Hoare 1961, "Find").
+    SPINNEY_HD void select(const double* table, int from, int to, int middle) {
+        int low = from, high = to - 1;
+        while (low < middle && middle <= high) {
+            int pivot = order[low + (high - low) / 2], i = low, j = high;
+            while (i <= j) {
+                while (is_better(table, order[i], pivot)) ++i;
+                while (is_better(table, pivot, order[j])) --j;
+                if (i <= j) swap(i++, j--);
+            }
+            if (middle <= j)
+                high = j;
+            else if (middle > i)
+                low = i;
+            else
+                return;
+        }
+    }
+
+    static SPINNEY_HD double value(const double* table, int item) {
+        const double* cells = table + 2 * int64_t(item);
+        return cells[0] == kForbidden ? -kForbidden : cells[1];
+    }
+
+    // A total order: of equal scores the first item.
+    static SPINNEY_HD bool is_better(const double* table, int i, int j) {
+        double a = value(table, i), b = value(table, j);
+        return a > b || (a == b && i < j);
+    }
+
+    SPINNEY_HD void swap(int c, int d) {
+        int32_t item = order[c];
+        order[c] = order[d];
+        order[d] = item;
+    }
+};
+
+}  // namespace spinney

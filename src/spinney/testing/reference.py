@@ -1,0 +1,60 @@
+"""What SparseMAP is compared with: plain computations over all structures of a small instance."""
+
+import torch
+from torch import Tensor
+
+
+def project(theta: Tensor, columns: Tensor) -> Tensor:
+    """The point of the convex hull of `columns` (count, P) nearest to `theta` (P,): SparseMAP.
+
+    Wolfe's method (1976) over all columns at once, by least squares and without a MAP oracle.
+    """
+    chosen = [int((columns @ theta).argmax())]
+    weights = torch.ones(1, dtype=torch.float64)
+    for _ in range(10 * len(columns)):
+        goal = _affine_weights(theta, columns[chosen])
+        if (goal > 1e-13).all():
+            weights = goal
+            u = weights @ columns[chosen]
+            advantage = columns @ (theta - u) - u @ (theta - u)
+            best = int(advantage.argmax())
+            if advantage[best] <= 1e-13 * (1 + theta.abs().sum()) or best in chosen:
+                return u
+            chosen.append(best)
+            weights = torch.cat([weights, weights.new_zeros(1)])
+            continue
+        step = torch.where(goal > 1e-13, torch.inf, weights / (weights - goal).clamp(min=1e-15))
+        leaving = int(step.argmin())
+        weights = weights + step[leaving].clamp(max=1) * (goal - weights)
+        weights = torch.cat([weights[:leaving], weights[leaving + 1 :]])
+        del chosen[leaving]
+    raise AssertionError("the reference projection did not finish")
+
+
+def _affine_weights(theta: Tensor, columns: Tensor) -> Tensor:
+    """Weights, of any sign and summing to 1, of the point of the affine hull nearest to `theta`."""
+    directions = (columns[1:] - columns[0]).T
+    rest = torch.linalg.lstsq(directions, (theta - columns[0])[:, None], driver="gelsd").solution
+    return torch.cat([1 - rest.sum(0), rest[:, 0]])
+
+
+def totals(theta: Tensor, columns: Tensor) -> Tensor:
+    """`<theta, m>` of each of (count, P) or (B, count, P) columns: (B, count). -inf * 0 is 0."""
+    return torch.where(columns != 0, theta[:, None], 0).mul(columns).sum(-1)
+
+
+def score_range(theta: Tensor, reads: Tensor) -> Tensor:
+    """Largest minus smallest finite score that is read: (B,)."""
+    seen = reads & theta.isfinite()
+    high = torch.where(seen, theta, -torch.inf).amax(-1)
+    return high - torch.where(seen, theta, torch.inf).amin(-1)
+
+
+def affine_rank(columns: Tensor) -> int:
+    return int(torch.linalg.matrix_rank(columns - columns[0]))
+
+
+def members(structures: Tensor, everything: Tensor) -> Tensor:
+    """Which of (T, *event) are among (count, *event): (T,) bool."""
+    same = structures[:, None] == everything[None]
+    return same.flatten(2).all(-1).any(-1) if same.ndim > 2 else same.any(-1)

@@ -1,0 +1,106 @@
+"""Sums over non-projective trees: every way to them, and scores hundreds of nats apart."""
+
+import pytest
+import torch
+from torch import Tensor
+
+import spinney as sp
+from spinney.structures.recursions import FORBIDDEN
+from spinney.structures.recursions.elimination import eliminate
+from spinney.structures.recursions.spanning_trees import by_determinant, spanning_trees
+from spinney.testing import draw_scores
+
+WAYS = {"native": spanning_trees, "determinant": by_determinant, "elimination": eliminate}
+roots = pytest.mark.parametrize("single_root", [False, True])
+ways = pytest.mark.parametrize("way", WAYS)
+
+
+def table(kind: str, n: int, scale: float, seed: int) -> Tensor:
+    """Scores (8, n, n + 1) as recursions get them."""
+    scores = draw_scores(kind, 8, (n, n + 1), seed) * scale
+    scores[:, torch.arange(n), torch.arange(1, n + 1)] = FORBIDDEN
+    return scores.nan_to_num(neginf=FORBIDDEN)
+
+
+def expected(scores: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """Log-partition functions and marginals by enumeration."""
+    trees = sp.DependencyTrees(single_root=single_root)
+    parts = trees.indicator(trees.enumerate(scores.shape[1])).flatten(1)
+    totals = torch.where(parts.bool(), scores.detach().flatten(1)[:, None], 0.0).sum(-1)
+    return totals.logsumexp(-1), (totals.softmax(-1) @ parts).view_as(scores)
+
+
+@ways
+@roots
+@pytest.mark.parametrize("scale", [1.0, 10.0, 100.0, 300.0])
+@pytest.mark.parametrize("kind", ["normal", "forbidden"])
+def test_each_way_agrees_with_enumeration(
+    way: str, single_root: bool, scale: float, kind: str
+) -> None:
+    for n in range(1, 6):
+        scores = table(kind, n, scale, seed=n)
+        scores = scores[expected(scores, single_root)[0] > FORBIDDEN / 2].requires_grad_()
+        log_partition, marginals = expected(scores, single_root)
+        found = WAYS[way](scores, None, single_root)
+        (gradient,) = torch.autograd.grad(found.sum(), scores)
+        torch.testing.assert_close(found, log_partition, rtol=1e-14, atol=1e-11)
+        torch.testing.assert_close(gradient, marginals, rtol=0, atol=1e-11)
+
+
+@ways
+@roots
+def test_words_that_prefer_each_other(way: str, single_root: bool) -> None:
+    """Two cycles of 60 nats each: the determinant of these weights is 0 in float64."""
+    scores = torch.zeros(1, 4, 5).double()
+    for word, head in ((0, 2), (1, 1), (2, 4), (3, 3)):
+        scores[0, word, head] = 60.0
+    scores[0, torch.arange(4), torch.arange(1, 5)] = FORBIDDEN
+    scores.requires_grad_()
+    log_partition, marginals = expected(scores, single_root)
+    found = WAYS[way](scores, None, single_root)
+    (gradient,) = torch.autograd.grad(found.sum(), scores)
+    torch.testing.assert_close(found, log_partition, rtol=1e-14, atol=0)
+    torch.testing.assert_close(gradient, marginals, rtol=0, atol=1e-12)
+
+
+@ways
+@roots
+def test_longer_sentences_with_padding(way: str, single_root: bool) -> None:
+    scores = draw_scores("normal", 3, (30, 31), seed=0) * 3
+    lengths = torch.tensor([30, 17, 1])
+    reads = sp.DependencyTrees().reads(scores, lengths)
+    scores = scores.masked_fill(~reads, FORBIDDEN)
+    exact = eliminate(scores, lengths, single_root)
+    torch.testing.assert_close(WAYS[way](scores, lengths, single_root), exact, rtol=1e-12, atol=0)
+
+
+@ways
+@roots
+def test_derivatives(way: str, single_root: bool) -> None:
+    scores = table("normal", 3, 1.0, seed=0)[:2]
+    scores[1, 0, 2] = scores[1, 1, 1] = 40.0  # a cycle, so that the determinant is given up
+    free = (scores > FORBIDDEN).nonzero(as_tuple=True)
+
+    def infer(values: Tensor) -> tuple[Tensor, Tensor]:
+        filled = scores.index_put(free, values)
+        log_partition = WAYS[way](filled, None, single_root)
+        (gradient,) = torch.autograd.grad(log_partition.sum(), filled, create_graph=True)
+        return log_partition, gradient
+
+    inputs = (scores[free].requires_grad_(),)
+    assert torch.autograd.gradcheck(infer, inputs)
+    assert torch.autograd.gradgradcheck(infer, inputs, fast_mode=True)
+
+
+@roots
+def test_samples_where_words_prefer_each_other(single_root: bool) -> None:
+    """The second sentence makes the sampler give up its inverse; the first keeps it."""
+    scores = draw_scores("normal", 2, (3, 4), seed=4)
+    scores[1, 0, 2] = scores[1, 1, 1] = 45.0
+    trees = sp.DependencyTrees(single_root=single_root)
+    dist = sp.marginals(scores, trees)
+    drawn = dist.sample(2000, generator=torch.Generator().manual_seed(0))
+    share = trees.indicator(drawn.flatten(0, 1)).unflatten(0, (2000, 2)).mean(0)
+    assert trees.contains(drawn.flatten(0, 1)).all()
+    spread = (dist.marginals * (1 - dist.marginals) / 2000).sqrt()
+    assert ((share - dist.marginals).abs() <= 4.5 * spread + 1e-12).all()

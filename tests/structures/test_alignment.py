@@ -1,0 +1,194 @@
+"""Alignments: counts, membership, the oracle against plain recursions, and the conformance kit."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import spinney as sp
+from spinney.testing import StructureConformance, draw_scores
+
+both = pytest.mark.parametrize("gaps", [False, True], ids=["warping", "gaps"])
+
+
+def square(n: int) -> tuple[int, ...]:
+    return (n, n)
+
+
+def tall(n: int) -> tuple[int, ...]:
+    return (n + 2, n)
+
+
+def wide(n: int) -> tuple[int, ...]:
+    return (n, n + 2)
+
+
+class TestWarpingSquare(StructureConformance):
+    structure = sp.Alignment()
+    has_lengths = True
+    shape = size = length = staticmethod(square)
+
+
+class TestWarpingMoreRows(StructureConformance):
+    structure = sp.Alignment()
+    sizes = (1, 2)
+    has_lengths = True
+    shape = size = length = staticmethod(tall)
+
+
+class TestGapsSquare(StructureConformance):
+    structure = sp.Alignment(gaps=True)
+    has_empty = True
+    has_lengths = True
+    shape = size = length = staticmethod(square)
+
+
+class TestGapsMoreColumns(StructureConformance):
+    structure = sp.Alignment(gaps=True)
+    has_empty = True
+    sizes = (1, 2)
+    has_lengths = True
+    shape = size = length = staticmethod(wide)
+
+
+def best_score(scores: list[list[float]], gaps: bool) -> float:
+    """The highest score of an alignment of (n, m) scores, by the textbook recursion."""
+    best: dict[tuple[int, int], float] = {}
+    for i, row in enumerate(scores):
+        for j, score in enumerate(row):
+            diagonal = best.get((i - 1, j - 1), 0.0 if gaps else float("-inf"))
+            up = best.get((i - 1, j), 0.0 if gaps else float("-inf"))
+            left = best.get((i, j - 1), 0.0 if gaps else float("-inf"))
+            if gaps:
+                best[i, j] = max(diagonal + score, up, left)
+            else:
+                best[i, j] = score + (0.0 if i == j == 0 else max(diagonal, up, left))
+    return best[len(scores) - 1, len(scores[0]) - 1]
+
+
+def total(scores: Tensor, cells: Tensor) -> float:
+    return float(scores[cells.bool()].sum())
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    n=st.integers(1, 25),
+    m=st.integers(1, 25),
+    kind=st.sampled_from(["normal", "large", "integers", "equal", "forbidden"]),
+    gaps=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_oracle_is_the_plain_recursion(n: int, m: int, kind: str, gaps: bool, seed: int) -> None:
+    alignment = sp.Alignment(gaps)
+    scores = draw_scores(kind, 1, (n, m), seed)
+    expected = best_score(scores[0].tolist(), gaps)
+    if expected == -torch.inf:
+        with pytest.raises(ValueError, match="instance 0"):
+            alignment.argmax(scores)
+        return
+    found = alignment.argmax(scores)
+    assert alignment.contains(found).all()
+    assert total(scores[0], found[0]) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@both
+def test_oracle_on_a_batch_of_different_sizes(gaps: bool) -> None:
+    scores = draw_scores("normal", 40, (7, 9), seed=3)
+    lengths = torch.tensor([[1 + b % 7, 1 + b % 9] for b in range(40)])
+    padded = scores.masked_fill(~sp.Alignment().reads(scores, lengths), torch.nan)
+    found = sp.Alignment(gaps).argmax(padded, lengths)
+    assert sp.Alignment(gaps).contains(found, lengths).all()
+    for one, cells, (n, m) in zip(scores, found, lengths.tolist(), strict=True):
+        assert total(one, cells) == pytest.approx(best_score(one[:n, :m].tolist(), gaps))
+
+
+@both
+def test_scores_of_any_magnitude(gaps: bool) -> None:
+    scores = draw_scores("normal", 3, (8, 9), seed=0)
+    plain = sp.Alignment(gaps).argmax(scores)
+    for factor in (1e-200, 1e199):
+        assert torch.equal(sp.Alignment(gaps).argmax(scores * factor), plain)
+
+
+def test_equal_paths_take_the_diagonal() -> None:
+    assert torch.equal(sp.Alignment().argmax(torch.zeros(1, 4, 4))[0], torch.eye(4).long())
+    assert (sp.Alignment(gaps=True).argmax(torch.zeros(1, 4, 4)) == 0).all()
+
+
+@both
+def test_transposed_scores_have_transposed_marginals(gaps: bool) -> None:
+    scores = draw_scores("normal", 3, (6, 9), seed=6)
+    wide = sp.sparsemap(scores, sp.Alignment(gaps))
+    tall = sp.sparsemap(scores.mT, sp.Alignment(gaps))
+    assert wide.converged.all()
+    torch.testing.assert_close(wide.marginals, tall.marginals.mT, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [(3, 3), (2, 4), (4, 2)])
+@both
+def test_kbest_lists_everything_in_order(gaps: bool, size: tuple[int, int]) -> None:
+    family = sp.Alignment(gaps)
+    scores = draw_scores("normal", 1, size, seed=8)
+    everything = family.enumerate(*size)
+    totals = (family.indicator(everything, size) * scores).flatten(1).sum(-1)
+    found = sp.kbest(scores, family, len(everything))
+    torch.testing.assert_close(found.scores[0], totals.sort(descending=True).values)
+    assert torch.equal(found.structures[0], everything[totals.argsort(descending=True)])
+
+
+def test_counts() -> None:
+    assert [sp.Alignment().count(n, n) for n in range(1, 7)] == [1, 3, 13, 63, 321, 1683]
+    assert sp.Alignment().count(1, 5) == 1
+    assert sp.Alignment().count(3, 4) == sp.Alignment().count(4, 3) == 25
+    assert sp.Alignment(gaps=True).count(3, 4) == 35
+
+
+@both
+def test_sizes_that_cannot_be_counted_or_listed(gaps: bool) -> None:
+    for size in ((0, 2), (2, 0)):
+        with pytest.raises(ValueError, match="at least one row"):
+            sp.Alignment(gaps).count(*size)
+    with pytest.raises(ValueError, match=r"up to 6 .* \(2, 7\)"):
+        sp.Alignment(gaps).enumerate(2, 7)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@both
+def test_contains_exactly_what_enumerate_lists(gaps: bool, n: int) -> None:
+    """Among all 0/1 matrices with n rows and 3 columns."""
+    alignment = sp.Alignment(gaps)
+    cells = torch.cartesian_prod(*[torch.arange(2)] * (3 * n)).reshape(-1, n, 3)
+    inside = cells[alignment.contains(cells)]
+    assert {tuple(one.flatten().tolist()) for one in inside} == {
+        tuple(one.flatten().tolist()) for one in alignment.enumerate(n, 3)
+    }
+
+
+def test_contains_of_padded_alignments() -> None:
+    path = torch.tensor([[1, 0, 0], [0, 1, 0], [0, 0, 0]])
+    longer = torch.tensor([[1, 0, 0], [0, 1, 1], [0, 0, 0]])
+    twice = torch.tensor([[2, 0, 0], [0, 1, 0], [0, 0, 0]])
+    cells, lengths = torch.stack([path, longer, twice]), torch.tensor([[2, 2]] * 3)
+    assert sp.Alignment().contains(cells, lengths).tolist() == [True, False, False]
+    assert sp.Alignment(gaps=True).contains(cells, lengths).tolist() == [True, False, False]
+    assert sp.Alignment().contains(cells, torch.tensor([[2, 3]] * 3)).tolist() == [
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)])
+def test_wrong_shapes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"expected \(B, n, m\)") as error:
+        sp.Alignment().validate(torch.zeros(shape))
+    assert str(shape) in str(error.value)
+
+
+def test_forbidden_cells_that_leave_no_path() -> None:
+    scores = torch.zeros(2, 3, 3, dtype=torch.float64)
+    scores[1, 1] = -torch.inf
+    with pytest.raises(ValueError, match="instance 1"):
+        sp.Alignment().argmax(scores)
+    assert sp.Alignment(gaps=True).argmax(scores).shape == (2, 3, 3)

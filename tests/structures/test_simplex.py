@@ -1,0 +1,68 @@
+"""One out of n: SparseMAP is sparsemax."""
+
+import pytest
+import torch
+from entmax import sparsemax
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import spinney as sp
+from spinney.testing import StructureConformance, draw_scores
+
+KINDS = st.sampled_from(["normal", "small", "integers", "equal"])
+
+
+class TestSimplex(StructureConformance):
+    structure = sp.Simplex()
+    sizes = (1, 6)
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n,)
+
+
+@settings(deadline=None, max_examples=50)
+@given(n=st.integers(1, 60), seed=st.integers(0, 2**32 - 1), kind=KINDS)
+def test_equals_sparsemax(n: int, seed: int, kind: str) -> None:
+    scores = draw_scores(kind, 3, (n,), seed).requires_grad_()
+    slope = draw_scores("normal", 3, (n,), seed + 1)
+    post = sp.sparsemap(scores, sp.Simplex())
+    expected = sparsemax(scores, dim=-1)
+    torch.testing.assert_close(post.marginals, expected, rtol=0, atol=1e-12)
+    (ours,) = torch.autograd.grad((slope * post.marginals).sum(), scores)
+    (theirs,) = torch.autograd.grad((slope * expected).sum(), scores)
+    if kind == "normal":  # elsewhere an item may have weight zero, and two gradients are right
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+
+
+def test_lengths_cut_the_items_off() -> None:
+    scores = torch.tensor([[0.2, 0.1, 9.0], [0.2, 0.1, 0.0]])
+    post = sp.sparsemap(scores, sp.Simplex(), lengths=torch.tensor([2, 3]))
+    torch.testing.assert_close(post.marginals[0, :2], sparsemax(scores[0, :2], dim=-1))
+    torch.testing.assert_close(post.marginals[1], sparsemax(scores[1], dim=-1))
+    assert post.structures.shape == (5,)
+
+
+def test_many_items_with_equal_scores() -> None:
+    post = sp.sparsemap(torch.zeros(1, 300), sp.Simplex())
+    assert post.converged.all()
+    torch.testing.assert_close(post.marginals, torch.full((1, 300), 1 / 300))
+
+
+def test_indicator_decode_and_contains() -> None:
+    simplex = sp.Simplex()
+    index = torch.tensor([2, 0])
+    parts = simplex.indicator(index, (3,))
+    assert parts.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert torch.equal(simplex.decode(parts), index)
+    inside = simplex.contains(torch.tensor([0, 2, 3, -1]), torch.full((4,), 3))
+    assert inside.tolist() == [True, True, False, False]
+    assert simplex.count(1000) == 1000
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match=r"expected \(B, n\).*\(2, 3, 4\)"):
+        sp.Simplex().validate(torch.zeros(2, 3, 4))
+    with pytest.raises(ValueError, match="at least one item"):
+        sp.Simplex().enumerate(0)

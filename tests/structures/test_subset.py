@@ -1,0 +1,118 @@
+"""Subsets: exactly k, at most k."""
+
+from math import comb
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import spinney as sp
+from spinney.testing import StructureConformance, draw_scores
+
+
+class SubsetConformance(StructureConformance):
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n,)
+
+
+class TestExactlyTwo(SubsetConformance):
+    structure = sp.Subset(2)
+    sizes = (2, 6)
+
+
+class TestAtMostTwo(SubsetConformance):
+    structure = sp.Subset(at_most=2)
+    sizes = (1, 5)
+    has_empty = True
+
+
+def capped_simplex(scores: Tensor, k: int, exact: bool) -> Tensor:
+    """The nearest point with entries in [0, 1] that sum to k, or to at most k, by bisection."""
+    low = scores.min() - 1 if exact else scores.new_zeros(())
+    if not exact and scores.clamp(0, 1).sum() <= k:
+        return scores.clamp(0, 1)
+    high = scores.max()
+    for _ in range(200):
+        middle = (low + high) / 2
+        if (scores - middle).clamp(0, 1).sum() > k:
+            low = middle
+        else:
+            high = middle
+    return (scores - high).clamp(0, 1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), n=st.integers(1, 40), seed=st.integers(0, 2**32 - 1), exact=st.booleans())
+def test_marginals_lie_in_the_capped_simplex(
+    data: st.DataObject, n: int, seed: int, exact: bool
+) -> None:
+    k = data.draw(st.integers(1, n))
+    scores = draw_scores(data.draw(st.sampled_from(["normal", "integers"])), 2, (n,), seed)
+    post = sp.sparsemap(scores, sp.Subset(k) if exact else sp.Subset(at_most=k))
+    assert post.converged.all()
+    for theta, u in zip(scores, post.marginals, strict=True):
+        torch.testing.assert_close(u, capped_simplex(theta, k, exact), rtol=0, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data(), n=st.integers(1, 200), seed=st.integers(0, 2**32 - 1))
+def test_argmax_takes_the_first_of_the_best(data: st.DataObject, n: int, seed: int) -> None:
+    k = data.draw(st.integers(1, n))
+    kind = data.draw(st.sampled_from(["normal", "integers", "equal"]))
+    scores = draw_scores(kind, 2, (n,), seed)
+    best = scores.argsort(dim=-1, descending=True, stable=True)[:, :k]
+    chosen = torch.zeros(2, n, dtype=torch.int64).scatter(1, best, 1)
+    assert torch.equal(sp.Subset(k).argmax(scores), chosen)
+    assert torch.equal(sp.Subset(at_most=k).argmax(scores), chosen * (scores > 0))
+
+
+@pytest.mark.parametrize("subset", [sp.Subset(2), sp.Subset(at_most=3)], ids=str)
+def test_k_best(subset: sp.Subset) -> None:
+    scores = draw_scores("normal", 2, (6,), seed=5)
+    best = (scores @ subset.enumerate(6).double().T).topk(9).values
+    torch.testing.assert_close(sp.kbest(scores, subset, 9).scores, best)
+
+
+def test_counts() -> None:
+    assert sp.Subset(3).count(10) == comb(10, 3)
+    assert sp.Subset(at_most=2).count(10) == 1 + 10 + comb(10, 2)
+    assert sp.Subset(at_most=12).count(10) == 2**10
+    assert sp.Subset(3).count(2) == 0
+
+
+def test_members() -> None:
+    sets = torch.tensor([[1, 1, 0], [1, 0, 1], [1, 0, 0], [2, 0, 0]])
+    assert sp.Subset(2).contains(sets).tolist() == [True, True, False, False]
+    assert sp.Subset(at_most=2).contains(sets).tolist() == [True, True, True, False]
+    lengths = torch.tensor([2, 2, 2, 2])
+    assert sp.Subset(2).contains(sets, lengths).tolist() == [True, False, False, False]
+
+
+def test_what_is_chosen_must_be_said_once() -> None:
+    for arguments in ({}, {"k": 2, "at_most": 3}):
+        with pytest.raises(ValueError, match="either k or at_most"):
+            sp.Subset(**arguments)
+    for arguments in ({"k": 0}, {"at_most": -1}):
+        with pytest.raises(ValueError, match="at least 1"):
+            sp.Subset(**arguments)
+
+
+def test_too_few_items() -> None:
+    with pytest.raises(ValueError, match=r"k = 4 .* shape \(2, 3\)"):
+        sp.sparsemap(torch.zeros(2, 3), sp.Subset(4))
+    with pytest.raises(ValueError, match=r"lengths\[1\] is 1: .*k = 2"):
+        sp.sparsemap(torch.zeros(2, 3), sp.Subset(2), lengths=torch.tensor([3, 1]))
+    few = sp.sparsemap(torch.ones(2, 3), sp.Subset(at_most=2), lengths=torch.tensor([3, 1]))
+    assert few[1].structures.tolist() == [[1, 0, 0]]
+
+
+def test_forbidden_items_that_leave_no_set() -> None:
+    scores = torch.zeros(2, 3)
+    scores[1, :2] = -torch.inf
+    with pytest.raises(ValueError, match=r"\b1\b"):
+        sp.Subset(2).argmax(scores)
