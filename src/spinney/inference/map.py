@@ -1,0 +1,62 @@
+"""MAP inference: the best structure of each instance."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from spinney.inference._check import check_finite, check_lengths, check_scores
+from spinney.structures.base import Structure
+
+
+class MAP(NamedTuple):
+    """The highest scoring structure of each instance."""
+
+    structures: Tensor  # (B, *event) int64
+    scores: Tensor  # (B,)
+
+
+def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> MAP:
+    r"""The highest scoring structure of each instance, `argmax_h <scores, m(h)>`, and its score.
+
+    There is no gradient: see `sparsemap` and `marginals` for that, and `perceptron_loss` to learn
+    from it.
+
+    Args:
+        scores: (B, *parts), floating; as for `sparsemap`.
+        structure: the family of structures.
+        lengths: the size of each instance, (B,) or as the family has it.
+
+    Example:
+        >>> import spinney as sp
+        >>> best = sp.map(torch.tensor([[[3.0, 1.0], [2.0, 2.5]]]), sp.Matching())
+        >>> best.structures.tolist(), best.scores.tolist()
+        ([[0, 1]], [5.5])
+    """
+    check_scores(scores)
+    lengths = check_lengths(lengths, scores)
+    structure.validate(scores, lengths)
+    if len(scores) == 0:
+        event = structure.argmax(scores.new_zeros(1, *scores.shape[1:])).shape[1:]
+        return MAP(scores.new_zeros(0, *event, dtype=torch.int64), scores.new_zeros(0))
+    scores = scores.detach()
+    check_finite(scores, structure.reads(scores, lengths))
+    structures = structure.argmax(scores, lengths)
+    totals = total_scores(scores, structures, structure)
+    if (totals == -torch.inf).any():
+        b = int((totals == -torch.inf).nonzero()[0])
+        raise ValueError(
+            f"instance {b} has no structure left: each uses a part that is forbidden (-inf) "
+            f"(scores of shape {tuple(scores.shape)})"
+        )
+    return MAP(structures, totals)
+
+
+def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Tensor:
+    """`<scores, m(h)>` of one structure per instance, (B,), summed in float64.
+
+    Parts that a structure does not use may hold anything.
+    """
+    parts = structure.indicator(structures, tuple(scores.shape[1:]))
+    used = torch.where(parts != 0, scores.double(), 0)
+    return used.flatten(1).sum(-1).to(scores.dtype)

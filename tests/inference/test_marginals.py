@@ -1,0 +1,393 @@
+"""Sums over all structures of every family: the conformance kit, refusals, and another library."""
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+import spinney as sp
+from spinney.testing import MarginalsConformance, draw_scores
+
+
+class TreeSums(MarginalsConformance):
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n + 1)
+
+
+class TestNonProjective(TreeSums):
+    structure = sp.DependencyTrees()
+
+
+class TestNonProjectiveSingleRoot(TreeSums):
+    structure = sp.DependencyTrees(single_root=True)
+
+
+class TestProjective(TreeSums):
+    structure = sp.DependencyTrees(projective=True)
+
+
+class TestProjectiveSingleRoot(TreeSums):
+    structure = sp.DependencyTrees(projective=True, single_root=True)
+
+
+class TestTwoChildren(TreeSums):
+    structure = sp.DependencyTrees(projective=True, max_children=2)
+
+
+class TestOneChildSingleRoot(TreeSums):
+    structure = sp.DependencyTrees(projective=True, single_root=True, max_children=1)
+
+
+class TestLeftBranching(TreeSums):
+    structure = sp.BranchingTrees("left")
+
+
+class LabelledSums(MarginalsConformance):
+    has_lengths = True
+    sizes = (1, 3)
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n + 1, 2)
+
+    @staticmethod
+    def size(n: int) -> tuple[int, ...]:
+        return (n, 2)
+
+
+class TestLabelled(LabelledSums):
+    structure = sp.LabelledDependencyTrees(single_root=True)
+
+
+class TestLabelledProjective(LabelledSums):
+    structure = sp.LabelledDependencyTrees(projective=True)
+
+
+class TestChain(MarginalsConformance):
+    structure = sp.LinearChain()
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, 3, 4)
+
+    @staticmethod
+    def size(n: int) -> tuple[int, ...]:
+        return (n, 3)
+
+
+class TestSegmentations(MarginalsConformance):
+    structure = sp.SemiMarkov(3)
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, 2, 5)
+
+    @staticmethod
+    def size(n: int) -> tuple[int, ...]:
+        return (n, 2)
+
+
+class WideSums(MarginalsConformance):
+    has_lengths = True
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n + 1)
+
+    size = length = shape
+
+
+class TallSums(MarginalsConformance):
+    has_lengths = True
+    sizes = (1, 2)
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n + 2, n + 1)
+
+    size = length = shape
+
+
+class TestWarpingPaths(WideSums):
+    structure = sp.Alignment()
+
+
+class TestWarpingPathsOfMoreRows(TallSums):
+    structure = sp.Alignment()
+
+
+class TestGaps(WideSums):
+    structure = sp.Alignment(gaps=True)
+    has_empty = True
+
+
+class TestGapsOfMoreRows(TallSums):
+    structure = sp.Alignment(gaps=True)
+    has_empty = True
+
+
+class TestBinaryTrees(MarginalsConformance):
+    structure = sp.BinaryTrees()
+    has_lengths = True
+    sizes = (1, 6)
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n)
+
+
+class TestLabelledBinaryTrees(LabelledSums):
+    structure = sp.BinaryTrees(labelled=True)
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n, n, 2)
+
+
+class ItemSums(MarginalsConformance):
+    has_lengths = True
+    sizes = (1, 6)
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        return (n,)
+
+
+class TestSubset(ItemSums):
+    structure = sp.Subset(2)
+    sizes = (2, 6)
+
+
+class TestAtMost(ItemSums):
+    structure = sp.Subset(at_most=2)
+    has_empty = True
+
+
+class TestSimplex(ItemSums):
+    structure = sp.Simplex()
+
+
+class TestHypercube(ItemSums):
+    structure = sp.Hypercube()
+    sizes = (1, 5)
+    has_empty = True
+
+
+def test_closed_forms() -> None:
+    scores = draw_scores("normal", 3, (5,), seed=0)
+    simplex = sp.marginals(scores, sp.Simplex(), temperature=0.5)
+    assert_close(simplex.marginals, (scores / 0.5).softmax(-1))
+    cube = sp.marginals(scores, sp.Hypercube())
+    assert_close(cube.marginals, scores.sigmoid())
+
+
+@pytest.mark.parametrize(
+    ("structure", "shape", "count"),
+    [
+        (sp.DependencyTrees(), (20, 21), sp.DependencyTrees().count(20)),
+        (sp.DependencyTrees(single_root=True), (20, 21), 20**19),
+        (sp.DependencyTrees(projective=True), (12, 13), math.comb(36, 12) // 25),
+        (sp.LinearChain(), (9, 4, 5), 4**9),
+        (sp.Alignment(), (4, 6), 129 + 102),
+        (sp.Alignment(gaps=True), (8, 9), math.comb(17, 8)),
+        (sp.BinaryTrees(), (10, 10), 4862),
+        (sp.Subset(7), (19,), math.comb(19, 7)),
+    ],
+    ids=str,
+)
+def test_counts_of_larger_instances(
+    structure: sp.Structure, shape: tuple[int, ...], count: int
+) -> None:
+    log_partition = sp.marginals(torch.zeros(1, *shape).double(), structure).log_partition
+    assert log_partition.item() == pytest.approx(math.log(count), rel=1e-12)
+
+
+def test_structures_that_cannot_be_summed_over() -> None:
+    for matching in (sp.Matching(), sp.Matching(partial=True)):
+        with pytest.raises(ValueError, match=r"#P-hard.*sample_matchings"):
+            sp.marginals(torch.zeros(1, 2, 2), matching)
+
+    class Pick(sp.Structure):
+        def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+            return scores.argmax(-1)
+
+        def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+            return torch.nn.functional.one_hot(structures, parts[0]).double()
+
+        def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+            pass
+
+        def enumerate(self, *size: int) -> Tensor:
+            return torch.arange(size[0])
+
+    with pytest.raises(ValueError, match="no recursion.*log_partition"):
+        sp.marginals(torch.zeros(1, 3), Pick())
+
+
+def test_structures_that_do_not_fit() -> None:
+    dist = sp.marginals(torch.zeros(2, 3, 4), sp.DependencyTrees())
+    assert len(dist) == 2
+    assert "DependencyTrees" in repr(dist)
+    assert "(2, 3, 4)" in repr(dist)
+    assert dist.log_prob(torch.tensor([[0, 1, 2], [2, 1, 0]])).tolist()[1] == -math.inf
+    with pytest.raises(ValueError, match="2 instances"):
+        dist.log_prob(torch.tensor([[0, 1, 2]]))
+    with pytest.raises(ValueError, match="do not fit"):
+        dist.log_prob(torch.tensor([[0, 1], [0, 1]]))
+    other = sp.marginals(torch.zeros(2, 3, 4), sp.DependencyTrees(single_root=True))
+    with pytest.raises(ValueError, match="same structures"):
+        dist.kl(other)
+
+
+def test_divergence_from_what_is_forbidden_elsewhere() -> None:
+    scores = torch.zeros(1, 2, 3)
+    forbidden = scores.clone()
+    forbidden[0, 0, 0] = -torch.inf
+    p, q = (sp.marginals(x, sp.DependencyTrees()) for x in (scores, forbidden))
+    assert p.kl(q).item() == math.inf
+    assert q.kl(p).item() == pytest.approx(math.log(3))
+
+
+def test_temperature_of_zero_is_named() -> None:
+    with pytest.raises(ValueError, match=r"temperature\[1\]"):
+        sp.marginals(torch.zeros(2, 3), sp.Simplex(), temperature=torch.tensor([1.0, 0.0]))
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("projective", [False, True])
+def test_compiles(projective: bool, single_root: bool) -> None:
+    trees = sp.DependencyTrees(projective=projective, single_root=single_root)
+    scores = draw_scores("normal", 2, (3, 4), seed=0).requires_grad_()
+    lengths = torch.tensor([3, 2])
+
+    def log_partition(scores: Tensor) -> Tensor:
+        return sp.marginals(scores, trees, lengths=lengths).log_partition
+
+    compiled = torch.compile(log_partition, fullgraph=True, backend="aot_eager")
+    assert_close(compiled(scores), log_partition(scores))
+    (gradient,) = torch.autograd.grad(compiled(scores).sum(), scores)
+    expected = sp.marginals(scores, trees, lengths=lengths).marginals
+    assert_close(gradient, expected)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize(
+    ("structure", "shape"),
+    [
+        (sp.DependencyTrees(), (5, 6)),
+        (sp.DependencyTrees(single_root=True), (5, 6)),
+        (sp.DependencyTrees(projective=True, single_root=True), (5, 6)),
+        (sp.LinearChain(), (5, 3, 4)),
+        (sp.SemiMarkov(2), (5, 3, 5)),
+        (sp.Alignment(), (4, 5)),
+        (sp.Alignment(gaps=True), (4, 5)),
+        (sp.BinaryTrees(labelled=True), (5, 5, 2)),
+        (sp.Subset(2), (5,)),
+    ],
+    ids=str,
+)
+def test_on_a_gpu(structure: sp.Structure, shape: tuple[int, ...]) -> None:
+    scores = draw_scores("normal", 4, shape, seed=0)
+    dist = sp.marginals(scores, structure)
+    there = sp.marginals(scores.cuda(), structure)
+    assert_close(there.log_partition.cpu(), dist.log_partition)
+    assert_close(there.marginals.cpu(), dist.marginals)
+    assert_close(there.entropy().cpu(), dist.entropy())
+    drawn = there.sample(3, generator=torch.Generator("cuda").manual_seed(0))
+    assert drawn.is_cuda
+    assert structure.contains(drawn.cpu().flatten(0, 1)).all()
+
+
+# torch-struct (Rush 2020) has most of these; each of its layouts is rewritten as ours.
+
+Peer = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def _peer(name: str, potentials: Tensor, **options: object) -> tuple[Tensor, Tensor]:
+    torch_struct = pytest.importorskip("torch_struct", reason="torch-struct is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it does not define arg_constraints
+        # Its trees write to potentials that need no gradient.
+        dist = getattr(torch_struct, name)(potentials.clone().requires_grad_(), **options)
+    return dist.partition.detach(), dist.marginals.detach()
+
+
+def _chain(scores: Tensor) -> tuple[Tensor, Tensor]:
+    edges = scores[:, 1:, :, 1:] + scores[:, 1:, :, :1]  # [t, state, state before]
+    edges = torch.cat([edges[:, :1] + scores[:, 0, None, None, :, 0], edges[:, 1:]], 1)
+    log_partition, moves = _peer("LinearChainCRF", edges)
+    states = torch.cat([moves[:, :1].sum(2), moves.sum(3)], 1)
+    first = torch.zeros_like(moves[:, :1])
+    return log_partition, torch.cat([states.unsqueeze(-1), torch.cat([first, moves], 1)], -1)
+
+
+def _trees(name: str, single_root: bool, scores: Tensor) -> tuple[Tensor, Tensor]:
+    arcs = scores[..., 1:].mT.clone()  # [head, dependent], the root on the diagonal
+    arcs.diagonal(dim1=1, dim2=2).copy_(scores[..., 0])
+    log_partition, found = _peer(name, arcs, multiroot=not single_root)
+    words = found.mT.clone()
+    words.diagonal(dim1=1, dim2=2).zero_()
+    root = found.diagonal(dim1=1, dim2=2).unsqueeze(-1)
+    return log_partition, torch.cat([root, words], -1)
+
+
+def _segments(scores: Tensor) -> tuple[Tensor, Tensor]:
+    labels = scores.shape[2]
+    longest = scores.shape[3] - labels
+    moves = scores[..., longest:].clone()
+    moves[:, 0] = -math.log(labels)  # the first segment follows any label
+    edges = scores[..., :longest].transpose(2, 3).unsqueeze(-1) + moves.unsqueeze(2)
+    edges = torch.cat([torch.full_like(edges[:, :, :1], -1e9), edges], 2)
+    log_partition, found = _peer("SemiMarkovCRF", edges)
+    moves = found.sum(2)
+    moves[:, 0] = 0.0
+    return log_partition, torch.cat([found[:, :, 1:].sum(-1).transpose(2, 3), moves], -1)
+
+
+PEERS: dict[str, tuple[sp.Structure, tuple[int, ...], Peer]] = {
+    "chain": (sp.LinearChain(), (5, 3, 4), _chain),
+    "segments": (sp.SemiMarkov(3), (5, 2, 5), _segments),
+    "binary": (sp.BinaryTrees(labelled=True), (5, 5, 2), lambda x: _peer("TreeCRF", x)),
+    "projective": (
+        sp.DependencyTrees(projective=True),
+        (5, 6),
+        lambda x: _trees("DependencyCRF", False, x),
+    ),
+    "projective, one root": (
+        sp.DependencyTrees(projective=True, single_root=True),
+        (5, 6),
+        lambda x: _trees("DependencyCRF", True, x),
+    ),
+    "non-projective": (
+        sp.DependencyTrees(),
+        (5, 6),
+        lambda x: _trees("NonProjectiveDependencyCRF", False, x),
+    ),
+    "non-projective, one root": (
+        sp.DependencyTrees(single_root=True),
+        (5, 6),
+        lambda x: _trees("NonProjectiveDependencyCRF", True, x),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_agrees_with_torch_struct(name: str) -> None:
+    structure, shape, peer = PEERS[name]
+    scores = draw_scores("normal", 4, shape, seed=0)
+    dist = sp.marginals(scores, structure)
+    log_partition, found = peer(scores)
+    # torch-struct adds 1e-5 to the weight of every non-projective arc.
+    close = partial(assert_close, rtol=0, atol=1e-3 if name.startswith("non") else 1e-9)
+    close(dist.log_partition, log_partition.flatten())
+    close(dist.marginals, found.reshape(scores.shape))
