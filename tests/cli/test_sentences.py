@@ -19,5 +19,7 @@ def test_nothing_is_no_sentence() -> None:
 
 
 def test_an_unknown_parser() -> None:
-    with pytest.raises(ValueError, match="expected 'spacy' or 'spacy:PIPELINE', got 'malt'"):
+    with pytest.raises(
+        ValueError, match="expected 'spacy', 'spacy:PIPELINE' or the folder .* no folder 'malt'"
+    ):
         read_sentence("a dog", "malt")

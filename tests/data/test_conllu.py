@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from spinney._extras import MissingExtra
-from spinney.data.conllu import conllu_heads, read_conllu
+from spinney.data.conllu import conllu_heads, read_conllu, read_treebank
 from spinney.data.examples import Example, Sentence
 
 
@@ -26,6 +26,15 @@ def test_labelled_sentences(path: Path) -> None:
     path.write_text(_block("# label = good") + _block("# sent_id = 2", "# label = bad").rstrip())
     sentence = Sentence(("it", "works"), (2, 0))
     assert read_conllu(path) == [Example((sentence,), "good"), Example((sentence,), "bad")]
+
+
+def test_a_treebank_needs_no_labels(path: Path) -> None:
+    path.write_text(_block() + _block("# label = bad", heads=("0", "1")))
+    words = ("it", "works")
+    assert read_treebank(path) == [Sentence(words, (2, 0)), Sentence(words, (0, 1))]
+    path.write_text(_block() + _block(heads=("2", "1")))
+    with pytest.raises(ValueError, match="a.conllu:4: heads: .*cycle"):
+        read_treebank(path)
 
 
 def test_the_line_of_a_wrong_sentence_is_named(path: Path) -> None:

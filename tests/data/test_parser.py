@@ -7,7 +7,8 @@ import pytest
 
 from spinney._extras import MissingExtra
 from spinney.data.examples import Corpus, Example, Sentence
-from spinney.data.parser import parse_corpus, spacy_heads
+from spinney.data.parser import parse_corpus, parse_sentences, spacy_heads
+from spinney.tasks.parse import DependencyParser, ParserConfig, build_parser
 
 
 class _Pipeline:
@@ -76,7 +77,7 @@ def test_only_sentences_without_heads_are_parsed(pipeline: _Pipeline) -> None:
 
 def test_what_is_missing_is_named(pipeline: _Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = Corpus("classify", {"train": [Example((Sentence(("a",)),), "x")]})
-    with pytest.raises(ValueError, match="expected 'spacy' or 'spacy:PIPELINE', got 'udpipe'"):
+    with pytest.raises(ValueError, match="'spacy:PIPELINE' or the folder .* no folder 'udpipe'"):
         parse_corpus(corpus, "udpipe")
     with pytest.raises(ValueError, match="python -m spacy download absent"):
         parse_corpus(corpus, "spacy:absent")
@@ -86,3 +87,53 @@ def test_what_is_missing_is_named(pipeline: _Pipeline, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(MissingExtra, match=r"spinney\[parse\]"):
         parse_corpus(corpus, "spacy")
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with an untrained parser."""
+    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    _save_parser(tmp_path / "parser")
+    return tmp_path / "parser"
+
+
+def _save_parser(folder: Path) -> DependencyParser:
+    options = ParserConfig(embedding=4, characters=2, filters=3, layers=1, hidden=4, arc=4)
+    parser = build_parser([Sentence(("a", "small", "wood"), (3, 3, 0))], None, options)
+    parser.save_pretrained(folder)
+    return parser.eval()
+
+
+def test_a_parser_of_our_own(own: Path) -> None:
+    parser = _save_parser(own)
+    one, two = ("a", "wood"), ("a", "small", "wood", "a")
+    expected = parser.parse([one, two])
+    bare = Corpus("classify", {"train": [Example((Sentence(two),), "x")]})
+    parsed = parse_corpus(bare, str(own), progress=False)
+    assert parsed.splits["train"][0].sentences == (Sentence(two, expected[1]),)
+    assert parse_sentences([two, one, two], str(own), progress=False) == [
+        expected[1],
+        expected[0],
+        expected[1],
+    ]
+
+
+def test_heads_are_kept_by_what_the_parser_is(own: Path, tmp_path: Path) -> None:
+    sentences = [("a", "small", "wood")]
+    heads = parse_sentences(sentences, str(own), progress=False)
+    moved = own.rename(tmp_path / "moved")
+    (kept,) = (tmp_path / "cache" / "parses").iterdir()
+    key, _, _ = kept.read_text(encoding="utf-8").partition("\t")
+    kept.write_text(f"{key}\t2 3 0\n", encoding="utf-8")
+    assert parse_sentences(sentences, str(moved), progress=False) == [(2, 3, 0)]
+    _save_parser(moved)  # other weights
+    assert len(parse_sentences(sentences, str(moved), progress=False)[0]) == len(heads[0])
+    assert len(list((tmp_path / "cache" / "parses").iterdir())) == 2
+
+
+def test_a_folder_without_a_parser(own: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not a readable parser of spinney"):
+        parse_sentences([("a",)], str(tmp_path), progress=False)
+    (own / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="not a readable parser of spinney"):
+        parse_sentences([("a",)], str(own), progress=False)

@@ -97,6 +97,19 @@ def test_any_words_and_numbers_round_trip(tmp_path_factory, table, header):
     assert torch.equal(found.lookup(list(table)), torch.tensor(list(table.values())))
 
 
+@pytest.mark.parametrize("name", ["glove.txt", "google.bin", "archive.npz"])
+def test_all_words_in_the_order_of_the_file(name, tmp_path, cache):
+    path = tmp_path / name
+    if name == "archive.npz":
+        save(path, np.array(list(TABLE)))
+    else:
+        path.write_bytes(binary() if name == "google.bin" else lines().encode())
+    vectors = load_vectors(path, None)
+    check(vectors)
+    assert vectors.words == tuple(TABLE)
+    assert not cache.exists()
+
+
 def test_only_wanted_words_are_kept(tmp_path):
     (tmp_path / "v.txt").write_text(lines())
     found = load_vectors(tmp_path / "v.txt", ["Tree", "Oak", "fern"])

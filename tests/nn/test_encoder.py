@@ -28,18 +28,6 @@ def test_batch_and_padding_change_nothing() -> None:
     assert (padded[0, 2:] == -999).all()
 
 
-def test_the_padded_run_is_the_packed_one() -> None:
-    encoder = make(layers=2).double()
-    x = torch.randn(3, 5, 4, dtype=torch.float64, requires_grad=True)
-    leaves = [x, *encoder.lstm.parameters()]
-    padded, packed = encoder._padded(x, LENGTHS), encoder._packed(x, LENGTHS)
-    torch.testing.assert_close(padded, packed)
-    vector = torch.randn_like(packed)
-    torch.testing.assert_close(
-        torch.autograd.grad(padded, leaves, vector), torch.autograd.grad(packed, leaves, vector)
-    )
-
-
 def test_each_word_sees_the_whole_sentence() -> None:
     encoder, batch = make(), tokens()
     other = batch.clone()

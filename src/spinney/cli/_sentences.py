@@ -10,7 +10,7 @@ import torch
 
 from spinney.data import Example, Sentence, tokenize
 from spinney.data.listops import heads as listops_heads
-from spinney.data.parser import DEFAULT_PIPELINE, spacy_heads
+from spinney.data.parser import parse_sentences
 from spinney.tasks import Output, TreeModel
 
 
@@ -27,10 +27,7 @@ def read_sentence(text: str, parser: str | None = None) -> Sentence:
     words = tokenize(text)
     if parser is None:
         return Sentence(words)
-    kind, _, pipeline = parser.partition(":")
-    if kind != "spacy":
-        raise ValueError(f"parser: expected 'spacy' or 'spacy:PIPELINE', got {parser!r}")
-    return Sentence(words, spacy_heads([words], pipeline or DEFAULT_PIPELINE, progress=False)[0])
+    return Sentence(words, parse_sentences([words], parser, progress=False)[0])
 
 
 def read_examples(
@@ -79,7 +76,8 @@ def require_heads(sentences: Iterable[Sentence], model: TreeModel) -> None:
     """Raise ValueError where the model needs heads that are not there."""
     if model.options.trees == "given" and any(s.heads is None for s in sentences):
         raise ValueError(
-            "this model reads trees that are given to it: --parser spacy makes them (extra [parse])"
+            "this model reads trees that are given to it: --parser spacy makes them (extra "
+            "[parse]), or --parser FOLDER"
         )
 
 

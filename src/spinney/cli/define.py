@@ -29,7 +29,8 @@ class DefineOptions:
             is not the newest run of revdict in runs/.
         words: how many.
         json: print one line of JSON.
-        parser: "spacy" or "spacy:PIPELINE", for a model that reads given trees.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model that reads given
+            trees.
     """
 
     text: tyro.conf.Positional[tuple[str, ...]] = ()

@@ -29,7 +29,8 @@ class PredictOptions:
         json: print one line of JSON for each.
         labels: how many labels are named.
         draw: how many trees are drawn; 0 for none.
-        parser: "spacy" or "spacy:PIPELINE", for a model that reads given trees.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model that reads given
+            trees.
         device: "auto" takes a GPU where there is one.
     """
 

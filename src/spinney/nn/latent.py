@@ -1,6 +1,5 @@
 """From word vectors to one vector per tree, the trees being latent or fixed."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -10,6 +9,7 @@ from spinney.inference.sparsemap import sparsemap
 from spinney.nn._check import check_lengths
 from spinney.posterior import SparsePosterior
 from spinney.structures.base import Structure
+from spinney.structures.branching_trees import Branching, branching_heads
 from spinney.structures.dependency import DependencyTrees
 
 Strategy = Literal["latent", "left_to_right", "right_to_left", "flat", "given"]
@@ -23,12 +23,7 @@ STRATEGIES: dict[str, str] = {
     "latent": "latent",
 }
 
-# (words (n,) = 1..n, lengths (B, 1)) -> heads (B, n), whatever beyond the lengths
-_FIXED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "left_to_right": lambda words, lengths: torch.where(words < lengths, words + 1, 0),
-    "right_to_left": lambda words, lengths: (words - 1).expand(len(lengths), -1),
-    "flat": lambda words, lengths: torch.zeros_like(words).expand(len(lengths), -1),
-}
+_FIXED: dict[str, Branching] = {"left_to_right": "left", "right_to_left": "right", "flat": "flat"}
 
 
 class LatentTreeEncoder(nn.Module):
@@ -112,7 +107,7 @@ class LatentTreeEncoder(nn.Module):
         batch, n = x.shape[:2]
         lengths = check_lengths(lengths, batch, n, x.device)
         if heads is None:
-            return _certain(_fixed_heads(self.strategy, lengths, n), lengths, x.dtype)
+            return _certain(branching_heads(_FIXED[self.strategy], lengths, n), lengths, x.dtype)
         if heads.shape != (batch, n) or heads.dtype != torch.int64:
             raise ValueError(
                 f"heads: expected int64 of shape {(batch, n)} for word vectors of shape "
@@ -126,13 +121,6 @@ class LatentTreeEncoder(nn.Module):
             return f"strategy={self.strategy!r}"
         cap = "" if self.max_active is None else f", max_active={self.max_active}"
         return f"{self.structure}, temperature={self.temperature}{cap}"
-
-
-def _fixed_heads(strategy: str, lengths: Tensor, n: int) -> Tensor:
-    """The tree of each sentence as heads (B, n), -1 beyond `lengths` (B,)."""
-    words = torch.arange(1, n + 1, device=lengths.device)
-    heads = _FIXED[strategy](words, lengths[:, None])
-    return torch.where(words <= lengths[:, None], heads, -1)
 
 
 def _certain(heads: Tensor, lengths: Tensor, dtype: torch.dtype) -> SparsePosterior:

@@ -1,10 +1,9 @@
-"""SparseMAP and its loss as modules."""
+"""SparseMAP as a module."""
 
 from typing import Literal
 
 from torch import Tensor, nn
 
-from spinney.inference.loss import sparsemap_loss
 from spinney.inference.sparsemap import sparsemap
 from spinney.posterior import SparsePosterior
 from spinney.structures.base import Structure
@@ -47,32 +46,3 @@ class SparseMAP(nn.Module):
         caps = {"max_active": self.max_active, "max_iter": self.max_iter, "solver": self.solver}
         given = "".join(f", {name}={value!r}" for name, value in caps.items() if value is not None)
         return f"{self.structure}, temperature={self.temperature}, tol={self.tol}{given}"
-
-
-class SparseMAPLoss(nn.Module):
-    """`spinney.sparsemap_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
-
-    def __init__(
-        self,
-        structure: Structure,
-        *,
-        margin: float = 0.0,
-        reduction: Literal["mean", "sum", "none"] = "mean",
-    ) -> None:
-        super().__init__()
-        self.structure = structure
-        self.margin = margin
-        self.reduction: Literal["mean", "sum", "none"] = reduction
-
-    def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return sparsemap_loss(
-            scores,
-            gold,
-            self.structure,
-            lengths=lengths,
-            margin=self.margin,
-            reduction=self.reduction,
-        )
-
-    def extra_repr(self) -> str:
-        return f"{self.structure}, margin={self.margin}, reduction={self.reduction!r}"

@@ -23,6 +23,7 @@ from spinney.nn.tree_lstm import ChildSumTreeLSTM
 from spinney.pairs import PairPosterior
 from spinney.posterior import SparsePosterior
 from spinney.structures.dependency import DependencyTrees
+from spinney.tasks._weights import save_weights
 from spinney.tasks.metrics import Metric, Output
 
 _SCORERS: dict[str, Callable[[int], nn.Module]] = {
@@ -135,7 +136,7 @@ class TreeModel(nn.Module, PyTorchModelHubMixin, library_name="spinney", model_c
         self.dropout = nn.Dropout(options.dropout)
 
     def _save_pretrained(self, save_directory: Path) -> None:
-        super()._save_pretrained(save_directory)
+        save_weights(self, save_directory)
         described = {
             "task": self.task,
             "options": asdict(replace(self.options, temperature=self.temperature)),

@@ -1,0 +1,71 @@
+"""
+A structure of your own
+=======================
+
+A conference programme: talks overlap, and one person can hear only some of them. A structure is a
+set of talks that do not overlap. Its MAP oracle is a few lines of Python; with two methods more
+there are SparseMAP, gradients and the rest.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import spinney as sp
+
+# %%
+# The parts are the talks; a structure is a 0/1 vector. `best` is weighted interval scheduling: of
+# the talks that end first, the best choice has the last of them, or it has not.
+
+
+class Programme(sp.Custom, arrays="numpy"):
+    def __init__(self, talks: list[tuple[float, float]]) -> None:
+        self.talks = talks
+        self.order = sorted(range(len(talks)), key=lambda i: talks[i][1])
+
+    def best(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        found: list[tuple[float, list[int]]] = [(0.0, [])]
+        for rank, i in enumerate(self.order):
+            over = sum(self.talks[j][1] <= self.talks[i][0] for j in self.order[:rank])
+            score, chosen = found[over]
+            found.append(max(found[-1], (score + scores[i], [*chosen, i]), key=lambda f: f[0]))
+        return np.isin(np.arange(len(scores)), found[-1][1])
+
+    def parts(self, structure: NDArray[np.int64]) -> NDArray[np.int64]:
+        return structure
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        if shape != (len(self.talks),):
+            raise ValueError(f"expected {len(self.talks)} scores, one for each talk, got {shape}")
+
+    def enumerate(self, n: int) -> torch.Tensor:  # for the tests alone
+        starts, ends = torch.tensor(self.talks).T
+        overlap = (starts[:, None] < ends) & (starts < ends[:, None])
+        sets = torch.cartesian_prod(*[torch.arange(2)] * n).bool()
+        both = sets[:, :, None] & sets[:, None] & overlap.fill_diagonal_(False)
+        return sets[~both.flatten(1).any(-1)].long()
+
+
+# %%
+# Eight talks and how much we want to hear them.
+
+titles = "Opening Trees Parsing Lunch Sparsity Solvers Demos Closing".split()
+hours = [(9, 10), (9.5, 11), (10, 12), (12, 13), (11, 13.5), (13, 15), (13.5, 15), (15, 16)]
+interest = torch.tensor([[0.6, 0.9, 0.8, 0.3, 0.9, 1.0, 0.7, 0.5]], dtype=torch.float64)
+
+programme = Programme(hours)
+interest.requires_grad_()
+post = sp.sparsemap(interest, programme, temperature=0.8)
+print(f"{len(programme.enumerate(8))} programmes, {int(post.sizes)} of them with probability:")
+for i in post.weights.argsort(descending=True):
+    heard = [title for title, chosen in zip(titles, post.structures[i], strict=True) if chosen]
+    print(f"  {post.weights[i]:.3f}  {', '.join(heard)}")
+
+# %%
+# How likely we hear each talk, and what a little more interest in "Sparsity" would change.
+
+(change,) = torch.autograd.grad(post.marginals[0, 4], interest)
+for title, (start, end), chance, slope in zip(
+    titles, hours, post.marginals[0].tolist(), change[0].tolist(), strict=True
+):
+    print(f"{start:>4g} to {end:<4g} {title:9} {chance:.3f}  {slope:+z.2f}")
