@@ -1,11 +1,12 @@
-"""Worker: solve a batch of arc scores with `lp-sparsemap` and time each solve.
+"""Worker: solve a batch of trees or chains with `lp-sparsemap` and time each solve.
 
 Run by `peer.py` in an interpreter that has `lpsmap` (Python 3.9 or older) and numpy::
 
     python peer_lpsparsemap.py IN.npz OUT.npz
 
-IN holds `scores` (B, n, n+1), as spinney lays them out, and `max_iter`. OUT gets `seconds`
-(B,), `marginals` (B, n, n+1) and `support` (B,).
+IN holds `kind`, `scores` and `max_iter`: for "trees" arc scores (B, n, n+1), as spinney lays them
+out; for "chains" the scores of states (B, T, K), and `transition` (B, T-1, K, K). OUT gets
+`seconds` (B,), `marginals` in the shape of `scores`, and `support` (B,).
 """
 
 import sys
@@ -17,6 +18,7 @@ import numpy as np
 with warnings.catch_warnings():
     # It warns that torch is missing; the factor used here does not need it.
     warnings.simplefilter("ignore")
+    from lpsmap.ad3ext.sequence import PFactorSequence  # pyright: ignore[reportMissingImports]
     from lpsmap.ad3ext.tree import PFactorTree  # pyright: ignore[reportMissingImports]
     from lpsmap.ad3qp.factor_graph import PFactorGraph  # pyright: ignore[reportMissingImports]
 
@@ -36,27 +38,54 @@ def tree_factor(n):
     return graph, factor
 
 
-def solve(scores, max_iter):
-    """Seconds of the solve alone, marginals (n, n+1) and support size for scores (n, n+1)."""
+def chain_factor(steps, states):
+    """A sequence factor over steps * states variables, and the graph that owns it."""
+    graph = PFactorGraph()
+    factor = PFactorSequence()
+    factor.initialize([states] * steps)
+    variables = [graph.create_binary_variable() for _ in range(steps * states)]
+    graph.declare_factor(factor, variables, owned_by_graph=True)
+    return graph, factor
+
+
+def timed(factor, variables, additional, max_iter):
+    """Seconds of the solve alone, the variables' marginals and the size of the support."""
+    start = time.perf_counter()
+    marginals, _ = factor.solve_qp(variables, additional, max_iter=max_iter)
+    seconds = time.perf_counter() - start
+    return seconds, marginals, len(factor.get_sparse_solution()[1])
+
+
+def solve_tree(scores, max_iter):
+    """Seconds, marginals (n, n+1) and support size for scores (n, n+1)."""
     n = scores.shape[0]
     is_arc = np.arange(n + 1) != np.arange(1, n + 1)[:, None]
     graph, factor = tree_factor(n)
-    variables = scores[is_arc].tolist()  # a list is the fastest to convert to its std::vector
-    start = time.perf_counter()
-    posteriors, _ = factor.solve_qp(variables, [], max_iter=max_iter)
-    seconds = time.perf_counter() - start
+    # A list is the fastest to convert to its std::vector.
+    seconds, found, support = timed(factor, scores[is_arc].tolist(), [], max_iter)
     marginals = np.zeros_like(scores)
-    marginals[is_arc] = posteriors
-    _, weights = factor.get_sparse_solution()
+    marginals[is_arc] = found
     del graph
-    return seconds, marginals, len(weights)
+    return seconds, marginals, support
+
+
+def solve_chain(unary, transition, max_iter):
+    """Seconds, marginals (T, K) and support size."""
+    graph, factor = chain_factor(*unary.shape)
+    additional = transition.ravel().tolist()
+    seconds, found, support = timed(factor, unary.ravel().tolist(), additional, max_iter)
+    del graph
+    return seconds, np.reshape(found, unary.shape), support
 
 
 def main(source, target):
     with np.load(source) as given:
-        scores, max_iter = given["scores"], int(given["max_iter"])
-    solve(scores[0], max_iter)  # warm-up
-    answers = [solve(instance, max_iter) for instance in scores]
+        kind, scores, max_iter = str(given["kind"]), given["scores"], int(given["max_iter"])
+        if kind == "chains":
+            transition = given["transition"]
+            answers = [solve_chain(u, t, max_iter) for u, t in zip(scores, transition)]  # noqa: B905
+        else:
+            answers = [solve_tree(instance, max_iter) for instance in scores]
     np.savez(
         target,
         seconds=[answer[0] for answer in answers],

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 
 import instances
 import numpy as np
@@ -24,6 +25,7 @@ from rich.table import Table
 
 import spinney as sp
 from spinney import _native
+from spinney.structures.base import NativeStructure
 
 TREES = sp.DependencyTrees()
 TOL = 1e-9
@@ -65,16 +67,17 @@ def threads(count: int) -> Iterator[None]:
 def native_solve(scores: torch.Tensor) -> tuple:
     """The native entry point itself, one thread, without checks, posterior or autograd."""
     batch, n = scores.shape[:2]
-    lengths, temperature = torch.full((batch,), n), torch.ones(batch, dtype=torch.float64)
-    return _native.solve_trees(scores, lengths, temperature, False, False, TOL, 0, 0, 1)
+    sizes, temperature = torch.full((batch, 1), n), torch.ones(batch, dtype=torch.float64)
+    return _native.solve(*TREES.native, scores, sizes, [n], n, temperature, TOL, 0, 0, 1)
 
 
-def oracle_seconds(scores: torch.Tensor, repeats: int) -> float:
+def oracle_seconds(scores: torch.Tensor, structure: NativeStructure, repeats: int) -> float:
     """Seconds per oracle call on one thread, over the batch `scores`."""
-    batch, n = scores.shape[:2]
-    lengths, heads = torch.full((batch,), n), torch.empty((batch, n), dtype=torch.int64)
-    call = lambda: _native.argmax_trees(scores, lengths, heads, False, False, 1)  # noqa: E731
-    return seconds(call, repeats).mean / batch
+    shape = tuple(scores.shape[1:])
+    sizes, full = structure.sizes_of(scores, None), structure.sizes(shape)
+    events = torch.empty(len(scores), prod(structure.event_shape(shape)), dtype=torch.int64)
+    call = lambda: _native.argmax(*structure.native, scores, sizes, full, events, 1)  # noqa: E731
+    return seconds(call, repeats).mean / len(scores)
 
 
 def target(value: float, goal: float | None, met: bool, unit: str = "x") -> str:
@@ -172,10 +175,10 @@ def inside(report: Report, n: int, scale: float, run: argparse.Namespace) -> Non
     """Oracle calls and their share, threads, and the backward pass."""
     scores = torch.from_numpy(instances.random_scores(n, scale, run.batch))
     marginals = sp.sparsemap(scores, TREES).marginals
-    calls = np.asarray(native_solve(scores)[7]).mean()
+    calls = np.asarray(native_solve(scores)[-1]).mean()
     whole = seconds(lambda: native_solve(scores), run.repeats).mean / run.batch
     # The solver asks the oracle about theta - u, where the trees of the support tie.
-    call = oracle_seconds(scores - marginals, run.repeats)
+    call = oracle_seconds(scores - marginals, TREES, run.repeats)
     one = seconds(lambda: sp.sparsemap(scores, TREES), run.repeats)
     with threads(2):
         two = seconds(lambda: sp.sparsemap(scores, TREES), run.repeats)

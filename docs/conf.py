@@ -29,7 +29,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"demo\.py$",
+    "ignore_pattern": r"(demo|parser)\.py$",
     "image_scrapers": (),
     "capture_repr": (),
     "reset_modules": (),

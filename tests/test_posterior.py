@@ -121,12 +121,11 @@ def test_one_instance(post: sp.SparsePosterior) -> None:
 
 def test_repr(post: sp.SparsePosterior) -> None:
     assert repr(post) == (
-        "SparsePosterior(DependencyTrees(projective=False, single_root=False), 2 instances, "
+        f"SparsePosterior({TREES}, 2 instances, "
         "1 to 3 structures each, gap <= 0.0e+00, 1 converged)"
     )
     assert repr(post[0]).splitlines() == [
-        "SparsePosterior(DependencyTrees(projective=False, single_root=False), 3 structures, "
-        "gap 0.0e+00, converged)",
+        f"SparsePosterior({TREES}, 3 structures, gap 0.0e+00, converged)",
         "  0.5000  [2, 0]",
         "  0.3000  [0, 0]",
         "  0.2000  [0, 1]",

@@ -1,0 +1,161 @@
+"""Sums over all structures, against torch-struct (Rush 2020): log-partition function and marginals.
+
+    python benchmarks/marginals.py [--batch 32] [--repeats 20] [--device cuda]
+
+Both get float32 scores that need a gradient, and time is that of log Z and of marginals which can
+be differentiated again; spinney computes in float64. The best of the repeats counts, the two taking
+turns. The run fails if the numbers differ, never because of a time. torch-struct's alignments need
+an extension that is not on PyPI and are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch_struct
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+import spinney as sp
+
+TARGETS = {"non-projective": 2.0}  # times torch-struct's speed; 1.0 for the others
+
+
+@dataclass
+class Row:
+    """A family at one size, here and there."""
+
+    name: str
+    structure: sp.Structure
+    shape: tuple[int, ...]
+    peer: str
+    to_peer: Callable[[Tensor], Tensor]  # our scores as torch-struct's potentials
+    options: dict[str, bool]
+    tolerance: float = 1e-4  # of log Z, in float32 there
+
+
+def chain(scores: Tensor) -> Tensor:
+    """[t, state, state before], the scores of states added to those of steps."""
+    edges = scores[:, 1:, :, 1:] + scores[:, 1:, :, :1]
+    return torch.cat([edges[:, :1] + scores[:, 0, None, None, :, 0], edges[:, 1:]], 1)
+
+
+def segments(scores: Tensor) -> Tensor:
+    """[t, length, label, label before]; the first segment follows any label, at 1 / K each."""
+    labels = scores.shape[2]
+    longest = scores.shape[3] - labels
+    moves = scores[..., longest:].clone()
+    moves[:, 0] = -math.log(labels)
+    edges = scores[..., :longest].transpose(2, 3).unsqueeze(-1) + moves.unsqueeze(2)
+    return torch.cat([torch.full_like(edges[:, :, :1], -1e9), edges], 2)
+
+
+def arcs(scores: Tensor) -> Tensor:
+    """[head, dependent], the root on the diagonal."""
+    table = scores[..., 1:].mT.clone()
+    table.diagonal(dim1=1, dim2=2).copy_(scores[..., 0])
+    return table
+
+
+def rows() -> list[Row]:
+    found = []
+    for steps, states in ((20, 10), (40, 20)):
+        shape = (steps, states, 1 + states)
+        name = f"chain T={steps} K={states}"
+        found.append(Row(name, sp.LinearChain(), shape, "LinearChainCRF", chain, {}))
+    shape = (20, 5, 4 + 5)
+    name = "semi-Markov T=20 D=4 K=5"
+    found.append(Row(name, sp.SemiMarkov(4), shape, "SemiMarkovCRF", segments, {}))
+    for n in (10, 20):
+        name = f"labelled binary trees n={n} L=4"
+        trees = sp.BinaryTrees(labelled=True)
+        found.append(Row(name, trees, (n, n, 4), "TreeCRF", lambda x: x, {}))
+    for kind, peer in (
+        ("projective", "DependencyCRF"),
+        ("non-projective", "NonProjectiveDependencyCRF"),
+    ):
+        for n in (10, 20, 40):
+            for single_root in (False, True):
+                trees = sp.DependencyTrees(kind == "projective", single_root)
+                name = f"{kind} n={n}{' single root' if single_root else ''}"
+                # Over there 1e-5 is added to the weight of each non-projective arc.
+                tolerance = 1e-2 if kind == "non-projective" else 1e-4
+                options = {"multiroot": not single_root}
+                found.append(Row(name, trees, (n, n + 1), peer, arcs, options, tolerance))
+    return found
+
+
+def ours(row: Row, scores: Tensor) -> Tensor:
+    dist = sp.marginals(scores.clone().requires_grad_(), row.structure)
+    assert dist.marginals.requires_grad
+    return dist.log_partition
+
+
+def theirs(row: Row, potentials: Tensor) -> Tensor:
+    dist = getattr(torch_struct, row.peer)(potentials.clone().requires_grad_(), **row.options)
+    assert dist.marginals.requires_grad
+    return dist.partition
+
+
+def best_times(calls: list[Callable[[], Tensor]], repeats: int) -> list[float]:
+    """Milliseconds of each, the calls taking turns."""
+    best = [math.inf] * len(calls)
+    for _ in range(repeats):
+        for k, call in enumerate(calls):
+            start = time.perf_counter()
+            call()
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            best[k] = min(best[k], 1e3 * (time.perf_counter() - start))
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    sp.set_num_threads(1)
+    warnings.simplefilter("ignore")  # torch-struct does not define arg_constraints
+    table = Table(title=f"log Z and marginals, batch of {options.batch}, {options.device}")
+    for column in (
+        "structure",
+        "spinney ms",
+        "torch-struct ms",
+        "times as fast",
+        "target",
+        "log Z",
+    ):
+        table.add_column(column, justify="left" if column == "structure" else "right")
+    wrong = []
+    for row in rows():
+        generator = torch.Generator().manual_seed(0)
+        scores = torch.randn(options.batch, *row.shape, generator=generator).to(options.device)
+        potentials = row.to_peer(scores)
+        difference = (ours(row, scores) - theirs(row, potentials).flatten()).abs().max().item()
+        agrees = difference <= row.tolerance * math.prod(row.shape[:1])
+        if not agrees:
+            wrong.append(row.name)
+        calls = [lambda: ours(row, scores), lambda: theirs(row, potentials)]  # noqa: B023
+        a, b = best_times(calls, options.repeats)
+        target = TARGETS.get(row.name.split()[0], 1.0)
+        mark = "" if b / a >= target else " (missed)"
+        seen = f"{difference:.0e}" if agrees else f"[red]{difference:.0e}[/red]"
+        table.add_row(row.name, f"{a:.2f}", f"{b:.2f}", f"{b / a:.1f}", f"{target}{mark}", seen)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    if wrong:
+        sys.exit(f"numbers differ: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
