@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*)
+SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*.* native/families/*)
 
 .PHONY: demo test lint docs bench clean
 

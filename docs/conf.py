@@ -20,10 +20,13 @@ myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "spinney"
 html_show_copyright = False
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
+napoleon_use_ivar = True  # attributes as one list
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",

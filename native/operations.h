@@ -1,8 +1,6 @@
 // The operations on a batch, made for one family.
 #pragma once
 
-#include <algorithm>
-
 #include "kbest.h"
 #include "parallel.h"
 #include "worker.h"

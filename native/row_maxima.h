@@ -43,9 +43,9 @@ SPINNEY_HD double improve(const G&, const double* row, const double* price, doub
 // The smaller of each two.
 inline Pair smaller(Pair a, Pair b) {
 #if defined(__GNUC__)
-    return {a.v > b.v ? b.v : a.v};
+    return {a.v < b.v ? a.v : b.v};
 #else
-    return {{a.v[0] > b.v[0] ? b.v[0] : a.v[0], a.v[1] > b.v[1] ? b.v[1] : a.v[1]}};
+    return {{a.v[0] < b.v[0] ? a.v[0] : b.v[0], a.v[1] < b.v[1] ? a.v[1] : b.v[1]}};
 #endif
 }
 

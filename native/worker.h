@@ -75,7 +75,7 @@ class Worker {
     }
 
     // Copies instance b, divided by the temperature, to the table. Returns the range of its finite
-    // scores, that of an empty slot, 0, among them.
+    // scores.
     double read(const Scores& scores, int64_t b, double temperature, double* table) {
         if (!(temperature > 0) || std::isinf(temperature))
             throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
@@ -83,7 +83,7 @@ class Worker {
                                         ", expected a positive finite number");
         const Family& f = family();
         const double* from = scores.instance(b);
-        double lowest = Family::kEmpty ? 0 : -kForbidden, highest = Family::kEmpty ? 0 : kForbidden;
+        double lowest = -kForbidden, highest = kForbidden;
         double* to = table;
         for (int r = 0; r < f.rows; ++r) {
             Row row = f.row(r);

@@ -151,6 +151,24 @@ def test_everything_of_an_empty_batch() -> None:
     assert "0 instances" in repr(empty)
 
 
+@pytest.mark.parametrize(
+    ("structure", "shape"),
+    [
+        (sp.Simplex(), (3,)),
+        (sp.LinearChain(), (3, 2, 3)),
+        (sp.Matching(), (3, 4)),
+        (sp.LabelledDependencyTrees(), (3, 4, 2)),
+        (sp.Subset(2), (3,)),
+    ],
+)
+def test_a_forest_needs_trees(structure: sp.Structure, shape: tuple[int, ...]) -> None:
+    post = sp.sparsemap(torch.zeros(1, *shape), structure)
+    with pytest.raises(
+        ValueError, match=f"forest: expected trees .* of {type(structure).__name__}"
+    ):
+        post.forest()
+
+
 def test_gradients_reach_the_scores() -> None:
     scores = draw_scores("normal", 3, (4, 5), seed=3).requires_grad_()
     post = sp.sparsemap(scores, TREES)

@@ -13,11 +13,11 @@ from spinney.testing import StructureConformance
 class Subsets(sp.Structure):
     """All subsets of exactly two of n parts; a structure is the two indices in rising order."""
 
-    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return scores.topk(2, -1).indices.sort(-1).values
-
     def __init__(self, n: int) -> None:
         self.n = n
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return scores.topk(2, -1).indices.sort(-1).values
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         return torch.zeros(len(structures), self.n).double().scatter(1, structures, 1.0)

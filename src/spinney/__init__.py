@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from spinney.structures.linear_chain import LinearChain
     from spinney.structures.logic import AtMostOne, Budget, Implies, Or, Pairwise, Xor
     from spinney.structures.matching import Matching
+    from spinney.structures.oracle_error import OracleError
     from spinney.structures.semi_markov import SemiMarkov
     from spinney.structures.simplex import Simplex
     from spinney.structures.subset import Subset
@@ -68,6 +69,7 @@ __all__ = [
     "LinearChain",
     "Matching",
     "Or",
+    "OracleError",
     "PairPosterior",
     "Pairwise",
     "SemiMarkov",
@@ -115,6 +117,7 @@ _MODULE_OF = {
     "LinearChain": "spinney.structures.linear_chain",
     "Matching": "spinney.structures.matching",
     "Or": "spinney.structures.logic",
+    "OracleError": "spinney.structures.oracle_error",
     "PairPosterior": "spinney.pairs",
     "Pairwise": "spinney.structures.logic",
     "SemiMarkov": "spinney.structures.semi_markov",

@@ -1,4 +1,4 @@
-"""The one check of `lengths`, the sizes of the instances of a batch."""
+"""`lengths`, the sizes of the instances of a batch: the one check of them, and their default."""
 
 from collections.abc import Sequence
 
@@ -37,3 +37,10 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
                 shown = row[0] if len(row) == 1 else tuple(row)
                 limit = sizes[0] if len(row) == 1 else tuple(sizes)
                 raise ValueError(f"lengths[{b}] is {shown}: expected 1 to {limit}")
+
+
+def lengths_or_full(lengths: Tensor | None, table: Tensor) -> Tensor:
+    """(N,) int64 on the device of `table` (N, n, ...): `lengths` (N,), or `n` each if None."""
+    if lengths is None:
+        return torch.full((table.shape[0],), table.shape[1], device=table.device)
+    return lengths.to(table.device, torch.int64)

@@ -6,6 +6,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from spinney._members import check_events, parts_of_members
+from spinney._numbers import check_whole
 from spinney.structures.base import Structure
 from spinney.structures.recursions import FORBIDDEN
 
@@ -64,27 +66,15 @@ class StructureDistribution:
 
         -inf where it uses a forbidden part or is no member of the family at all.
         """
-        structures = structures.to(self.scores.device)
-        if structures.ndim == 0 or len(structures) != len(self):
-            raise ValueError(
-                f"log_prob: expected one structure for each of the {len(self)} instances of scores "
-                f"{tuple(self.scores.shape)}, got shape {tuple(structures.shape)}"
-            )
-        member = self.structure.contains(structures, self.lengths)
-        parts = self.structure.indicator(structures, tuple(self.scores.shape[1:]))
-        if parts.shape != self.scores.shape:
-            raise ValueError(
-                f"log_prob: structures of shape {tuple(structures.shape)} do not fit scores of "
-                f"shape {tuple(self.scores.shape)}"
-            )
+        structures = check_events("log_prob: structures", structures, self.structure, self.scores)
+        parts, member = parts_of_members(structures, self.structure, self.scores, self.lengths)
         forbidden = (parts.bool() & (self._theta <= FORBIDDEN)).flatten(1).any(-1)
         log_prob = _inner(self._theta, parts) - self._log_z
         return self._result(log_prob.masked_fill(forbidden | ~member, -torch.inf))
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`n` independent, exact samples of each instance: (n, B, *event)."""
-        if n < 1:
-            raise ValueError(f"sample: expected at least 1, got {n}")
+        check_whole("sample: n", n)
         if len(self) == 0:
             return self.mode.expand(n, *self.mode.shape)
         at_once = max(1, _SAMPLED_PARTS // self.scores.numel())
@@ -104,7 +94,11 @@ class StructureDistribution:
 
         inf where `other` forbids what is possible here. The families must be the same.
         """
-        if self.structure != other.structure or self.scores.shape != other.scores.shape:
+        if (
+            not isinstance(other, StructureDistribution)
+            or self.structure != other.structure
+            or self.scores.shape != other.scores.shape
+        ):
             raise ValueError(
                 f"kl: expected two distributions over the same structures, got {self!r} "
                 f"and {other!r}"

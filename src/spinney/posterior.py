@@ -8,9 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from spinney._numbers import check_whole
 from spinney._support import expectation, instances, sum_by_instance
 from spinney.forest import Forest
 from spinney.pairs import PairPosterior, pair_up
+from spinney.structures._pairs import Pairs
 from spinney.structures.base import Structure
 
 _SHOWN = 5  # structures listed in the repr of one instance
@@ -38,7 +40,8 @@ class SparsePosterior:
         marginals: (B, *parts), the probability of each part; differentiable.
         gap: (B,) float64, the duality gap: the objective is within `gap` of its optimum.
         converged: (B,) bool, whether the gap certifies the requested accuracy.
-        lengths: (B,) int64, the size of each instance, or None when all have full size.
+        lengths: int64, the size of each instance, (B,) or as the family has it; None when all have
+            full size.
     """
 
     structure: Structure
@@ -86,6 +89,8 @@ class SparsePosterior:
         -inf outside the support. Padding must be encoded as the structure itself encodes it.
         """
         expected = (len(self), *self.structures.shape[1:])
+        if not isinstance(structures, Tensor):
+            raise ValueError(f"log_prob: expected a tensor, got {type(structures).__name__}")
         if structures.shape != expected:
             raise ValueError(f"log_prob: expected {expected}, got {tuple(structures.shape)}")
         same = self.structures == structures.to(self.structures.device)[self.instance]
@@ -95,7 +100,7 @@ class SparsePosterior:
 
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`k` independent structures of each instance: (k, B, *event)."""
-        _at_least_one("sample", k)
+        check_whole("sample: k", k)
         weights = self.weights.detach().double()
         share = weights / self._total(weights)[self.instance]
         # The running total of all shares: instance b covers the interval from b to b + 1.
@@ -110,7 +115,7 @@ class SparsePosterior:
 
         Where the support is smaller, the rest has weight 0 and repeats the mode.
         """
-        _at_least_one("topk", k)
+        check_whole("topk: k", k)
         rank = torch.arange(k, device=self.sizes.device)
         kept = rank < self.sizes[:, None]
         index = self._ranking[self._starts[:, None] + torch.where(kept, rank, 0)]
@@ -118,6 +123,13 @@ class SparsePosterior:
 
     def forest(self) -> Forest:
         """The trees of the support as one shared graph, for `structures` that are heads (T, n)."""
+        n = self.structures.shape[1] if self.structures.ndim == 2 else 0
+        if self.marginals.shape[1:] != (n, n + 1) or isinstance(self.structure, Pairs):
+            raise ValueError(
+                f"forest: expected trees as heads (T, n) for scores (B, n, n + 1), got structures "
+                f"of shape {tuple(self.structures.shape)} of {self.structure} for scores of shape "
+                f"{tuple(self.marginals.shape)}"
+            )
         lengths = self.lengths
         if lengths is None:
             lengths = torch.full_like(self.sizes, self.structures.shape[1])
@@ -210,8 +222,3 @@ class SparsePosterior:
     def _total(self, values: Tensor) -> Tensor:
         """Sum over each instance's structures: (T, ...) -> (B, ...)."""
         return sum_by_instance(values, self.instance, len(self))
-
-
-def _at_least_one(call: str, k: int) -> None:
-    if k < 1:
-        raise ValueError(f"{call}: k must be at least 1, got {k}")

@@ -77,7 +77,34 @@ def test_options(options, message: str) -> None:
         sp.sparsemap(GOOD, TREES, **options)
 
 
-@pytest.mark.parametrize("scores", [GOOD.long(), GOOD.bool(), GOOD.tolist(), torch.tensor(1.0)])
+@pytest.mark.parametrize("call", [sp.map, sp.sparsemap, sp.marginals, sp.kbest, sp.crf_loss])
+@pytest.mark.parametrize(
+    ("structure", "message"),
+    [
+        (None, "got None"),
+        (sp.DependencyTrees, "got the class DependencyTrees"),
+        (sp.FactorGraph(), "a FactorGraph is for lp_sparsemap"),
+    ],
+)
+def test_structure(call, structure, message: str) -> None:
+    more = {sp.kbest: (2,), sp.crf_loss: ()}.get(call, ())
+    given = (GOOD, GOOD[:, 0].long(), structure) if call is sp.crf_loss else (GOOD, structure)
+    with pytest.raises(ValueError, match=f"structure: expected a Structure.*{message}"):
+        call(*given, *more)
+
+
+def test_graph_and_start() -> None:
+    with pytest.raises(ValueError, match="graph: expected a FactorGraph, got DependencyTrees"):
+        sp.lp_sparsemap(GOOD, TREES)  # pyright: ignore[reportArgumentType]
+    graph = sp.FactorGraph()
+    graph.add(TREES, graph.variables(3, 4))
+    with pytest.raises(ValueError, match="start: expected an LPPosterior, got int"):
+        sp.lp_sparsemap(GOOD, graph, start=3)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    "scores", [GOOD[..., :0], GOOD.long(), GOOD.bool(), GOOD.tolist(), torch.tensor(1.0)]
+)
 def test_scores(scores) -> None:
     with pytest.raises(ValueError, match="scores: expected"):
         sp.sparsemap(scores, TREES)

@@ -45,9 +45,3 @@ def test_the_margin_is_asked_for_each_part(family: SimpleNamespace) -> None:
     near = sp.hinge_loss(scores, gold, family.structure, margin=4.0)
     assert far.item() == 0
     assert near.item() > 0
-
-
-def test_without_a_margin_it_is_the_perceptron(family: SimpleNamespace) -> None:
-    scores, gold = family.draw(4, seed=0), family.gold(4, seed=1)
-    hinge = sp.hinge_loss(scores, gold, family.structure, margin=0.0, reduction="none")
-    assert torch.equal(hinge, sp.perceptron_loss(scores, gold, family.structure, reduction="none"))

@@ -1,7 +1,5 @@
 """LP-SparseMAP: against SparseMAP, enumeration, Dykstra's projections, differences, a peer."""
 
-import doctest
-import importlib
 import json
 import os
 import subprocess
@@ -389,13 +387,6 @@ def test_errors_inside_an_oracle_name_the_instance() -> None:
     scores[2, 1, 0] = 6.0
     with pytest.raises(OracleError, match="instance 2: too high"):
         sp.lp_sparsemap(scores, graph)
-
-
-def test_the_example_runs() -> None:
-    module = importlib.import_module("spinney.inference.lp_sparsemap")
-    result = doctest.testmod(module)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 @pytest.mark.skipif(PEER is None, reason="SPINNEY_PEER_PYTHON names no Python with lp-sparsemap")

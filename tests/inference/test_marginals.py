@@ -1,4 +1,7 @@
-"""Sums over all structures of every family: the conformance kit, refusals, and another library."""
+"""Sums over all structures: closed forms, refusals, and another library.
+
+The tests of each family run `MarginalsConformance` on it.
+"""
 
 import math
 import warnings
@@ -11,176 +14,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import spinney as sp
-from spinney.testing import MarginalsConformance, draw_scores
-
-
-class TreeSums(MarginalsConformance):
-    has_lengths = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, n + 1)
-
-
-class TestNonProjective(TreeSums):
-    structure = sp.DependencyTrees()
-
-
-class TestNonProjectiveSingleRoot(TreeSums):
-    structure = sp.DependencyTrees(single_root=True)
-
-
-class TestProjective(TreeSums):
-    structure = sp.DependencyTrees(projective=True)
-
-
-class TestProjectiveSingleRoot(TreeSums):
-    structure = sp.DependencyTrees(projective=True, single_root=True)
-
-
-class TestTwoChildren(TreeSums):
-    structure = sp.DependencyTrees(projective=True, max_children=2)
-
-
-class TestOneChildSingleRoot(TreeSums):
-    structure = sp.DependencyTrees(projective=True, single_root=True, max_children=1)
-
-
-class TestLeftBranching(TreeSums):
-    structure = sp.BranchingTrees("left")
-
-
-class LabelledSums(MarginalsConformance):
-    has_lengths = True
-    sizes = (1, 3)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, n + 1, 2)
-
-    @staticmethod
-    def size(n: int) -> tuple[int, ...]:
-        return (n, 2)
-
-
-class TestLabelled(LabelledSums):
-    structure = sp.LabelledDependencyTrees(single_root=True)
-
-
-class TestLabelledProjective(LabelledSums):
-    structure = sp.LabelledDependencyTrees(projective=True)
-
-
-class TestChain(MarginalsConformance):
-    structure = sp.LinearChain()
-    has_lengths = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, 3, 4)
-
-    @staticmethod
-    def size(n: int) -> tuple[int, ...]:
-        return (n, 3)
-
-
-class TestSegmentations(MarginalsConformance):
-    structure = sp.SemiMarkov(3)
-    has_lengths = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, 2, 5)
-
-    @staticmethod
-    def size(n: int) -> tuple[int, ...]:
-        return (n, 2)
-
-
-class WideSums(MarginalsConformance):
-    has_lengths = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, n + 1)
-
-    size = length = shape
-
-
-class TallSums(MarginalsConformance):
-    has_lengths = True
-    sizes = (1, 2)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n + 2, n + 1)
-
-    size = length = shape
-
-
-class TestWarpingPaths(WideSums):
-    structure = sp.Alignment()
-
-
-class TestWarpingPathsOfMoreRows(TallSums):
-    structure = sp.Alignment()
-
-
-class TestGaps(WideSums):
-    structure = sp.Alignment(gaps=True)
-    has_empty = True
-
-
-class TestGapsOfMoreRows(TallSums):
-    structure = sp.Alignment(gaps=True)
-    has_empty = True
-
-
-class TestBinaryTrees(MarginalsConformance):
-    structure = sp.BinaryTrees()
-    has_lengths = True
-    sizes = (1, 6)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, n)
-
-
-class TestLabelledBinaryTrees(LabelledSums):
-    structure = sp.BinaryTrees(labelled=True)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, n, 2)
-
-
-class ItemSums(MarginalsConformance):
-    has_lengths = True
-    sizes = (1, 6)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n,)
-
-
-class TestSubset(ItemSums):
-    structure = sp.Subset(2)
-    sizes = (2, 6)
-
-
-class TestAtMost(ItemSums):
-    structure = sp.Subset(at_most=2)
-    has_empty = True
-
-
-class TestSimplex(ItemSums):
-    structure = sp.Simplex()
-
-
-class TestHypercube(ItemSums):
-    structure = sp.Hypercube()
-    sizes = (1, 5)
-    has_empty = True
+from spinney.testing import draw_scores
 
 
 def test_closed_forms() -> None:
@@ -235,18 +69,20 @@ def test_structures_that_cannot_be_summed_over() -> None:
 
 
 def test_structures_that_do_not_fit() -> None:
-    dist = sp.marginals(torch.zeros(2, 3, 4), sp.DependencyTrees())
+    scores = torch.zeros(2, 3, 4)
+    dist = sp.marginals(scores, sp.DependencyTrees())
     assert len(dist) == 2
     assert "DependencyTrees" in repr(dist)
     assert "(2, 3, 4)" in repr(dist)
     assert dist.log_prob(torch.tensor([[0, 1, 2], [2, 1, 0]])).tolist()[1] == -math.inf
     with pytest.raises(ValueError, match="2 instances"):
         dist.log_prob(torch.tensor([[0, 1, 2]]))
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="does not fit"):
         dist.log_prob(torch.tensor([[0, 1], [0, 1]]))
     other = sp.marginals(torch.zeros(2, 3, 4), sp.DependencyTrees(single_root=True))
-    with pytest.raises(ValueError, match="same structures"):
-        dist.kl(other)
+    for misfit in (other, scores):
+        with pytest.raises(ValueError, match="same structures"):
+            dist.kl(misfit)  # pyright: ignore[reportArgumentType]
 
 
 def test_divergence_from_what_is_forbidden_elsewhere() -> None:

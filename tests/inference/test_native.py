@@ -87,7 +87,15 @@ def public_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
     return post.weights.square().sum() + post.marginals.pow(3).sum()
 
 
-@pytest.mark.parametrize("loss", [loss_of, public_loss_of])
+def marginal_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
+    return sp.sparsemap(scores, TREES, temperature=heat).marginals.pow(3).sum()
+
+
+def weight_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
+    return sp.sparsemap(scores, TREES, temperature=heat).weights.square().sum()
+
+
+@pytest.mark.parametrize("loss", [loss_of, public_loss_of, marginal_loss_of, weight_loss_of])
 @torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_compiles_to_one_graph(loss) -> None:
     """Forward and backward, one graph for supports of any size."""

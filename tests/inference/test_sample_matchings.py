@@ -61,10 +61,30 @@ def test_larger_matchings_are_members() -> None:
     assert (drawn.sort(-1).values == torch.arange(12)).all()
 
 
+@pytest.mark.parametrize("scale", [30.0, 1e6, 1e15])
+@pytest.mark.parametrize("partial", [False, True])
+def test_far_apart_scores_give_the_best_matching(scale: float, partial: bool) -> None:
+    scores = scale * draw_scores("normal", 3, (4, 5), seed=1).double()
+    structure = sp.Matching(partial=partial)
+    drawn = sp.sample_matchings(scores, structure, 4, max_trials=100_000)
+    best = sp.kbest(scores, structure, 2)
+    certain = best.scores[:, 0] - best.scores[:, 1] > 40
+    assert certain.any() or scale < 1e6
+    assert (drawn[:, certain] == best.structures[certain, 0]).all()
+
+
+def test_no_instances() -> None:
+    assert sp.sample_matchings(torch.zeros(0, 2, 3), sp.Matching(), 4).shape == (4, 0, 2)
+
+
 def test_bad_input_is_named() -> None:
     scores = torch.zeros(2, 2, 2)
     with pytest.raises(ValueError, match="at least 1"):
         sp.sample_matchings(scores, sp.Matching(), 0)
+    with pytest.raises(ValueError, match="expected a Matching, got DependencyTrees"):
+        sp.sample_matchings(scores, sp.DependencyTrees())  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"temperature\[1\] must be positive"):
+        sp.sample_matchings(scores, sp.Matching(), temperature=torch.tensor([1.0, 0.0]))
     empty = scores.clone()
     empty[1, 0] = -torch.inf
     with pytest.raises(ValueError, match=r"\b1\b"):

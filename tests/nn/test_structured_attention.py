@@ -1,5 +1,6 @@
 """Attention by marginals: what it is for each structure, padding, gradients."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,10 +185,29 @@ def test_what_is_refused() -> None:
         sp.nn.StructuredAttention(sp.LinearChain(), state=2).weights(draw(1, 3, 2, 3))
     with pytest.raises(ValueError, match=r"values: expected \(2, 3, d\)"):
         attend(torch.ones(2, 3), torch.ones(2, 4, 5))
+    for values in (torch.ones(2, 3, 3, dtype=torch.int64), None):
+        with pytest.raises(ValueError, match="values: expected a tensor of a floating dtype"):
+            attend(torch.ones(2, 3), values)  # pyright: ignore[reportArgumentType]
+        with pytest.raises(ValueError, match="values: expected a tensor of a floating dtype"):
+            sp.nn.TreeAttention(3)(draw(2, 3, 4), values)
     with pytest.raises(ValueError, match=r"values: expected \(B, n, 3\)"):
         sp.nn.TreeAttention(3)(draw(2, 3, 4), draw(2, 3, 2))
     with pytest.raises(ValueError, match="expected dependency trees"):
         sp.nn.TreeAttention(3, choice)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_no_instances(shape: tuple[int, ...]) -> None:
+    context = attend(torch.ones(0, *shape), torch.ones(0, 3, 5))
+    assert context.shape == (0, *shape[:-1], 5)
+
+
+def test_a_module_can_be_saved(tmp_path: Path) -> None:
+    attention = sp.nn.TreeAttention(3, infer="sparsemap")
+    torch.save(attention, tmp_path / "attention.pt")
+    loaded = torch.load(tmp_path / "attention.pt", weights_only=False)
+    scores, values = draw(2, 3, 4), draw(2, 3, 3)
+    assert torch.equal(loaded(scores, values), attention(scores, values))
 
 
 def test_repr_says_the_options() -> None:

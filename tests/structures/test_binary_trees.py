@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 FAMILIES = [sp.BinaryTrees(), sp.BinaryTrees(labelled=True)]
 family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
@@ -19,7 +19,7 @@ def shape(trees: sp.BinaryTrees, n: int) -> tuple[int, ...]:
     return (n, n, 3) if trees.labelled else (n, n)
 
 
-class TestUnlabelled(StructureConformance):
+class TestUnlabelled(StructureConformance, MarginalsConformance):
     structure = sp.BinaryTrees()
     has_lengths = True
     sizes = (1, 5)
@@ -29,7 +29,7 @@ class TestUnlabelled(StructureConformance):
         return (n, n)
 
 
-class TestLabelled(StructureConformance):
+class TestLabelled(StructureConformance, MarginalsConformance):
     structure = sp.BinaryTrees(labelled=True)
     has_lengths = True
     sizes = (1, 3)
@@ -189,15 +189,3 @@ def test_labels_that_do_not_fit() -> None:
         trees.validate(torch.zeros(1, 1, 1, 32_767))
     with pytest.raises(ValueError, match="give `parts`"):
         trees.indicator(trees.enumerate(2, 2))
-
-
-@family
-@settings(deadline=None, max_examples=20)
-@given(n=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
-def test_the_k_best(trees: sp.BinaryTrees, n: int, seed: int) -> None:
-    scores = draw_scores("normal", 1, shape(trees, n), seed)
-    size = (n, 3) if trees.labelled else (n,)
-    parts = trees.indicator(trees.enumerate(*size), tuple(scores.shape[1:]))
-    totals = (parts * scores).flatten(1).sum(-1).sort(descending=True).values[:20]
-    found = sp.kbest(scores, trees, 20)
-    torch.testing.assert_close(found.scores[0, : len(totals)], totals)

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 import spinney as sp
-from spinney.testing import StructureConformance
+from spinney.testing import MarginalsConformance, StructureConformance
 
 
-class BranchingConformance(StructureConformance):
+class BranchingConformance(StructureConformance, MarginalsConformance):
     has_lengths = True
     sizes = (1, 3)
 

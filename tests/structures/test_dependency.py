@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 FAMILIES = [
     sp.DependencyTrees(projective=projective, single_root=single_root)
@@ -19,7 +19,7 @@ FAMILIES = [
 family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
 
 
-class TreeConformance(StructureConformance):
+class TreeConformance(StructureConformance, MarginalsConformance):
     has_lengths = True
 
     @staticmethod
@@ -208,7 +208,7 @@ def test_argmax_of_trees_with_few_children(
 def test_few_children_need_projective_trees() -> None:
     with pytest.raises(ValueError, match="NP-hard"):
         sp.DependencyTrees(max_children=3)
-    with pytest.raises(ValueError, match="at least 1 or None, got 0"):
+    with pytest.raises(ValueError, match="max_children must be at least 1, got 0"):
         sp.DependencyTrees(projective=True, max_children=0)
 
 

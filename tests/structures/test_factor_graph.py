@@ -104,5 +104,5 @@ def test_bad_factors_are_named(structure: sp.Structure, variables: list, message
 
 
 def test_bad_shapes_are_named() -> None:
-    with pytest.raises(ValueError, match=r"at least 1, got shape \(2, 0\)"):
+    with pytest.raises(ValueError, match=r"size in \(2, 0\) must be at least 1, got 0"):
         sp.FactorGraph().variables(2, 0)

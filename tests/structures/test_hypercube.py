@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 
-class TestHypercube(StructureConformance):
+class TestHypercube(StructureConformance, MarginalsConformance):
     structure = sp.Hypercube()
     sizes = (1, 5)
     has_lengths = True

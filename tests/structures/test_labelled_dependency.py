@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 FAMILIES = [
     sp.LabelledDependencyTrees(projective=projective, single_root=single_root)
@@ -16,7 +16,7 @@ FAMILIES = [
 family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
 
 
-class LabelledConformance(StructureConformance):
+class LabelledSizes:
     has_lengths = True
     sizes = (1, 3)
 
@@ -29,6 +29,10 @@ class LabelledConformance(StructureConformance):
         return (n, 2)
 
 
+class LabelledConformance(LabelledSizes, StructureConformance, MarginalsConformance):
+    pass
+
+
 # Two kinds of trees go through the kit; the other two differ from them in their arcs alone, which
 # `test_argmax_is_that_of_the_best_labels` and the kit of `DependencyTrees` check.
 class TestNonProjective(LabelledConformance):
@@ -37,6 +41,10 @@ class TestNonProjective(LabelledConformance):
 
 class TestProjectiveSingleRoot(LabelledConformance):
     structure = sp.LabelledDependencyTrees(projective=True, single_root=True)
+
+
+class TestSumsOfSingleRoot(LabelledSizes, MarginalsConformance):
+    structure = sp.LabelledDependencyTrees(single_root=True)
 
 
 @family
@@ -110,11 +118,3 @@ def test_wrong_shapes(bad: tuple[int, ...]) -> None:
 def test_heads_and_labels_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match=r"\(1, 99, 100, 328\).* at most 32767, got 32800"):
         sp.LabelledDependencyTrees().validate(torch.zeros(()).expand(1, 99, 100, 328))
-
-
-def test_the_k_best() -> None:
-    trees = sp.LabelledDependencyTrees(projective=True)
-    scores = draw_scores("normal", 1, (3, 4, 2), seed=0)
-    parts = trees.indicator(trees.enumerate(3, 2), (3, 4, 2))
-    totals = (parts * scores).flatten(1).sum(-1).sort(descending=True).values
-    torch.testing.assert_close(sp.kbest(scores, trees, 30).scores[0], totals[:30])

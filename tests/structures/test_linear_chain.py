@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 
 def shape(n: int, states: int = 3) -> tuple[int, ...]:
     return (n, states, 1 + states)
 
 
-class ChainConformance(StructureConformance):
+class ChainConformance(StructureConformance, MarginalsConformance):
     has_lengths = True
     shape = staticmethod(shape)
     size = staticmethod(lambda n: (n, 3))

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 KINDS = st.sampled_from(["normal", "small", "integers", "equal"])
 
 
-class TestSimplex(StructureConformance):
+class TestSimplex(StructureConformance, MarginalsConformance):
     structure = sp.Simplex()
     sizes = (1, 6)
     has_lengths = True

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
 
 
-class SubsetConformance(StructureConformance):
+class SubsetConformance(StructureConformance, MarginalsConformance):
     has_lengths = True
 
     @staticmethod
@@ -69,13 +69,6 @@ def test_argmax_takes_the_first_of_the_best(data: st.DataObject, n: int, seed: i
     chosen = torch.zeros(2, n, dtype=torch.int64).scatter(1, best, 1)
     assert torch.equal(sp.Subset(k).argmax(scores), chosen)
     assert torch.equal(sp.Subset(at_most=k).argmax(scores), chosen * (scores > 0))
-
-
-@pytest.mark.parametrize("subset", [sp.Subset(2), sp.Subset(at_most=3)], ids=str)
-def test_k_best(subset: sp.Subset) -> None:
-    scores = draw_scores("normal", 2, (6,), seed=5)
-    best = (scores @ subset.enumerate(6).double().T).topk(9).values
-    torch.testing.assert_close(sp.kbest(scores, subset, 9).scores, best)
 
 
 def test_counts() -> None:

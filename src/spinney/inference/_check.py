@@ -1,11 +1,23 @@
 """Checks of the input that do not depend on the structure: a ValueError says what and where."""
 
-import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from spinney import _lengths
+from spinney._numbers import check_real, check_whole
+from spinney.structures.base import Structure
+
+
+def check_structure(structure: Any) -> None:
+    """A family of structures: an instance, not its class."""
+    if not isinstance(structure, Structure):
+        kind = f"the class {structure.__name__}" if isinstance(structure, type) else repr(structure)
+        raise ValueError(
+            f"structure: expected a Structure such as DependencyTrees(), got {kind}; "
+            "a FactorGraph is for lp_sparsemap"
+        )
 
 
 def check_scores(scores: Tensor) -> None:
@@ -15,6 +27,8 @@ def check_scores(scores: Tensor) -> None:
         raise ValueError(f"scores: expected a tensor of a floating dtype, got {kind}")
     if scores.ndim < 2:
         raise ValueError(f"scores: expected (B, *parts), got shape {tuple(scores.shape)}")
+    if 0 in scores.shape[1:]:
+        raise ValueError(f"scores: expected at least one part, got shape {tuple(scores.shape)}")
 
 
 def check_lengths(lengths: Tensor | None, scores: Tensor) -> Tensor | None:
@@ -25,14 +39,22 @@ def check_lengths(lengths: Tensor | None, scores: Tensor) -> Tensor | None:
     return lengths.to(scores.device, torch.int64)
 
 
+def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Tensor | None:
+    """The checks of every way of inference, before it looks at values; returns `check_lengths`."""
+    check_scores(scores)
+    check_structure(structure)
+    lengths = check_lengths(lengths, scores)
+    structure.validate(scores, lengths)
+    return lengths
+
+
 def check_temperature(temperature: float | Tensor, scores: Tensor) -> float | Tensor:
     """A positive, finite number, or one per instance as (B,) on the device of `scores`.
 
     The values of a tensor are left to `check_positive`.
     """
     if not isinstance(temperature, Tensor):
-        if not (math.isfinite(temperature) and temperature > 0):
-            raise ValueError(f"temperature must be positive and finite, got {temperature}")
+        check_real("temperature", temperature, positive=True)
         return float(temperature)
     batch = scores.shape[:1]
     if temperature.ndim == 0:
@@ -57,11 +79,18 @@ def check_positive(temperature: Tensor) -> None:
 
 def check_limits(tol: float, max_active: int | None, max_iter: int | None) -> None:
     """A tolerance of at least 0, and caps of at least 1 where they are given."""
-    if not tol >= 0:
-        raise ValueError(f"tol must be at least 0, got {tol}")
+    check_real("tol", tol)
     for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
-        if cap is not None and cap < 1:
-            raise ValueError(f"{name} must be at least 1 or None, got {cap}")
+        if cap is not None:
+            check_whole(name, cap)
+
+
+def no_structure_left(instance: int, scores: Tensor) -> ValueError:
+    """The error for an instance all of whose structures use a forbidden part."""
+    return ValueError(
+        f"instance {instance} has no structure left: each uses a part that is forbidden (-inf) "
+        f"(scores of shape {tuple(scores.shape)})"
+    )
 
 
 def check_finite(scores: Tensor, reads: Tensor) -> None:

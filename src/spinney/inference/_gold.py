@@ -1,13 +1,14 @@
 """What the supervised losses share: gold structures as parts, scores of parts, reductions."""
 
-from contextlib import suppress
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from spinney.inference._check import check_finite, check_lengths, check_scores
-from spinney.structures.base import NativeStructure, Structure
+from spinney._members import check_events, parts_of_members
+from spinney._numbers import check_real
+from spinney.inference._check import check_finite, check_input
+from spinney.structures.base import Structure
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -31,17 +32,16 @@ def check_gold(
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; a
             gold structure that is not of the family, or that uses a forbidden part.
     """
-    check_scores(scores)
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
+    lengths = check_input(scores, structure, lengths)
     check_finite(scores, structure.reads(scores, lengths))
-    gold = gold.to(scores.device)
-    if gold.ndim == 0 or len(gold) != len(scores):
+    gold = check_events("gold", gold, structure, scores)
+    parts, legal = parts_of_members(gold, structure, scores, lengths)
+    if not legal.all():
+        b = int((~legal).nonzero()[0])
         raise ValueError(
-            f"gold: expected one structure for each of the {len(scores)} instances of scores "
-            f"{tuple(scores.shape)}, got shape {tuple(gold.shape)}"
+            f"gold[{b}] is not one of {structure} for scores of shape {tuple(scores.shape)}: "
+            f"{gold[b].tolist()}"
         )
-    parts = _parts(gold, structure, scores, lengths)
     forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
     if forbidden.any():
         b = int(forbidden.nonzero()[0])
@@ -49,41 +49,9 @@ def check_gold(
     return parts, lengths
 
 
-def _parts(gold: Tensor, structure: Structure, scores: Tensor, lengths: Tensor | None) -> Tensor:
-    """The parts of (B, *event) structures, each of which is a member of its instance's family."""
-    shape = tuple(scores.shape[1:])
-    misfit = f"gold of shape {tuple(gold.shape)} does not fit scores of shape {tuple(scores.shape)}"
-    if isinstance(structure, NativeStructure) and gold.shape[1:] != structure.event_shape(shape):
-        raise ValueError(misfit)
-    legal = structure.contains(gold, lengths)
-    if legal.all():
-        try:
-            parts = structure.indicator(gold, shape)
-        except IndexError as error:  # a label that the scores have no part for
-            raise ValueError(f"{misfit} ({error})") from error
-        if parts.shape != scores.shape:
-            raise ValueError(misfit)
-        # A structure with fewer parts than it should have is not found again in them.
-        with suppress(NotImplementedError):
-            same = structure.decode(parts, lengths) == gold
-            legal = same.unsqueeze(-1).flatten(1).all(-1)
-        if legal.all():
-            return parts
-    b = int((~legal).nonzero()[0])
-    raise ValueError(
-        f"gold[{b}] is not one of {structure} for scores of shape {tuple(scores.shape)}: "
-        f"{gold[b].tolist()}"
-    )
-
-
-def check_margin(margin: float) -> None:
-    """A finite number of at least 0."""
-    if not 0 <= margin < float("inf"):
-        raise ValueError(f"margin must be at least 0 and finite, got {margin}")
-
-
-def check_reduction(reduction: str) -> None:
-    """One of the three."""
+def check_options(reduction: str, margin: float = 0.0) -> None:
+    """A known reduction, and a margin that is finite and at least 0."""
+    check_real("margin", margin)
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
 

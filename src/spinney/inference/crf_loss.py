@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from spinney.inference._gold import Reduction, check_gold, check_reduction, reduce, total
+from spinney.inference._gold import Reduction, check_gold, check_options, reduce, total
 from spinney.inference.marginals import marginals
 from spinney.structures.base import Structure
 
@@ -34,7 +34,7 @@ def crf_loss(
     Returns:
         A scalar or (B,), in the dtype of `scores`.
     """
-    check_reduction(reduction)
+    check_options(reduction)
     target, lengths = check_gold(scores, gold, structure, lengths)
     theta = scores.double()
     log_partition = marginals(theta, structure, lengths=lengths).log_partition

@@ -2,14 +2,7 @@
 
 from torch import Tensor
 
-from spinney.inference._gold import (
-    Reduction,
-    check_gold,
-    check_margin,
-    check_reduction,
-    reduce,
-    total,
-)
+from spinney.inference._gold import Reduction, check_gold, check_options, reduce, total
 from spinney.structures.base import Structure
 
 
@@ -44,11 +37,11 @@ def hinge_loss(
     Returns:
         A scalar or (B,), in the dtype of `scores`.
     """
-    check_reduction(reduction)
-    check_margin(margin)
+    check_options(reduction, margin)
     target, lengths = check_gold(scores, gold, structure, lengths)
     theta = scores.double()
     augmented = theta.detach() + margin * (1 - target)
     best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
     cost = margin * total(1 - target, best)
+    # The difference of the indicators first: parts that both use cancel out.
     return reduce(total(theta, best - target) + cost, reduction, scores.dtype)

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from spinney import _native
+from spinney._numbers import check_whole
 from spinney._threads import get_num_threads
-from spinney.inference._check import check_lengths, check_scores
+from spinney.inference._check import check_input
 from spinney.inference.map import total_scores
 from spinney.structures.base import NativeStructure, Structure
 
@@ -38,11 +39,8 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
         Structures (B, k, *event) and their scores (B, k), without gradient. An instance that has
         fewer than `k` structures repeats the last one with the score -inf.
     """
-    check_scores(scores)
-    if k < 1:
-        raise ValueError(f"kbest: k must be at least 1, got {k}")
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
+    lengths = check_input(scores, structure, lengths)
+    check_whole("kbest: k", k)
     if not isinstance(structure, NativeStructure):
         raise ValueError(f"kbest: no k-best algorithm is known for {structure}")
     scores = scores.detach()

@@ -6,10 +6,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from spinney._numbers import check_real, check_whole
 from spinney._support import sum_by_instance
 from spinney.inference._check import (
     check_finite,
-    check_limits,
     check_positive,
     check_scores,
     check_temperature,
@@ -48,7 +48,7 @@ def lp_sparsemap(
 
     Each factor solves SparseMAP for its own copies of the variables, and the copies are driven to
     agree by ADMM (algorithm 1 there). From time to time the exact solution on the faces found so
-    far is computed and certified, which ends the solve; see `_lp_polish`.
+    far is computed and certified, which ends the solve.
 
     Args:
         scores: (B, V), or (B, *shape) if one call of `graph.variables` made all. -inf forbids a
@@ -68,7 +68,6 @@ def lp_sparsemap(
             assignment left. Factors that contradict each other show as `converged` False.
 
     Example:
-        >>> import spinney as sp
         >>> graph = sp.FactorGraph()
         >>> x = graph.variables(3)
         >>> first = graph.add(sp.Xor(), x[:2])
@@ -78,7 +77,8 @@ def lp_sparsemap(
     """
     _check(scores, graph, start)
     temperature = check_temperature(temperature, scores)
-    check_limits(tol, None, max_iter)
+    check_real("tol", tol)
+    check_whole("max_iter", max_iter)
     if isinstance(temperature, Tensor):
         check_positive(temperature)
     unused = graph.off.to(scores.device).expand(len(scores), -1)
@@ -214,14 +214,19 @@ class LPPosterior:
 
 
 def _check(scores: Tensor, graph: FactorGraph, start: LPPosterior | None) -> None:
-    check_scores(scores)
-    shape, size = tuple(scores.shape), len(graph)
+    if not isinstance(graph, FactorGraph):
+        raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
+    size = len(graph)
     if size == 0:
         raise ValueError("graph: expected at least one variable, got none")
+    check_scores(scores)
+    shape = tuple(scores.shape)
     whole = graph.shapes[0] if len(graph.shapes) == 1 else None
     if shape[1:] not in ((size,), whole):
         also = "" if whole is None else f" or (B, {', '.join(map(str, whole))})"
         raise ValueError(f"scores: expected (B, {size}){also} for {graph}, got shape {shape}")
+    if start is not None and not isinstance(start, LPPosterior):
+        raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
     if start is not None and (start.graph is not graph or len(start) != len(scores)):
         raise ValueError(
             f"start: expected the answer for {len(scores)} instances over the same graph, got "

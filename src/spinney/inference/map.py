@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from spinney.inference._check import check_finite, check_lengths, check_scores
+from spinney.inference._check import check_finite, check_input, no_structure_left
 from spinney.structures.base import Structure
 
 
@@ -28,14 +28,11 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
         lengths: the size of each instance, (B,) or as the family has it.
 
     Example:
-        >>> import spinney as sp
         >>> best = sp.map(torch.tensor([[[3.0, 1.0], [2.0, 2.5]]]), sp.Matching())
         >>> best.structures.tolist(), best.scores.tolist()
         ([[0, 1]], [5.5])
     """
-    check_scores(scores)
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
+    lengths = check_input(scores, structure, lengths)
     if len(scores) == 0:
         event = structure.argmax(scores.new_zeros(1, *scores.shape[1:])).shape[1:]
         return MAP(scores.new_zeros(0, *event, dtype=torch.int64), scores.new_zeros(0))
@@ -44,11 +41,7 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     structures = structure.argmax(scores, lengths)
     totals = total_scores(scores, structures, structure)
     if (totals == -torch.inf).any():
-        b = int((totals == -torch.inf).nonzero()[0])
-        raise ValueError(
-            f"instance {b} has no structure left: each uses a part that is forbidden (-inf) "
-            f"(scores of shape {tuple(scores.shape)})"
-        )
+        raise no_structure_left(int((totals == -torch.inf).nonzero()[0]), scores)
     return MAP(structures, totals)
 
 

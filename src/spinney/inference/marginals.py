@@ -8,10 +8,10 @@ from torch import Tensor
 from spinney.distribution import StructureDistribution
 from spinney.inference._check import (
     check_finite,
-    check_lengths,
+    check_input,
     check_positive,
-    check_scores,
     check_temperature,
+    no_structure_left,
 )
 from spinney.structures.base import Structure
 from spinney.structures.recursions import FORBIDDEN
@@ -40,22 +40,19 @@ def marginals(
         temperature: a positive number, or (B,) one per instance; differentiable.
 
     Returns:
-        A `StructureDistribution`: `log_partition`, `marginals`, `entropy()`, `log_prob(h)`,
-        `sample(n)`, `mode`, differentiable with respect to `scores` and `temperature`.
+        A `StructureDistribution` with `log_partition`, `marginals`, `entropy()`, `log_prob(h)`,
+        `sample(n)`, `mode`; differentiable with respect to `scores` and `temperature`.
 
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; an
             instance that has no structure left; a family over which no sum is known.
 
     Example:
-        >>> import spinney as sp
         >>> dist = sp.marginals(torch.zeros(1, 2, 3), sp.DependencyTrees())
         >>> round(dist.log_partition.exp().item())  # two words have three trees
         3
     """
-    check_scores(scores)
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
+    lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
     if isinstance(temperature, Tensor) and not torch.compiler.is_compiling():
         check_positive(temperature)
@@ -91,8 +88,4 @@ def _check_result(log_partition: Tensor, scores: Tensor, reads: Tensor) -> None:
     if FORBIDDEN / 2 < float(log_partition.detach().sum()) < math.inf:
         return
     check_finite(scores, reads)
-    b = int(is_empty(log_partition).nonzero()[0])
-    raise ValueError(
-        f"instance {b} of scores of shape {tuple(scores.shape)} has no structure: "
-        "each one uses a forbidden part (-inf)"
-    )
+    raise no_structure_left(int(is_empty(log_partition).nonzero()[0]), scores)

@@ -153,7 +153,7 @@ def _solution_backward(
 ) -> tuple[Tensor | None, ...]:
     scores, temperature, parts, sizes, factor = ctx.saved_tensors
     if on_weights is None:
-        on_weights = scores.new_zeros(len(parts))
+        on_weights = scores.new_zeros(parts.shape[0])  # len() would fix the size in a graph
     if on_marginals is None:
         on_marginals = torch.zeros_like(scores)
     _, on_theta = _jacobian(parts, sizes, factor, on_weights, on_marginals.flatten(1))

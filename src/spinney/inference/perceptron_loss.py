@@ -2,7 +2,8 @@
 
 from torch import Tensor
 
-from spinney.inference._gold import Reduction, check_gold, check_reduction, reduce, total
+from spinney.inference._gold import Reduction
+from spinney.inference.hinge_loss import hinge_loss
 from spinney.structures.base import Structure
 
 
@@ -20,7 +21,7 @@ def perceptron_loss(
 
     with `m(h)` the parts of a structure and `g` those of the gold one. It is convex, at least 0,
     and 0 where no structure scores higher than the gold one. The subgradient is `m(h*) - g`, with
-    `h*` the structure that the MAP oracle finds.
+    `h*` the structure that the MAP oracle finds. It is the structured hinge without a margin.
 
     Args:
         scores: (B, *parts), floating. -inf forbids a part; what is never read may be anything.
@@ -32,9 +33,4 @@ def perceptron_loss(
     Returns:
         A scalar or (B,), in the dtype of `scores`.
     """
-    check_reduction(reduction)
-    target, lengths = check_gold(scores, gold, structure, lengths)
-    theta = scores.double()
-    best = structure.indicator(structure.argmax(theta.detach(), lengths), tuple(scores.shape[1:]))
-    # The difference of the indicators first: parts that both use cancel out.
-    return reduce(total(theta, best - target), reduction, scores.dtype)
+    return hinge_loss(scores, gold, structure, lengths=lengths, margin=0.0, reduction=reduction)

@@ -19,12 +19,14 @@ import math
 import torch
 from torch import Tensor
 
-from spinney.inference._check import check_finite, check_lengths, check_scores, check_temperature
+from spinney._numbers import check_whole
+from spinney.inference._check import check_finite, check_input, check_positive, check_temperature
 from spinney.inference.marginals import potentials
 from spinney.structures.matching import Matching
 from spinney.structures.recursions import FORBIDDEN
 
 _SCALINGS = 100  # rounds of Sinkhorn's scaling
+_WIDE = 8.0  # log-weights up to so far from 0 are scaled at once
 _TOGETHER = 4096  # trials in one go
 
 
@@ -59,16 +61,19 @@ def sample_matchings(
         ValueError: bad input, as for `marginals`.
         RuntimeError: `max_trials` were not enough.
     """
-    if n < 1:
-        raise ValueError(f"n: expected at least 1, got {n}")
-    check_scores(scores)
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
+    check_whole("n", n)
+    check_whole("max_trials", max_trials, least=0)
+    if not isinstance(structure, Matching):
+        raise ValueError(f"structure: expected a Matching, got {structure!r}")
+    lengths = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, scores)
+    if isinstance(temperature, Tensor):
+        check_positive(temperature)
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
     with torch.no_grad():
         structure.argmax(scores, lengths)  # names an instance that has no matching
-        theta = potentials(scores, reads, check_temperature(temperature, scores))
+        theta = potentials(scores, reads, temperature)
         matrix = _scaled(_square(theta, structure.partial, lengths))
         sampler = _Rejection(matrix, generator)
         columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]
@@ -106,6 +111,14 @@ def _square(theta: Tensor, partial: bool, lengths: Tensor | None) -> Tensor:
 
 def _scaled(log_weights: Tensor) -> Tensor:
     """Weights (B, N, N) with rows and columns that sum to one, then the largest of each row one."""
+    # From far apart weights the scaling would start too slowly: it first runs on tempered ones.
+    finite = torch.where(log_weights > FORBIDDEN, log_weights, 0.0)
+    widest = float(finite.abs().amax()) if len(finite) else 0.0
+    for k in range(math.ceil(math.log2(max(widest / _WIDE, 1.0))), 0, -1):
+        for _ in range(_SCALINGS // 5):
+            for side in (-2, -1):
+                excess = (log_weights / 2.0**k).logsumexp(side, keepdim=True)
+                log_weights = log_weights - 2.0**k * excess
     for _ in range(_SCALINGS):
         log_weights = log_weights - log_weights.logsumexp(-2, keepdim=True)
         log_weights = log_weights - log_weights.logsumexp(-1, keepdim=True)

@@ -8,10 +8,9 @@ from torch import Tensor
 
 from spinney.inference import generic, native
 from spinney.inference._check import (
-    check_lengths,
+    check_input,
     check_limits,
     check_positive,
-    check_scores,
     check_temperature,
 )
 from spinney.posterior import SparsePosterior
@@ -33,18 +32,20 @@ def sparsemap(
 
     Solves, with `M` holding one 0/1 column of parts per structure,
 
-        q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||M q||^2,     theta = scores / temperature
+        q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,     theta = scores / temperature
 
     (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP: Differentiable Sparse Structured
-    Inference", section 3) in float64 by the active set method. The marginals `M q*` are unique. The
-    weights need not be when ambiguities are independent of each other; the same scores give the
-    same ones each time.
+    Inference", section 3) in float64 by the active set method. `D` keeps the penalised parts: all,
+    or all but the transitions of chains and segmentations. The marginals of penalised parts,
+    `D M q*`, are unique. The weights need not be when ambiguities are independent of each other;
+    the same scores give the same ones each time.
 
     Args:
         scores: (B, *parts), floating; see the structure for what the parts are. -inf forbids a
             part. Parts that the structure does not read, padding among them, may hold anything.
         structure: the family of structures, such as `DependencyTrees()`.
-        lengths: (B,) integers, the size of each instance. Default: all have full size.
+        lengths: the size of each instance, (B,) or as the family has it. Default: all have full
+            size.
         temperature: a positive number, or (B,) one per instance; differentiable. Lower is sparser.
         tol: the largest duality gap, relative to the range of an instance's scores. The native
             solver aims far lower: the support must be complete for exact gradients.
@@ -62,16 +63,13 @@ def sparsemap(
             instance that has no structure left.
 
     Example:
-        >>> import spinney as sp
         >>> scores = torch.tensor([[[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
         >>> post = sp.sparsemap(scores, sp.DependencyTrees())
         >>> best = post.topk(2)
         >>> best.structures[0].tolist(), best.weights[0].tolist()
         ([[0, 1], [2, 0]], [0.875, 0.125])
     """
-    check_scores(scores)
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
+    lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
     check_limits(tol, max_active, max_iter)
     solve = _pick(structure, solver)

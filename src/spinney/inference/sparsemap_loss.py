@@ -3,14 +3,7 @@
 import torch
 from torch import Tensor
 
-from spinney.inference._gold import (
-    Reduction,
-    check_gold,
-    check_margin,
-    check_reduction,
-    reduce,
-    total,
-)
+from spinney.inference._gold import Reduction, check_gold, check_options, reduce, total
 from spinney.inference.sparsemap import sparsemap
 from spinney.structures.base import Structure
 
@@ -52,8 +45,7 @@ def sparsemap_loss(
     Returns:
         A scalar or (B,), in the dtype of `scores`; differentiable twice.
     """
-    check_reduction(reduction)
-    check_margin(margin)
+    check_options(reduction, margin)
     target, lengths = check_gold(scores, gold, structure, lengths)
     theta = scores.double()
     augmented = theta + margin * (1 - target)

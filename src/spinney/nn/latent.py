@@ -87,7 +87,7 @@ class LatentTreeEncoder(nn.Module):
                 `lengths` may be anything.
 
         Returns:
-            The posterior, and (T, hidden): `posterior.expect(vectors)` is (B, hidden).
+            The posterior, and vectors (T, hidden); `posterior.expect(vectors)` is (B, hidden).
         """
         if (heads is None) == (self.strategy == "given"):
             need = "needs heads" if heads is None else "takes no heads"

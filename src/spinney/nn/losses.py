@@ -2,11 +2,8 @@
 
 from torch import Tensor, nn
 
+from spinney.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from spinney.inference._gold import Reduction
-from spinney.inference.crf_loss import crf_loss
-from spinney.inference.hinge_loss import hinge_loss
-from spinney.inference.perceptron_loss import perceptron_loss
-from spinney.inference.sparsemap_loss import sparsemap_loss
 from spinney.structures.base import Structure
 
 

@@ -166,6 +166,7 @@ class TreeAttention(StructuredAttention):
         Returns:
             (B, n, d), zero in the padding; with `children` (B, n, 2 d), the heads' context first.
         """
+        _check_floating(values)
         root = self.root.to(values.dtype)
         if values.ndim != 3 or values.shape[-1] != len(root):
             raise ValueError(f"values: expected (B, n, {len(root)}), got {tuple(values.shape)}")
@@ -184,15 +185,22 @@ def attend(weights: Tensor, values: Tensor) -> Tensor:
 
     A value that has no weight anywhere is not looked at: in the padding there may be NaN.
     """
+    _check_floating(values)
     if values.ndim != 3 or values.shape[:2] != (len(weights), weights.shape[-1]):
         raise ValueError(
             f"values: expected ({len(weights)}, {weights.shape[-1]}, d) for attention of shape "
             f"{tuple(weights.shape)}, got {tuple(values.shape)}"
         )
-    rows = weights.reshape(len(weights), -1, weights.shape[-1])
+    rows = weights[:, None] if weights.ndim == 2 else weights.flatten(1, -2)
     seen = (rows.detach() != 0).any(1)
     context = rows.to(values.dtype) @ torch.where(seen[..., None], values, 0)
     return context.reshape(*weights.shape[:-1], values.shape[-1])
+
+
+def _check_floating(values: Tensor) -> None:
+    if not isinstance(values, Tensor) or not values.is_floating_point():
+        kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
+        raise ValueError(f"values: expected a tensor of a floating dtype, got {kind}")
 
 
 def _covered(segments: Tensor) -> Tensor:

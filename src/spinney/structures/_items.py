@@ -6,6 +6,8 @@ from math import comb
 import torch
 from torch import Tensor
 
+from spinney._lengths import lengths_or_full
+from spinney.structures._listing import sequences
 from spinney.structures.base import Native, NativeStructure
 
 _ENUMERATE_MAX = 16  # 2**n candidates are looked at
@@ -21,15 +23,11 @@ class Items(NativeStructure):
             raise ValueError(
                 f"item scores: expected (B, n) with 1 to {_ITEMS_MAX} items, got shape {shape}"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"item scores: expected a floating dtype, got {scores.dtype}")
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("item scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        if lengths is None:
-            return torch.ones_like(scores, dtype=torch.bool)
         items = torch.arange(scores.shape[1], device=scores.device)
-        return items < lengths.to(scores.device)[:, None]
+        return items < lengths_or_full(lengths, scores)[:, None]
 
     def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
         return parts
@@ -58,17 +56,13 @@ class ItemSets(Items):
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Which of (T, n) are 0/1 vectors of this family, zero after the first `lengths`: (T,)."""
-        legal = ((structures == 0) | (structures == 1)) & self._inside(structures, lengths)
+        inside = self.reads(structures, lengths)
+        legal = (structures == 0) | ((structures == 1) & inside)
         held = structures.sum(-1)
-        n = structures.shape[-1]
-        limits = [n] * len(structures) if lengths is None else lengths.tolist()
+        limits = lengths_or_full(lengths, structures).tolist()
         bounds = torch.tensor([self.bounds(n) for n in limits], device=structures.device)
         fewest, most = bounds.reshape(-1, 2).unbind(-1)
         return legal.all(-1) & (fewest <= held) & (held <= most)
-
-    def _inside(self, structures: Tensor, lengths: Tensor | None) -> Tensor:
-        """Whether each entry of (T, n) is 0 or one of the first `lengths`."""
-        return (structures == 0) | self.reads(structures, lengths)
 
     def count(self, n: int) -> int:
         """The sum of the binomial coefficients `C(n, k)` over the sizes allowed."""
@@ -81,5 +75,5 @@ class ItemSets(Items):
         """Every set out of `n` items, (count(n), n) in lexicographic order; n at most 16."""
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists sets of 1 to {_ENUMERATE_MAX} items, got n = {n}")
-        everything = torch.cartesian_prod(*[torch.arange(2)] * n).reshape(-1, n)
+        everything = sequences((0, 1), n)
         return everything[self.contains(everything)]

@@ -18,9 +18,7 @@ class Pairs(NativeStructure):
                 f"pair scores: expected (B, n, m) with n and m from 1 to {_SIDE_MAX}, "
                 f"got shape {shape}"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"pair scores: expected a floating dtype, got {scores.dtype}")
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("pair scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         if lengths is None:

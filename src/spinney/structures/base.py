@@ -136,10 +136,17 @@ class Structure(ABC):
             value = self.log_partition(leaf, lengths, SampledTotal(generator))
             return torch.autograd.grad(value.sum(), leaf)[0]
 
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The shape of one structure's encoding for scores (B, *parts). None: the oracle tells."""
+        return None
+
     @property
     def native(self) -> Native | None:
         """The family of the native solver; None: the generic solver only."""
         return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
 class NativeStructure(Structure):
@@ -181,7 +188,9 @@ class NativeStructure(Structure):
             return torch.tensor(full, device=scores.device).repeat(len(scores), 1)
         return lengths.to(scores.device, torch.int64).reshape(len(scores), len(full)).contiguous()
 
-    def check_lengths(self, scores: Tensor, lengths: Tensor | None) -> None:
-        """ValueError unless `lengths` are sizes of instances of `scores`; None is fine."""
+    def check_dtype_and_lengths(self, what: str, scores: Tensor, lengths: Tensor | None) -> None:
+        """ValueError unless `scores` (`what` in messages) are floating and `lengths` fit them."""
+        if not scores.is_floating_point():
+            raise ValueError(f"{what}: expected a floating dtype, got {scores.dtype}")
         if lengths is not None:
             check_lengths(lengths, len(scores), self.sizes(tuple(scores.shape[1:])))

@@ -7,11 +7,13 @@ from math import comb
 import torch
 from torch import Tensor
 
+from spinney._lengths import lengths_or_full
+from spinney.structures._listing import check_count
+from spinney.structures._one_hot import index_of, one_hot
 from spinney.structures.base import Native, NativeStructure
 from spinney.structures.recursions import Total
 from spinney.structures.recursions.cky import binary_trees
 
-_ENUMERATE_MAX = 20_000  # trees
 _LABELS_MAX = 32_766  # the native code of a span is "none" or a label, in 16 bits
 
 Span = tuple[int, int]
@@ -42,8 +44,7 @@ class BinaryTrees(NativeStructure):
             return structures.to(torch.float64)
         if parts is None:
             raise ValueError("labelled trees do not tell how many labels there are: give `parts`")
-        labels = torch.arange(parts[-1], device=structures.device)
-        return (structures.unsqueeze(-1) == labels).to(torch.float64)
+        return one_hot(structures, parts[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -53,18 +54,14 @@ class BinaryTrees(NativeStructure):
                 f"span scores: expected {wanted} with n >= 1 words"
                 f"{' and L >= 1 labels' if self.labelled else ''}, got shape {shape}"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"span scores: expected a floating dtype, got {scores.dtype}")
         if self.labelled and shape[3] > _LABELS_MAX:
             raise ValueError(f"span scores of shape {shape}: expected at most {_LABELS_MAX} labels")
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("span scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        n = scores.shape[1]
-        words = torch.arange(n, device=scores.device)
-        spans = (words[:, None] <= words).expand(len(scores), n, n)
-        if lengths is not None:
-            spans = spans & (words < lengths.to(scores.device)[:, None, None])
+        words = torch.arange(scores.shape[1], device=scores.device)
+        inside = words < lengths_or_full(lengths, scores)[:, None, None]
+        spans = (words[:, None] <= words) & inside
         return spans[..., None].expand(scores.shape) if self.labelled else spans
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -73,9 +70,8 @@ class BinaryTrees(NativeStructure):
         2n - 1 spans, the whole among them, each of several words with a split into two spans of the
         table: these make one binary tree, and there is no room for another span.
         """
-        count, n = structures.shape[:2]
-        words = torch.arange(n, device=structures.device)
-        limit = structures.new_full((count,), n) if lengths is None else lengths.to(structures)
+        words = torch.arange(structures.shape[1], device=structures.device)
+        limit = lengths_or_full(lengths, structures)
         has = structures >= 0 if self.labelled else structures == 1
         none = structures == (-1 if self.labelled else 0)
         last = words == limit[:, None] - 1
@@ -90,7 +86,7 @@ class BinaryTrees(NativeStructure):
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         if not self.labelled:
             return (parts != 0).long()
-        return torch.where(parts.any(-1), parts.argmax(-1), -1)
+        return index_of(parts)
 
     def count(self, n: int, labels: int | None = None) -> int:
         """The number of trees over `n` words: Catalan(n - 1), times L**(2n - 1) with L `labels`."""
@@ -99,11 +95,7 @@ class BinaryTrees(NativeStructure):
 
     def enumerate(self, n: int, labels: int | None = None) -> Tensor:
         """Every tree over `n` words, with `labels` labels: (count, n, n), at most 20,000."""
-        if self.count(n, labels) > _ENUMERATE_MAX:
-            raise ValueError(
-                f"enumerate lists at most {_ENUMERATE_MAX} trees, "
-                f"there are {self.count(n, labels)} over {n} words"
-            )
+        check_count(self.count(n, labels), "trees", f"over {n} words")
         table = torch.full((self.count(n, labels), n, n), -1 if self.labelled else 0)
         names = range(labels) if labels else [1]
         trees = product(_bracketings(0, n - 1), product(names, repeat=2 * n - 1))

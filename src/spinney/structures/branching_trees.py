@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from spinney._lengths import lengths_or_full
 from spinney.structures.base import Structure
 from spinney.structures.dependency import DependencyTrees
 from spinney.structures.recursions import Total
@@ -59,6 +60,9 @@ class BranchingTrees(Structure):
             )
         return heads
 
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]
+
     def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
         return DependencyTrees().indicator(structures, parts)
 
@@ -70,9 +74,7 @@ class BranchingTrees(Structure):
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Which of (T, n) heads are the tree of this kind over the first `lengths` words: (T,)."""
-        count, n = structures.shape
-        lengths = structures.new_full((count,), n) if lengths is None else lengths.to(structures)
-        return (structures == branching_heads(self.kind, lengths, n)).all(-1)
+        return (structures == self._heads(structures, lengths)).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return DependencyTrees().decode(parts, lengths)
@@ -90,8 +92,6 @@ class BranchingTrees(Structure):
             raise ValueError(f"a sentence has at least one word, got n = {n}")
         return branching_heads(self.kind, torch.tensor([n]), n)
 
-    def _heads(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
-        batch, n, _ = scores.shape
-        if lengths is None:
-            lengths = torch.full((batch,), n, device=scores.device)
-        return branching_heads(self.kind, lengths.to(scores.device, torch.int64), n)
+    def _heads(self, table: Tensor, lengths: Tensor | None) -> Tensor:
+        """(N, n) heads for the instances of a table (N, n, ...)."""
+        return branching_heads(self.kind, lengths_or_full(lengths, table), table.shape[1])

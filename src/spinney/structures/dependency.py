@@ -6,6 +6,10 @@ from math import comb
 import torch
 from torch import Tensor
 
+from spinney._lengths import lengths_or_full
+from spinney._numbers import check_whole
+from spinney.structures._listing import sequences
+from spinney.structures._one_hot import index_of, one_hot
 from spinney.structures.base import Native, NativeStructure
 from spinney.structures.recursions import Total
 from spinney.structures.recursions.bounded_eisner import bounded_trees
@@ -44,8 +48,7 @@ class DependencyTrees(NativeStructure):
     def __post_init__(self) -> None:
         if self.max_children is None:
             return
-        if self.max_children < 1:
-            raise ValueError(f"max_children must be at least 1 or None, got {self.max_children}")
+        check_whole("max_children", self.max_children)
         if not self.projective:
             raise ValueError(
                 f"max_children = {self.max_children} needs projective=True: the best tree with "
@@ -53,8 +56,7 @@ class DependencyTrees(NativeStructure):
             )
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
-        heads = torch.arange(structures.shape[-1] + 1, device=structures.device)
-        return (structures.unsqueeze(-1) == heads).to(torch.float64)
+        return one_hot(structures, structures.shape[-1] + 1)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -62,15 +64,12 @@ class DependencyTrees(NativeStructure):
             raise ValueError(
                 f"arc scores: expected (B, n, n + 1) with n >= 1 words, got shape {shape}"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"arc scores: expected a floating dtype, got {scores.dtype}")
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("arc scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        batch, n, _ = scores.shape
-        dependents = torch.arange(1, n + 1, device=scores.device)[:, None]
-        heads = torch.arange(n + 1, device=scores.device)
-        others = (dependents != heads).expand(batch, n, n + 1)
+        heads = torch.arange(scores.shape[2], device=scores.device)
+        dependents = heads[1:, None]
+        others = (dependents != heads).expand(scores.shape)
         if lengths is None:
             return others
         limit = lengths.to(scores.device)[:, None, None]
@@ -78,12 +77,8 @@ class DependencyTrees(NativeStructure):
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Which of (T, n) heads are trees of this family over the first `lengths` words: (T,)."""
-        count, n = structures.shape
-        words = torch.arange(1, n + 1, device=structures.device)
-        if lengths is None:
-            limit = structures.new_full((count, 1), n)
-        else:
-            limit = lengths.to(structures)[:, None]
+        words = torch.arange(1, structures.shape[1] + 1, device=structures.device)
+        limit = lengths_or_full(lengths, structures)[:, None]
         inside = words <= limit
         in_range = (structures >= 0) & (structures <= limit) & (structures != words)
         legal = torch.where(inside, in_range, structures == -1).all(-1)
@@ -118,11 +113,11 @@ class DependencyTrees(NativeStructure):
         """Every tree over `n` words, (count(n), n) int64 in lexicographic order; n at most 6."""
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists trees of 1 to {_ENUMERATE_MAX} words, got n = {n}")
-        heads = torch.cartesian_prod(*[torch.arange(n + 1)] * n).reshape(-1, n)
+        heads = sequences(range(n + 1), n)
         return heads[self.contains(heads)]
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return torch.where(parts.any(-1), parts.argmax(-1), -1)
+        return index_of(parts)
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         if self.max_children is not None:

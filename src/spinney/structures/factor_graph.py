@@ -7,6 +7,7 @@ from math import prod
 import torch
 from torch import Tensor
 
+from spinney._numbers import check_whole
 from spinney.structures.base import Structure
 
 
@@ -43,8 +44,8 @@ class FactorGraph:
 
     def variables(self, *shape: int) -> Tensor:
         """New variables: their numbers, int64 of this shape. They index marginals and factors."""
-        if any(n < 1 for n in shape):
-            raise ValueError(f"variables: expected sizes of at least 1, got shape {shape}")
+        for n in shape:
+            check_whole(f"variables: every size in {shape}", n)
         start, count = len(self), prod(shape)
         self.shapes.append(shape)
         self._degree += [0] * count
@@ -59,7 +60,13 @@ class FactorGraph:
         a variable that no other factor reads.
         """
         number, name = len(self.factors), type(structure).__name__
-        index = torch.as_tensor(variables).cpu()
+        try:
+            index = torch.as_tensor(variables).cpu()
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"factor {number} ({name}): expected a tensor of variables or a list of their "
+                f"numbers, got {variables!r}"
+            ) from error
         if index.is_floating_point() or index.dtype == torch.bool or index.numel() == 0:
             raise ValueError(
                 f"factor {number} ({name}): expected the numbers of at least one variable, got "

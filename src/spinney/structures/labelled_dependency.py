@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from spinney.structures._listing import check_count, sequences
+from spinney.structures._one_hot import one_hot
 from spinney.structures.base import Native, NativeStructure
 from spinney.structures.dependency import DependencyTrees
 from spinney.structures.recursions import Total
 from spinney.structures.recursions.totals import sample_one
 
-_ENUMERATE_MAX = 20_000  # trees
 _OPTIONS_MAX = 32_767  # the native code of a word is its head and label, in 16 bits
 
 
@@ -41,8 +42,7 @@ class LabelledDependencyTrees(NativeStructure):
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         arcs = self.unlabelled.indicator(structures[..., 0])
-        labels = torch.arange(parts[-1], device=structures.device)
-        return arcs[..., None] * (structures[..., 1, None, None] == labels)
+        return arcs[..., None] * one_hot(structures[..., 1, None], parts[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -51,14 +51,12 @@ class LabelledDependencyTrees(NativeStructure):
                 "labelled arc scores: expected (B, n, n + 1, L) with n >= 1 words and "
                 f"L >= 1 labels, got shape {shape}"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"labelled arc scores: expected a floating dtype, got {scores.dtype}")
         if shape[2] * shape[3] > _OPTIONS_MAX:
             raise ValueError(
                 f"labelled arc scores of shape {shape}: expected (n + 1) * L of at most "
                 f"{_OPTIONS_MAX}, got {shape[2] * shape[3]}"
             )
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("labelled arc scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return self.unlabelled.reads(scores[..., 0], lengths)[..., None].expand(scores.shape)
@@ -82,13 +80,9 @@ class LabelledDependencyTrees(NativeStructure):
 
     def enumerate(self, n: int, labels: int) -> Tensor:
         """Every tree over `n` words: (count(n, labels), n, 2) int64, at most 20,000."""
-        if self.count(n, labels) > _ENUMERATE_MAX:
-            raise ValueError(
-                f"enumerate lists at most {_ENUMERATE_MAX} trees, there are "
-                f"{self.count(n, labels)} over {n} words with {labels} labels"
-            )
+        check_count(self.count(n, labels), "trees", f"over {n} words with {labels} labels")
         heads = self.unlabelled.enumerate(n)
-        names = torch.cartesian_prod(*[torch.arange(labels)] * n).reshape(-1, n)
+        names = sequences(range(labels), n)
         pairs = torch.broadcast_tensors(heads[:, None], names[None])
         return torch.stack(pairs, -1).flatten(0, 1)
 

@@ -5,13 +5,17 @@ from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from spinney._lengths import lengths_or_full
+from spinney.structures._listing import check_count, sequences
+from spinney.structures._one_hot import index_of, one_hot
+from spinney.structures._transitions import check_ends, moves_into
 from spinney.structures.base import Native, NativeStructure
 from spinney.structures.recursions import Total
 from spinney.structures.recursions.chain import chain
 
-_ENUMERATE_MAX = 4096
-_OPTIONS_MAX = 32767  # a native code holds 16-bit options
+_OPTIONS_MAX = 32_767  # a native code holds 16-bit options
 
 
 class ChainParts(NamedTuple):
@@ -60,53 +64,31 @@ class LinearChain(NativeStructure):
             transition: from state j to state k as [j, k]: (K, K), shared by all positions, or
                 (B, T - 1, K, K). None: zeros.
             start, end: (K,) or (B, K), added to the states at the first and the last position.
-            lengths: (B,), where the last position is. None: T - 1.
+            lengths: (B,), how many positions each chain has. None: T.
         """
         if unary.ndim != 3 or 0 in unary.shape[1:] or not unary.is_floating_point():
             raise ValueError(
                 f"unary: expected floating (B, T, K) with T, K >= 1, got {unary.dtype} "
                 f"of shape {tuple(unary.shape)}"
             )
-        batch, steps, states = unary.shape
-        for name, table in (("start", start), ("end", end)):
-            if table is not None and table.shape not in ((states,), (batch, states)):
-                raise ValueError(
-                    f"{name}: expected ({states},) or ({batch}, {states}) for unary of shape "
-                    f"{tuple(unary.shape)}, got {tuple(table.shape)}"
-                )
+        check_ends("unary", unary, start, end)
+        _, steps, states = unary.shape
         position = torch.arange(steps, device=unary.device)[:, None]
         if start is not None:
             unary = unary + torch.where(position == 0, start.reshape(-1, 1, states), 0)
         if end is not None:
-            last = unary.new_full((batch,), steps) if lengths is None else lengths.to(unary.device)
-            at_end = position == last.reshape(-1, 1, 1) - 1
+            at_end = position == lengths_or_full(lengths, unary)[:, None, None] - 1
             unary = unary + torch.where(at_end, end.reshape(-1, 1, states), 0)
-        moves = self._moves(transition, unary)
+        moves = moves_into("unary", unary, transition)
         return torch.cat([unary.unsqueeze(-1), moves], -1)
-
-    def _moves(self, transition: Tensor | None, unary: Tensor) -> Tensor:
-        """(B, T, K, K) [t, k, j], zero at t = 0."""
-        batch, steps, states = unary.shape
-        first = unary.new_zeros(batch, 1, states, states)
-        if transition is None:
-            return first.expand(-1, steps, -1, -1)
-        if transition.shape not in ((states, states), (batch, steps - 1, states, states)):
-            raise ValueError(
-                f"transition: expected ({states}, {states}) or ({batch}, {steps - 1}, {states}, "
-                f"{states}) for unary of shape {tuple(unary.shape)}, got {tuple(transition.shape)}"
-            )
-        rest = transition.transpose(-1, -2).expand(batch, steps - 1, states, states)
-        return torch.cat([first, rest], 1)
 
     def unpack(self, parts: Tensor) -> ChainParts:
         """Parts (B, T, K, 1 + K), marginals say, as unary and transition tables."""
         return ChainParts(parts[..., 0], parts[:, 1:, :, 1:].transpose(-1, -2))
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        count = len(structures)
-        states = torch.arange(parts[1], device=structures.device)
-        unary = (structures[..., None] == states).to(torch.float64)
-        before = torch.cat([unary.new_zeros(count, 1, parts[1]), unary[:, :-1]], 1)
+        unary = one_hot(structures, parts[1])
+        before = pad(unary[:, :-1], (0, 0, 1, 0))
         moves = unary[..., None] * before[:, :, None]
         return torch.cat([unary[..., None], moves], -1)
 
@@ -117,19 +99,15 @@ class LinearChain(NativeStructure):
                 f"chain scores: expected (B, T, K, 1 + K) with T, K >= 1, got shape {shape}: "
                 "LinearChain.pack makes them from unary and transition tables"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"chain scores: expected a floating dtype, got {scores.dtype}")
         if shape[2] ** 2 > _OPTIONS_MAX:
             raise ValueError(f"chain scores: at most 181 states, got {shape[2]} in shape {shape}")
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("chain scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         _, steps, _, width = scores.shape
         position = torch.arange(steps, device=scores.device)
         real = (position[:, None] > 0) | (torch.arange(width, device=scores.device) == 0)
-        if lengths is None:
-            return real[:, None].expand_as(scores)
-        inside = position < lengths.to(scores.device)[:, None]
+        inside = position < lengths_or_full(lengths, scores)[:, None]
         return (inside[..., None] & real)[:, :, None].expand_as(scores)
 
     def penalised(self, scores: Tensor) -> Tensor | None:
@@ -140,19 +118,16 @@ class LinearChain(NativeStructure):
         return mask
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T, steps) hold states in the first `lengths` positions, -1 after: (T,).
+        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,).
 
         How many states there are is not known here: any number from 0 is one.
         """
-        count, steps = structures.shape
-        position = torch.arange(steps, device=structures.device)
-        limit = structures.new_full((count, 1), steps) if lengths is None else lengths[:, None]
-        inside = position < limit.to(structures.device)
+        position = torch.arange(structures.shape[1], device=structures.device)
+        inside = position < lengths_or_full(lengths, structures)[:, None]
         return torch.where(inside, structures >= 0, structures == -1).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        unary = parts[..., 0]
-        return torch.where(unary.any(-1), unary.argmax(-1), -1)
+        return index_of(parts[..., 0])
 
     def count(self, steps: int, states: int) -> int:
         """states ** steps."""
@@ -161,13 +136,9 @@ class LinearChain(NativeStructure):
         return states**steps
 
     def enumerate(self, steps: int, states: int) -> Tensor:
-        """Every sequence, (states ** steps, steps) int64 in lexicographic order; at most 4096."""
-        if self.count(steps, states) > _ENUMERATE_MAX:
-            raise ValueError(
-                f"enumerate lists at most {_ENUMERATE_MAX} chains, got {states} states "
-                f"at {steps} steps"
-            )
-        return torch.cartesian_prod(*[torch.arange(states)] * steps).reshape(-1, steps)
+        """Every sequence, (states ** steps, steps) int64 in lexicographic order; at most 20,000."""
+        check_count(self.count(steps, states), "chains", f"of {states} states at {steps} steps")
+        return sequences(range(states), steps)
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return chain(scores, lengths, total)

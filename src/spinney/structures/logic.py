@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from spinney._numbers import check_whole
+from spinney.structures._listing import sequences
 from spinney.structures.base import Structure
 
 _ENUMERATE_MAX = 16  # 2**n candidates are looked at
@@ -28,6 +30,9 @@ class LogicFactor(Structure):
         """The smallest face around each point of the polytope, as the orthogonal projector onto
         its directions: (N, n) -> (N, n, n)."""
 
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts
+
     def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
@@ -38,7 +43,7 @@ class LogicFactor(Structure):
         """Every assignment of `n` variables that is allowed, (count, n) int64; n at most 16."""
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists 1 to {_ENUMERATE_MAX} variables, got n = {n}")
-        everything = torch.cartesian_prod(*[torch.arange(2)] * n).reshape(-1, n)
+        everything = sequences((0, 1), n)
         return everything[self.contains(everything)]
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
@@ -159,8 +164,7 @@ class Budget(_Count):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k < 0:
-            raise ValueError(f"Budget: k must be at least 0, got {self.k}")
+        check_whole("Budget: k", self.k, least=0)
 
     def bounds(self, n: int) -> tuple[int, int]:
         return 0, min(self.k, n)

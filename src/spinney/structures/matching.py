@@ -6,6 +6,8 @@ from math import comb, factorial, perm
 import torch
 from torch import Tensor
 
+from spinney.structures._listing import sequences
+from spinney.structures._one_hot import index_of, one_hot
 from spinney.structures._pairs import Pairs, check_sides
 from spinney.structures.base import Native
 from spinney.structures.recursions import Total
@@ -40,12 +42,10 @@ class Matching(Pairs):
     partial: bool = False
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        columns = torch.arange(parts[1], device=structures.device)
-        return (structures.unsqueeze(-1) == columns).to(torch.float64)
+        return one_hot(structures, parts[1])
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        used = parts != 0
-        return torch.where(used.any(-1), used.to(torch.int64).argmax(-1), -1)
+        return index_of(parts)
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Which of (T, n) are matchings of this family: (T,).
@@ -77,7 +77,7 @@ class Matching(Pairs):
     def enumerate(self, n: int, m: int) -> Tensor:
         """Every matching, (count(n, m), n) int64 in lexicographic order; n and m at most 6."""
         check_sides(n, m, _ENUMERATE_MAX)
-        columns = torch.cartesian_prod(*[torch.arange(-1, m)] * n).reshape(-1, n)
+        columns = sequences(range(-1, m), n)
         return columns[self.contains(columns, torch.tensor([[n, m]]).expand(len(columns), 2))]
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:

@@ -12,7 +12,7 @@ class OracleError(RuntimeError):
 
     Args:
         problem: what went wrong.
-        index: which of the `unit`s of the batch; None: all of them together, or none alone.
+        index: which one of the batch, counted in `unit`; None: all together, or none alone.
         unit: what is counted, "instance" or "structure".
     """
 

@@ -6,11 +6,14 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from spinney._lengths import lengths_or_full
+from spinney._numbers import check_whole
+from spinney.structures._listing import check_count
+from spinney.structures._transitions import check_ends, moves_into
 from spinney.structures.base import Native, NativeStructure
 from spinney.structures.recursions import Total
 from spinney.structures.recursions.semi_markov import segmentations
 
-_ENUMERATE_MAX = 20_000  # segmentations
 _OPTIONS_MAX = 32_767  # the native solver counts the scores of a position in 16 bits
 
 
@@ -56,8 +59,7 @@ class SemiMarkov(NativeStructure):
     penalty: Literal["segments", "both"] = "segments"
 
     def __post_init__(self) -> None:
-        if self.max_length < 1:
-            raise ValueError(f"SemiMarkov: max_length must be at least 1, got {self.max_length}")
+        check_whole("SemiMarkov: max_length", self.max_length)
         if self.penalty not in ("segments", "both"):
             raise ValueError(
                 f'SemiMarkov: penalty must be "segments" or "both", got {self.penalty!r}'
@@ -79,30 +81,22 @@ class SemiMarkov(NativeStructure):
             transition: from label j to label k as [j, k]: (K, K), shared by all positions, or
                 (B, T - 1, K, K), at t for the segments that start at t + 1. None: zeros.
             start, end: (K,) or (B, K), added for the label of the first and of the last segment.
-            lengths: (B,), where the last segment ends. None: T.
+            lengths: (B,), how many positions each instance has. None: T.
         """
         if segments.ndim != 4 or segments.shape[2] != self.max_length or 0 in segments.shape[1:]:
             raise ValueError(
                 f"segments: expected (B, T, {self.max_length}, K) with T, K >= 1, "
                 f"got shape {tuple(segments.shape)}"
             )
-        batch, positions, _, labels = segments.shape
-        for name, table in (("start", start), ("end", end)):
-            if table is not None:
-                _check_shape(name, table, segments, (labels,), (batch, labels))
+        check_ends("segments", segments, start, end)
+        _, positions, _, labels = segments.shape
         begins = torch.arange(positions, device=segments.device)[:, None, None]
         if start is not None:
             segments = segments + torch.where(begins == 0, start.reshape(-1, 1, 1, labels), 0)
         if end is not None:
-            last = self._stops(segments) == _limit(lengths, segments)
+            last = self._stops(segments) == lengths_or_full(lengths, segments)[:, None, None]
             segments = segments + torch.where(last[..., None], end.reshape(-1, 1, 1, labels), 0)
-        moves = segments.new_zeros(batch, 1, labels, labels)
-        if transition is None:
-            moves = moves.expand(-1, positions, -1, -1)
-        else:
-            each = (batch, positions - 1, labels, labels)
-            _check_shape("transition", transition, segments, (labels, labels), each)
-            moves = torch.cat([moves, transition.transpose(-1, -2).expand(each)], 1)
+        moves = moves_into("segments", segments, transition)
         return torch.cat([segments.transpose(-1, -2), moves], -1)
 
     def unpack(self, parts: Tensor) -> SegmentParts:
@@ -127,13 +121,11 @@ class SemiMarkov(NativeStructure):
             raise ValueError(
                 f"segment scores: K (1 + D + K) must be at most {_OPTIONS_MAX}, got shape {shape}"
             )
-        if not scores.is_floating_point():
-            raise ValueError(f"segment scores: expected a floating dtype, got {scores.dtype}")
-        self.check_lengths(scores, lengths)
+        self.check_dtype_and_lengths("segment scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, positions, labels, _ = scores.shape
-        limit = _limit(lengths, scores)
+        limit = lengths_or_full(lengths, scores)[:, None, None]
         starts = torch.arange(positions, device=scores.device)[:, None]
         segments = self._stops(scores) <= limit
         moves = ((starts > 0) & (starts < limit)).expand(batch, positions, labels)
@@ -153,7 +145,7 @@ class SemiMarkov(NativeStructure):
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         count, positions, _ = structures.shape
         length, label = structures.unbind(-1)
-        starts = length > 0
+        starts = (length > 0) & (label < parts[1])  # a label that has no scores has no part
         # The label of the segment before: of the last start at an earlier position.
         steps = torch.arange(positions, device=structures.device)
         latest = torch.where(starts, steps, -1).cummax(-1).values
@@ -176,11 +168,9 @@ class SemiMarkov(NativeStructure):
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Which of (S, T, 2) are segmentations of the first `lengths` positions: (S,)."""
-        count, positions, _ = structures.shape
+        positions = structures.shape[1]
         length, label = structures.unbind(-1)
-        limit = structures.new_full((count,), positions)
-        if lengths is not None:
-            limit = lengths.to(structures)
+        limit = lengths_or_full(lengths, structures)
         start = torch.zeros_like(limit)  # of the next segment
         legal = torch.ones_like(limit, dtype=torch.bool)
         for t in range(positions):
@@ -203,13 +193,9 @@ class SemiMarkov(NativeStructure):
         return counts[-1]
 
     def enumerate(self, positions: int, labels: int) -> Tensor:
-        """Every segmentation, (count(T, K), T, 2); at most 20000."""
+        """Every segmentation, (count(T, K), T, 2); at most 20,000."""
         count = self.count(positions, labels)
-        if count > _ENUMERATE_MAX:
-            raise ValueError(
-                f"enumerate lists at most {_ENUMERATE_MAX} segmentations, "
-                f"got {count} for T = {positions}, K = {labels}"
-            )
+        check_count(count, "segmentations", f"for T = {positions}, K = {labels}")
         listed: list[list[list[tuple[int, int]]]] = [[[]]]  # by the number of positions covered
         for t in range(1, positions + 1):
             listed.append(
@@ -228,18 +214,3 @@ class SemiMarkov(NativeStructure):
     @property
     def native(self) -> Native:
         return Native("semi_markov", (self.max_length, int(self.penalty == "both")))
-
-
-def _limit(lengths: Tensor | None, like: Tensor) -> Tensor:
-    """(B, 1, 1): the length of each instance of `like` (B, T, ...), T by default."""
-    if lengths is None:
-        lengths = torch.full((like.shape[0],), like.shape[1])
-    return lengths.to(like.device, torch.int64)[:, None, None]
-
-
-def _check_shape(name: str, table: Tensor, segments: Tensor, *allowed: tuple[int, ...]) -> None:
-    if tuple(table.shape) not in allowed:
-        raise ValueError(
-            f"{name}: expected {' or '.join(map(str, allowed))} for segments of shape "
-            f"{tuple(segments.shape)}, got {tuple(table.shape)}"
-        )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from spinney.structures._items import Items
+from spinney.structures._one_hot import one_hot
 from spinney.structures.base import Native
 from spinney.structures.recursions import Total
 
@@ -28,8 +29,7 @@ class Simplex(Items):
         return ()
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        items = torch.arange(parts[0], device=structures.device)
-        return (structures[:, None] == items).to(torch.float64)
+        return one_hot(structures, parts[0])
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return parts.argmax(-1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from spinney._numbers import check_whole
 from spinney.structures._items import ItemSets
 from spinney.structures.base import Native
 from spinney.structures.recursions import Total
@@ -42,8 +43,8 @@ class Subset(ItemSets):
                 f"Subset: expected either k or at_most, got k={self.k} and at_most={self.at_most}"
             )
         for name, value in (("k", self.k), ("at_most", self.at_most)):
-            if value is not None and value < 1:
-                raise ValueError(f"Subset: {name} must be at least 1, got {value}")
+            if value is not None:
+                check_whole(f"Subset: {name}", value)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         super().validate(scores, lengths)

@@ -16,10 +16,7 @@ from torch import Tensor, nn
 from spinney.data.examples import Sentence
 from spinney.data.vectors import WordVectors
 from spinney.data.vocabulary import UNKNOWN, Vocabulary
-from spinney.inference.crf_loss import crf_loss
-from spinney.inference.hinge_loss import hinge_loss
-from spinney.inference.perceptron_loss import perceptron_loss
-from spinney.inference.sparsemap_loss import sparsemap_loss
+from spinney.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from spinney.nn._bilstm import run_bilstm
 from spinney.nn.scorers import BiaffineArcScorer
 from spinney.structures.dependency import DependencyTrees

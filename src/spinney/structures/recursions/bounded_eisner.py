@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from spinney._lengths import lengths_or_full
 from spinney.structures.recursions.eisner import arcs_by_width, to_the_end
 from spinney.structures.recursions.totals import FORBIDDEN, Total, pick
 
@@ -18,10 +19,8 @@ def bounded_trees(
     scores: Tensor, lengths: Tensor | None, total: Total, single_root: bool, most: int
 ) -> Tensor:
     """The total over these trees of each sentence: (B, n, n + 1) -> (B,)."""
-    batch, n, _ = scores.shape
-    most = min(most, n)
-    if lengths is None:
-        lengths = torch.full((batch,), n, device=scores.device)
+    most = min(most, scores.shape[1])
+    lengths = lengths_or_full(lengths, scores)
     if not single_root:
         arcs = pad(scores, (0, 0, 1, 0), value=FORBIDDEN)
         right, _ = _complete_spans(arcs, total, most, has_root=True)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from spinney._lengths import lengths_or_full
 from spinney.structures.recursions.totals import FORBIDDEN, Total, pick
 
 
@@ -23,9 +24,7 @@ def projective_trees(
     scores: Tensor, lengths: Tensor | None, total: Total, single_root: bool
 ) -> Tensor:
     """The total over all projective trees of each sentence: (B, n, n + 1) -> (B,)."""
-    batch, n, _ = scores.shape
-    if lengths is None:
-        lengths = torch.full((batch,), n, device=scores.device)
+    lengths = lengths_or_full(lengths, scores)
     if not single_root:
         # The root stands left of the first word, and no arc leads to it.
         right, _ = complete_spans(pad(scores, (0, 0, 1, 0), value=FORBIDDEN), total)
