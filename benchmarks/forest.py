@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from sentences import Batch
 from step import HIDDEN, Classifier, Item, Trainer, best_seconds, train_parser
+from timing import target
 from torch import Tensor
 
 import spinney as sp
@@ -80,13 +81,6 @@ class Run:
         """Milliseconds of each call."""
         found = best_seconds(calls, items, self.repeats, self.device)
         return {name: 1e3 * seconds for name, seconds in found.items()}
-
-
-def target(value: float, goal: float | None, met: bool, unit: str = "x") -> str:
-    """`value` beside its goal, coloured by whether it is met."""
-    if goal is None:
-        return f"{value:.2f}{unit}"
-    return f"[{'green' if met else 'red'}]{value:.2f}{unit}[/] ({goal:g}{unit})"
 
 
 def mean_length(batches: list[Batch]) -> float:

@@ -22,7 +22,7 @@ import torch
 import torch_struct
 from rich.console import Console
 from rich.table import Table
-from solver import target, threads
+from timing import target, threads
 from torch import Tensor
 
 import spinney as sp

@@ -10,10 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 
 import instances
@@ -22,6 +18,7 @@ import peer
 import torch
 from rich.console import Console
 from rich.table import Table
+from timing import seconds, target, threads
 
 import spinney as sp
 from spinney import _native
@@ -33,35 +30,6 @@ PEER_TOL = 1e-6  # the peer seldom certifies to 1e-9 on long sentences
 TARGET_RATIO = {20: 10, 30: 15, 40: 25, 60: 100}  # peer over ours, mean times at scale 1
 TARGET_THREADS = 1.8
 TARGET_BACKWARD = 0.20
-
-
-@dataclass
-class Timing:
-    mean: float
-    best: float
-
-
-def seconds(call: Callable[[], object], repeats: int) -> Timing:
-    """Wall time of `call` after one warm-up."""
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return Timing(float(np.mean(times)), min(times))
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    before = sp.get_num_threads(), torch.get_num_threads()
-    sp.set_num_threads(count)
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        sp.set_num_threads(before[0])
-        torch.set_num_threads(before[1])
 
 
 def native_solve(scores: torch.Tensor) -> tuple:
@@ -78,14 +46,6 @@ def oracle_seconds(scores: torch.Tensor, structure: NativeStructure, repeats: in
     events = torch.empty(len(scores), prod(structure.event_shape(shape)), dtype=torch.int64)
     call = lambda: _native.argmax(*structure.native, scores, sizes, full, events, 1)  # noqa: E731
     return seconds(call, repeats).mean / len(scores)
-
-
-def target(value: float, goal: float | None, met: bool, unit: str = "x") -> str:
-    """`value` beside its goal, coloured by whether it is met."""
-    if goal is None:
-        return f"{value:.2f}{unit}"
-    colour = "green" if met else "red"
-    return f"[{colour}]{value:.2f}{unit}[/] ({goal:g}{unit})"
 
 
 class Report:

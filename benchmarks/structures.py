@@ -22,7 +22,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from scipy.optimize import linear_sum_assignment
-from solver import TOL, oracle_seconds, seconds, target, threads
+from solver import TOL, oracle_seconds
+from timing import seconds, target, threads
 from torch import Tensor
 
 import spinney as sp
