@@ -71,11 +71,14 @@ def solve_chains(
     return PeerAnswer(answer["seconds"], answer["marginals"], answer["support"])
 
 
-def solve_matchings(python: str, scores: NDArray[np.float64], max_iter: int) -> PeerAnswer | None:
+def solve_matchings(
+    python: str, scores: NDArray[np.float64], max_iter: int, *, our_oracle: bool
+) -> PeerAnswer | None:
     """SparseMAP over the matchings of (B, n, n); None where no C++ compiler is found.
 
-    The peer has no matching factor. A small one, with our oracle, is compiled against the library
-    and the headers that its package ships: its active set method is timed, as for trees.
+    The peer has no matching factor. A small one, with a plain oracle or with ours, is compiled
+    against the library and the headers that its package ships: its active set method is timed, as
+    for trees.
     """
     compiler = shutil.which("c++") or shutil.which("g++")
     if compiler is None:
@@ -91,7 +94,7 @@ def solve_matchings(python: str, scores: NDArray[np.float64], max_iter: int) -> 
         command = [compiler, "-O3", "-std=c++17", *folders, *files, "-o", str(program)]
         subprocess.run(command, check=True)
         batch, n, _ = scores.shape
-        np.concatenate([[batch, n, max_iter], scores.ravel()]).tofile(source)
+        np.concatenate([[batch, n, max_iter, our_oracle], scores.ravel()]).tofile(source)
         subprocess.run([program, source, target], check=True)
         answer = np.fromfile(target).reshape(batch, 2 + n * n)
     marginals = answer[:, 2:].reshape(scores.shape)

@@ -47,6 +47,10 @@ class TestSumsOfSingleRoot(LabelledSizes, MarginalsConformance):
     structure = sp.LabelledDependencyTrees(single_root=True)
 
 
+class TestSumsOfProjective(LabelledSizes, MarginalsConformance):
+    structure = sp.LabelledDependencyTrees(projective=True)
+
+
 @family
 def test_counts(trees: sp.LabelledDependencyTrees) -> None:
     for n in (1, 2, 3):
