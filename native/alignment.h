@@ -13,7 +13,7 @@
 namespace spinney {
 
 struct Warping {
-    static constexpr bool kEmpty = true, kFix = true;
+    static constexpr bool kEmpty = true;
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;  // slot k: the antidiagonal i + j = k
     int shorter, longer;                // cells (i, j) with i < shorter, j < longer

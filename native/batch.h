@@ -82,7 +82,7 @@ struct Solution {
     int calls = 0;
 };
 
-// What can be done with a batch of one family. kbest is null where no algorithm is known.
+// What can be done with a batch of one family.
 struct Operations {
     // The highest-scoring structure of each instance: events (batch, event).
     void (*argmax)(const Scores& scores, int threads, int64_t* events);

@@ -18,7 +18,6 @@ namespace spinney {
 struct BinaryTrees {
     static constexpr bool kEmpty = true;
     static constexpr double kCross = 1e-5;
-    static constexpr bool kFix = true;
     int words, labels;
     int slots, penalised, rows, width;
     int padded;     // words of the caller's array

@@ -64,10 +64,6 @@ void kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, 
            Out<int64_t, nb::ndim<3>> events, Out<int64_t, nb::ndim<1>> found, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
-    if (operations.kbest == nullptr) {
-        PyErr_SetString(PyExc_NotImplementedError, family.c_str());
-        throw nb::python_error();
-    }
     if (events.shape(0) != scores.shape(0) || found.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected events (B, k, *) and found (B,)");
     int64_t *out = events.data(), *counts = found.data();

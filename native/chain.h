@@ -13,7 +13,6 @@ namespace spinney {
 struct Chain {
     static constexpr bool kEmpty = false;
     static constexpr double kCross = 1e-5;
-    static constexpr bool kFix = true;
     int slots, penalised, rows, width;
     int steps, states;
     int64_t padded;  // steps of the caller's array

@@ -5,11 +5,10 @@
 // kForbidden. Slots may share a row: a state and the transition into it do. The first `penalised`
 // slots carry the quadratic penalty; they determine the structure.
 //
-// A family is a struct. It has the four numbers above and three constants:
+// A family is a struct. It has the four numbers above and two constants:
 //
 // - kEmpty: option 0 of every slot is no part; its cell, the first of each row, is 0.
 // - kCross: the gap below which structures are crossed; kAlways, or kNever: it has no cross().
-// - kFix: it has fix().
 //
 // What runs on any device:
 //

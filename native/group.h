@@ -135,23 +135,8 @@ struct Thread {
                          double* out) {
         int k = 0;
         for (; n - k >= 12; k += 8) best_columns<4>(x, rows + k, plus + k, m, n, out + k);
-        switch ((n - k) / 2) {  // what is left is one block
-            case 5:
-                best_columns<5>(x, rows + k, plus + k, m, n, out + k), k += 10;
-                break;
-            case 4:
-                best_columns<4>(x, rows + k, plus + k, m, n, out + k), k += 8;
-                break;
-            case 3:
-                best_columns<3>(x, rows + k, plus + k, m, n, out + k), k += 6;
-                break;
-            case 2:
-                best_columns<2>(x, rows + k, plus + k, m, n, out + k), k += 4;
-                break;
-            case 1:
-                best_columns<1>(x, rows + k, plus + k, m, n, out + k), k += 2;
-                break;
-        }
+        last_columns<5>((n - k) / 2, x, rows + k, plus + k, m, n, out + k);
+        k = n / 2 * 2;
         if (k == n) return;
         double best = kForbidden;
         for (int j = 0; j < m; ++j) {
@@ -187,6 +172,15 @@ struct Thread {
     }
 
   private:
+    // best_columns<pairs> of what is left, at most Most pairs.
+    template <int Most, class... Rest>
+    static void last_columns(int pairs, Rest... rest) {
+        if (pairs == Most)
+            best_columns<Most>(rest...);
+        else if constexpr (Most > 1)
+            last_columns<Most - 1>(pairs, rest...);
+    }
+
     template <int Pairs>
     static void best_columns(const double* x, const double* rows, const double* plus, int m, int n,
                              double* out) {

@@ -13,7 +13,6 @@ template <bool Projective, bool SingleRoot>
 struct LabelledTrees {
     static constexpr bool kEmpty = false;
     static constexpr double kCross = kAlways;
-    static constexpr bool kFix = true;
     TreeOracle<Projective, SingleRoot> trees;
     int labels;
     int slots, penalised, rows, width;

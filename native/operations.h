@@ -44,9 +44,7 @@ void kbest_batch(const Scores& scores, int k, int threads, int64_t* events, int6
 
 template <class Family>
 Operations operations_of() {
-    Operations operations{argmax_batch<Family>, nullptr, solve_batch<Family>};
-    if constexpr (Family::kFix) operations.kbest = kbest_batch<Family>;
-    return operations;
+    return {argmax_batch<Family>, kbest_batch<Family>, solve_batch<Family>};
 }
 
 }  // namespace spinney

@@ -11,7 +11,7 @@ namespace spinney {
 
 template <bool Empty>
 struct Pairs {
-    static constexpr bool kEmpty = Empty, kFix = true;
+    static constexpr bool kEmpty = Empty;
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;
     bool transposed;  // the columns of the scores have the slots

@@ -13,7 +13,7 @@
 namespace spinney {
 
 struct SemiMarkov {
-    static constexpr bool kEmpty = true, kFix = true;
+    static constexpr bool kEmpty = true;
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;
     int positions, labels, longest;  // T, K, D

@@ -6,7 +6,7 @@
 namespace spinney {
 
 struct Simplex {
-    static constexpr bool kEmpty = false, kFix = true;
+    static constexpr bool kEmpty = false;
     static constexpr double kCross = kNever;
     int slots, penalised, rows, width;
 

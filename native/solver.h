@@ -61,7 +61,7 @@ struct Solver : ActiveSet<Family> {
     SPINNEY_HD void lay_out(Arena& arena) {
         Set::lay_out(arena);
         family.lay_out(arena);
-        tilted = arena.take<double>(cells(family));
+        tilted = arena.take<double>(penalised_cells(family));
         reduced = arena.take<double>(cells(family));
         entering = arena.take<int16_t>(stride);
     }

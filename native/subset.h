@@ -8,7 +8,7 @@
 namespace spinney {
 
 struct Subset {
-    static constexpr bool kEmpty = true, kFix = true;
+    static constexpr bool kEmpty = true;
     static constexpr double kCross = kAlways;
     int slots, penalised, rows, width;
     int least, most;

@@ -94,7 +94,6 @@ struct TreeOracle<true, SingleRoot> : Eisner {
 struct TreeSlots {
     static constexpr bool kEmpty = false;
     static constexpr double kCross = kAlways;
-    static constexpr bool kFix = true;
     int slots, penalised, rows, width;
     int64_t padded;  // words of the caller's array
 

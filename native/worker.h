@@ -43,19 +43,19 @@ class Worker {
     }
 
     void argmax(const Scores& scores, int64_t b, int64_t* events) {
-        double* theta = lay_out(scores, b);
-        read(scores, b, 1.0, theta);
+        const double* theta = table(scores, b);
         if (!family()(Thread{}, theta, solver_.entering)) scores.no_structure(b);
         family().event(solver_.entering, events + b * family().event_size());
     }
 
-    // The family at the size of instance b, and its table.
-    Family& family() { return solver_.family; }
-    double* table(const Scores& scores, int64_t b) {
+    // Sets the family to the size of instance b and reads its table.
+    const double* table(const Scores& scores, int64_t b) {
         double* theta = lay_out(scores, b);
         read(scores, b, 1.0, theta);
         return theta;
     }
+
+    Family& family() { return solver_.family; }
 
   private:
     static constexpr double kLargest = 1e200;  // sums of such scores still fit in a double

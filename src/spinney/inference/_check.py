@@ -85,6 +85,12 @@ def check_limits(tol: float, max_active: int | None, max_iter: int | None) -> No
             check_whole(name, cap)
 
 
+def no_structures(scores: Tensor, structure: Structure) -> Tensor:
+    """(0, *event), the structures of no instances; a made-up one tells the shape."""
+    event = structure.argmax(scores.new_zeros(1, *scores.shape[1:])).shape[1:]
+    return scores.new_zeros(0, *event, dtype=torch.int64)
+
+
 def no_structure_left(instance: int, scores: Tensor) -> ValueError:
     """The error for an instance all of whose structures use a forbidden part."""
     return ValueError(

@@ -58,21 +58,9 @@ def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """(B, k, *event) structures, and how many of them there are, (B,)."""
-    batch, shape = len(scores), tuple(scores.shape[1:])
-    event = structure.event_shape(shape)
-    structures = torch.zeros(batch, k, prod(event), dtype=torch.int64)
-    found = torch.zeros(batch, dtype=torch.int64)
-    try:
-        _native.kbest(
-            structure.native.name,
-            structure.native.options,
-            scores.to("cpu", torch.float64).contiguous(),
-            structure.sizes_of(scores, lengths).cpu(),
-            structure.sizes(shape),
-            structures,
-            found,
-            get_num_threads(),
-        )
-    except NotImplementedError:
-        raise ValueError(f"kbest: no k-best algorithm is known for {structure}") from None
-    return structures.reshape(batch, k, *event).to(scores.device), found.to(scores.device)
+    event = structure.event_shape(tuple(scores.shape[1:]))
+    structures = torch.zeros(len(scores), k, prod(event), dtype=torch.int64)
+    found = torch.zeros(len(scores), dtype=torch.int64)
+    batch = structure.native_batch(scores, lengths)
+    _native.kbest(*batch, structures, found, get_num_threads())
+    return structures.reshape(-1, k, *event).to(scores.device), found.to(scores.device)

@@ -5,7 +5,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from spinney.inference._check import check_finite, check_input, no_structure_left
+from spinney.inference._check import (
+    check_finite,
+    check_input,
+    no_structure_left,
+    no_structures,
+)
+from spinney.inference._gold import total
 from spinney.structures.base import Structure
 
 
@@ -34,8 +40,7 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     """
     lengths = check_input(scores, structure, lengths)
     if len(scores) == 0:
-        event = structure.argmax(scores.new_zeros(1, *scores.shape[1:])).shape[1:]
-        return MAP(scores.new_zeros(0, *event, dtype=torch.int64), scores.new_zeros(0))
+        return MAP(no_structures(scores, structure), scores.new_zeros(0))
     scores = scores.detach()
     check_finite(scores, structure.reads(scores, lengths))
     structures = structure.argmax(scores, lengths)
@@ -51,5 +56,4 @@ def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Te
     Parts that a structure does not use may hold anything.
     """
     parts = structure.indicator(structures, tuple(scores.shape[1:]))
-    used = torch.where(parts != 0, scores.double(), 0)
-    return used.flatten(1).sum(-1).to(scores.dtype)
+    return total(scores.double(), parts).to(scores.dtype)

@@ -12,6 +12,7 @@ from spinney.inference._check import (
     check_limits,
     check_positive,
     check_temperature,
+    no_structures,
 )
 from spinney.posterior import SparsePosterior
 from spinney.structures.base import Structure
@@ -94,12 +95,11 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePoste
 
 
 def _empty(scores: Tensor, structure: Structure, lengths: Tensor | None) -> SparsePosterior:
-    """The posterior over no instances. One made-up instance gives the shape of a structure."""
-    event = structure.argmax(scores.new_zeros(1, *scores.shape[1:])).shape[1:]
+    """The posterior over no instances."""
     none = scores.new_zeros(0)
     return SparsePosterior(
         structure,
-        none.new_zeros(0, *event, dtype=torch.int64),
+        no_structures(scores, structure),
         none,
         none.long(),
         scores.new_zeros(scores.shape),

@@ -167,19 +167,23 @@ class NativeStructure(Structure):
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         self.validate(scores, lengths)
-        batch, shape = len(scores), tuple(scores.shape[1:])
-        event = self.event_shape(shape)
-        structures = torch.empty(batch, prod(event), dtype=torch.int64)
-        _native.argmax(
-            self.native.name,
-            self.native.options,
+        event = self.event_shape(tuple(scores.shape[1:]))
+        structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
+        _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
+        return structures.reshape(-1, *event).to(scores.device)
+
+    def native_batch(
+        self, scores: Tensor, lengths: Tensor | None
+    ) -> tuple[str, tuple[int, ...], Tensor, Tensor, tuple[int, ...]]:
+        """How the extension is told of a batch: family, options, scores, sizes, full size."""
+        name, options = self.native
+        return (
+            name,
+            options,
             scores.detach().to("cpu", torch.float64).contiguous(),
             self.sizes_of(scores, lengths).cpu(),
-            self.sizes(shape),
-            structures,
-            get_num_threads(),
+            self.sizes(tuple(scores.shape[1:])),
         )
-        return structures.reshape(batch, *event).to(scores.device)
 
     def sizes_of(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         """(B, d) int64 on the device of `scores`: `lengths`, or the full size of each instance."""
