@@ -19,7 +19,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-import spinney as sp
+import sparsewood as sp
 
 TREES = sp.DependencyTrees()
 TOL = 1e-9

@@ -24,8 +24,8 @@ from step import HIDDEN, Classifier, Item, Trainer, best_seconds, train_parser
 from timing import target
 from torch import Tensor
 
-import spinney as sp
-from spinney.nn.latent import Strategy
+import sparsewood as sp
+from sparsewood.nn.latent import Strategy
 
 STRATEGIES: tuple[Strategy, ...] = ("left_to_right", "flat", "given", "latent")
 SUPPORTS = (2, 5, 10, 20)

@@ -1,4 +1,4 @@
-"""Random instances, and a certificate of an answer that uses none of spinney's code."""
+"""Random instances, and a certificate of an answer that uses none of sparsewood's code."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
     python benchmarks/marginals.py [--batch 32] [--repeats 20] [--device cuda]
 
 Both get float32 scores that need a gradient, and time is that of log Z and of marginals which can
-be differentiated again; spinney computes in float64. The best of the repeats counts, the two taking
-turns. The run fails if the numbers differ, never because of a time. torch-struct's alignments need
-an extension that is not on PyPI and are left out.
+be differentiated again; sparsewood computes in float64. The best of the repeats counts, the two
+taking turns. The run fails if the numbers differ, never because of a time. torch-struct's
+alignments need an extension that is not on PyPI and are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.table import Table
 from timing import target, threads
 from torch import Tensor
 
-import spinney as sp
+import sparsewood as sp
 
 TARGETS = {"non-projective": 2.0}  # times torch-struct's speed; 1.0 for the others
 
@@ -124,7 +124,7 @@ def best_times(calls: list[Callable[[], Tensor]], repeats: int) -> list[float]:
 def compare(batch: int, repeats: int, device: str = "cpu") -> tuple[Table, list[str]]:
     """The table, and the structures whose numbers differ."""
     table = Table(
-        "structure", "spinney ms", "torch-struct ms", "ratio (target)", "|log Z - log Z'|",
+        "structure", "sparsewood ms", "torch-struct ms", "ratio (target)", "|log Z - log Z'|",
         title=f"log Z and marginals of a batch of {batch}, {device}",
     )  # fmt: skip
     wrong = []

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-VARIABLE = "SPINNEY_PEER_PYTHON"
+VARIABLE = "SPARSEWOOD_PEER_PYTHON"
 WORKER = Path(__file__).with_name("peer_lpsparsemap.py")
 
 

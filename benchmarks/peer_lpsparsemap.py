@@ -4,8 +4,8 @@ Run by `peer.py` in an interpreter that has `lpsmap` (Python 3.9 or older) and n
 
     python peer_lpsparsemap.py IN.npz OUT.npz
 
-IN holds `kind`, `scores` and `max_iter`: for "trees" arc scores (B, n, n+1), as spinney lays them
-out; for "chains" the scores of states (B, T, K), and `transition` (B, T-1, K, K). OUT gets
+IN holds `kind`, `scores` and `max_iter`: for "trees" arc scores (B, n, n+1), as sparsewood lays
+them out; for "chains" the scores of states (B, T, K), and `transition` (B, T-1, K, K). OUT gets
 `seconds` (B,), `marginals` in the shape of `scores`, and `support` (B,).
 """
 

@@ -54,7 +54,7 @@ class Matchings : public AD3::GenericFactor {
     Matchings(int n, bool ours) : side_(n), ours_(ours) {
         int64_t size[2] = {n, n}, option = 0;
         oracle_.set_size(size, size, &option);
-        spinney::Arena measure{nullptr};
+        sparsewood::Arena measure{nullptr};
         oracle_.lay_out(measure);
         memory_.resize(static_cast<size_t>(measure.used) + 64);
     }
@@ -92,14 +92,14 @@ class Matchings : public AD3::GenericFactor {
   private:
     int side_;
     bool ours_;
-    spinney::Matching<false> oracle_;
+    sparsewood::Matching<false> oracle_;
     std::vector<char> memory_;
 
     void ask_ours(const std::vector<double>& scores, Code& best) {
         auto address = reinterpret_cast<uintptr_t>(memory_.data());
-        spinney::Arena arena{reinterpret_cast<char*>((address + 63) / 64 * 64)};
+        sparsewood::Arena arena{reinterpret_cast<char*>((address + 63) / 64 * 64)};
         oracle_.lay_out(arena);
-        oracle_(spinney::Thread{}, scores.data(), best.data());
+        oracle_(sparsewood::Thread{}, scores.data(), best.data());
     }
 
     static Code& code(AD3::Configuration h) { return *static_cast<Code*>(h); }

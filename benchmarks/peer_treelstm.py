@@ -9,7 +9,7 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-import spinney as sp
+import sparsewood as sp
 
 
 def available() -> bool:

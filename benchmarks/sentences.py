@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import spinney as sp
+import sparsewood as sp
 
-VARIABLE = "SPINNEY_DATA"
+VARIABLE = "SPARSEWOOD_DATA"
 SIZE = 300  # of a word vector
 PARSES, GLOVE = Path("parses", "sst_train.tsv"), Path("glove", "glove.6B.300d.float16.npz")
 LENGTHS = (19.0, 9.0, 2, 52)  # mean, deviation, least and most words of an SST sentence

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 from timing import seconds, target, threads
 
-import spinney as sp
-from spinney import _native
-from spinney.structures.base import NativeStructure
+import sparsewood as sp
+from sparsewood import _native
+from sparsewood.structures.base import NativeStructure
 
 TREES = sp.DependencyTrees()
 TOL = 1e-9

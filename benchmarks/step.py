@@ -12,8 +12,8 @@ import torch
 from sentences import Batch
 from torch import Tensor, nn
 
-import spinney as sp
-from spinney.nn.latent import Strategy
+import sparsewood as sp
+from sparsewood.nn.latent import Strategy
 
 HIDDEN = 300
 

@@ -26,8 +26,8 @@ from solver import TOL, oracle_seconds
 from timing import seconds, target, threads
 from torch import Tensor
 
-import spinney as sp
-from spinney.structures.base import NativeStructure
+import sparsewood as sp
+from sparsewood.structures.base import NativeStructure
 
 CHAIN, MATCHING = sp.LinearChain(), sp.Matching()
 STEPS, STATES, SIDE = 20, 10, 20

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-import spinney as sp
+import sparsewood as sp
 
 
 @dataclass

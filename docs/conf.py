@@ -4,9 +4,9 @@ import re
 from importlib.metadata import version as installed
 from typing import Any
 
-project = "spinney"
-author = "The spinney authors"
-release = version = installed("spinney")
+project = "sparsewood"
+author = "The sparsewood authors"
+release = version = installed("sparsewood")
 
 extensions = [
     "myst_parser",
@@ -18,7 +18,7 @@ exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_t
 default_role = "code"
 myst_heading_anchors = 3
 html_theme = "furo"
-html_title = "spinney"
+html_title = "sparsewood"
 html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]

@@ -7,8 +7,8 @@ From arc scores to the few trees that matter, and a gradient that prefers one of
 
 import torch
 
-import spinney as sp
-from spinney.draw import posterior_text
+import sparsewood as sp
+from sparsewood.draw import posterior_text
 
 # %%
 # Every word gets a score for every head: row = dependent, column = head, column 0 = the root.

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-import spinney as sp
+import sparsewood as sp
 
 # %%
 # The parts are the talks; a structure is a 0/1 vector. `best` is weighted interval scheduling: of

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from spinney.cli import main as spinney
-from spinney.data.listops import evaluate, heads
-from spinney.draw import draw
-from spinney.train import Run
+from sparsewood.cli import main as sparsewood
+from sparsewood.data.listops import evaluate, heads
+from sparsewood.draw import draw
+from sparsewood.train import Run
 
 FOLDER = Path("demo")
 WORDS = "[MAX 2 9 [MIN 4 7 ] 0 ]".split()
@@ -48,7 +48,7 @@ def main() -> int:
         "List operations", Text(f"{' '.join(WORDS)} is {value}, by this tree:"), "", coloured(tree)
     )
     section("Four models")
-    code = spinney([*TABLE.split(), "--title", "Latent trees for list operations"])
+    code = sparsewood([*TABLE.split(), "--title", "Latent trees for list operations"])
     if code:
         return code
     run = Run(FOLDER / "latent" / f"lr-{LR:g}" / f"seed-{SEED}")

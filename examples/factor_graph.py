@@ -8,7 +8,7 @@ and its gradient says what would change the plan.
 
 import torch
 
-import spinney as sp
+import sparsewood as sp
 
 # %%
 # Four guests, five seats in a row, and how much each guest likes each seat.

@@ -9,7 +9,7 @@ parse is latent, trained by nothing but the task.
 import torch
 from torch import nn
 
-import spinney as sp
+import sparsewood as sp
 
 torch.manual_seed(0)
 

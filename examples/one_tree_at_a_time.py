@@ -9,8 +9,8 @@ things up as it likes. SparseMAP hands it a few trees, so a loop over them is ch
 import torch
 from torch import Tensor, nn
 
-import spinney as sp
-from spinney.draw import posterior_text
+import sparsewood as sp
+from sparsewood.draw import posterior_text
 
 torch.manual_seed(0)
 

@@ -1,7 +1,7 @@
 """Train a dependency parser on a treebank, with one of four losses, and save it for `--parser`.
 
     python examples/parser.py --data ud_ewt --glove glove.6B.300d.txt --loss crf --out parser
-    spinney train sst --data sst --parser parser --trees off-line
+    sparsewood train sst --data sst --parser parser --trees off-line
 
 The folder of `--data` holds three files of CoNLL-U, whose names end in train.conllu, dev.conllu and
 test.conllu. After each epoch the state is kept in OUT/checkpoints, and the parser in OUT if it is
@@ -24,15 +24,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import nn
 
-from spinney._files import sole_writer, write_json
-from spinney.data.conllu import read_treebank
-from spinney.data.examples import Sentence
-from spinney.data.vectors import WordVectors, load_vectors
-from spinney.tasks._parser_input import length_batches
-from spinney.tasks.attachment import Attachment
-from spinney.tasks.parse import LOSSES, DependencyParser, ParserConfig, build_parser, load_parser
-from spinney.train import checkpoint
-from spinney.train.interrupt import StopWish, TrainingInterrupted, listen
+from sparsewood._files import sole_writer, write_json
+from sparsewood.data.conllu import read_treebank
+from sparsewood.data.examples import Sentence
+from sparsewood.data.vectors import WordVectors, load_vectors
+from sparsewood.tasks._parser_input import length_batches
+from sparsewood.tasks.attachment import Attachment
+from sparsewood.tasks.parse import LOSSES, DependencyParser, ParserConfig, build_parser, load_parser
+from sparsewood.train import checkpoint
+from sparsewood.train.interrupt import StopWish, TrainingInterrupted, listen
 
 WARM_UP = 100  # steps until the learning rate is reached
 CLIP = 5.0  # the largest norm of a gradient

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-import spinney as sp
+import sparsewood as sp
 
 torch.manual_seed(2)
 

@@ -9,7 +9,7 @@ the sum over all taggings of a sentence, SparseMAP from the few that matter.
 import torch
 from torch import nn
 
-import spinney as sp
+import sparsewood as sp
 
 torch.manual_seed(0)
 

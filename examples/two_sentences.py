@@ -9,7 +9,7 @@ answer is an expectation over all pairs of them.
 import torch
 from torch import nn
 
-import spinney as sp
+import sparsewood as sp
 
 torch.manual_seed(0)
 

@@ -7,7 +7,7 @@
 #include "factor.h"
 #include "family.h"
 
-namespace spinney {
+namespace sparsewood {
 
 enum class Entry : int32_t {
     kEntered,
@@ -41,14 +41,14 @@ struct ActiveSet {
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         slots = family.slots;
         stride = (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
         origin = arena.take<int16_t>(stride);
         base = arena.take<int32_t>(slots);
     }
 
-    SPINNEY_HD void lay_out_active(Arena& arena, int room) {
+    SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
         capacity = room;
         factor.rows = arena.take<double>(Factor::packed(room + 1));
         factor.scores = arena.take<double>(room);
@@ -62,7 +62,7 @@ struct ActiveSet {
         scratch = arena.take<double>(int64_t(3) * room);
     }
 
-    SPINNEY_HD void reset(const double* scores, bool one_at_a_time) {
+    SPARSEWOOD_HD void reset(const double* scores, bool one_at_a_time) {
         theta = scores;
         careful = one_at_a_time;
         factor.size = 0;
@@ -72,7 +72,7 @@ struct ActiveSet {
 
     // Starts with the structure in `origin` alone.
     template <class G>
-    SPINNEY_HD void begin(const G& g) {
+    SPARSEWOOD_HD void begin(const G& g) {
         for (int i = slots + g.lane(); i < stride; i += g.size()) origin[i] = 0;
         for (int i = g.lane(); i < slots; i += g.size())
             base[i] = static_cast<int32_t>(family.base(i));
@@ -84,7 +84,7 @@ struct ActiveSet {
     }
 
     // Takes over the active set of a solver with less room.
-    SPINNEY_HD void copy_active(const ActiveSet& from) {
+    SPARSEWOOD_HD void copy_active(const ActiveSet& from) {
         int k = size();
         for (int64_t i = 0; i < Factor::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
         for (int64_t i = 0; i < int64_t(from.capacity) * stride; ++i) codes[i] = from.codes[i];
@@ -101,14 +101,14 @@ struct ActiveSet {
         }
     }
 
-    SPINNEY_HD int size() const { return factor.size; }
-    SPINNEY_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
-    SPINNEY_HD int16_t* code(int a) const { return at(place[a]); }
+    SPARSEWOOD_HD int size() const { return factor.size; }
+    SPARSEWOOD_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
+    SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
 
     // With one structure more than allowed: whether another leaves for it. If not, it is
     // taken back, and the weights are still those of the best set reached.
     template <class G>
-    SPINNEY_HD bool makes_room(const G& g) {
+    SPARSEWOOD_HD bool makes_room(const G& g) {
         careful = true;
         factor.solve(g, target);
         for (int a = 0; a < size(); ++a)
@@ -119,8 +119,8 @@ struct ActiveSet {
 
     // <scores, h - other> summed slot by slot, so that what is common cancels exactly.
     template <class G>
-    SPINNEY_HD double score_above(const G& g, const double* scores, const int16_t* h,
-                                  const int16_t* other) const {
+    SPARSEWOOD_HD double score_above(const G& g, const double* scores, const int16_t* h,
+                                     const int16_t* other) const {
         double s = 0;
         for (int i = g.lane(); i < slots; i += g.size()) {
             const double* row = scores + base[i];
@@ -131,7 +131,7 @@ struct ActiveSet {
 
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
-    SPINNEY_HD Entry append(const G& g, const int16_t* h) {
+    SPARSEWOOD_HD Entry append(const G& g, const int16_t* h) {
         int k = size(), near = -1, most = -1, parts = count_parts(g, h);
         int32_t* common = reinterpret_cast<int32_t*>(scratch);
         double* row = factor.row(k);
@@ -160,7 +160,7 @@ struct ActiveSet {
     // over the penalised parts: h takes the place of a structure it can stand for. Weights move
     // along (-d, 1), which leaves u as it is, until the first of them reaches zero.
     template <class G>
-    SPINNEY_HD void pivot(const G& g, const int16_t* h) {
+    SPARSEWOOD_HD void pivot(const G& g, const int16_t* h) {
         double* d = target;
         const double* l = factor.row(size());
         for (int a = g.lane(); a < size(); a += g.size()) d[a] = l[a];
@@ -180,7 +180,7 @@ struct ActiveSet {
     }
 
     template <class G>
-    SPINNEY_HD void find_nearest(const G& g, int a) {
+    SPARSEWOOD_HD void find_nearest(const G& g, int a) {
         int near = -1, most = -1;
         for (int b = 0; b < size(); ++b) {
             if (b == a) continue;
@@ -192,7 +192,7 @@ struct ActiveSet {
     }
 
     template <class G>
-    SPINNEY_HD bool drop_negative(const G& g) {
+    SPARSEWOOD_HD bool drop_negative(const G& g) {
         int before = size();
         for (int a = before - 1; a >= 0; --a)
             if (target[a] <= kZero) drop(g, a);
@@ -202,7 +202,7 @@ struct ActiveSet {
     // Towards the target until the first weight reaches zero; drops that structure, or all
     // that were at zero from the start. False when the target is reached.
     template <class G>
-    SPINNEY_HD bool walk(const G& g) {
+    SPARSEWOOD_HD bool walk(const G& g) {
         double length = 2;
         int first = -1;
         for (int a = 0; a < size(); ++a)
@@ -226,7 +226,7 @@ struct ActiveSet {
 
   private:
     template <class G>
-    SPINNEY_HD void drop(const G& g, int j) {
+    SPARSEWOOD_HD void drop(const G& g, int j) {
         factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
         int p = place[j];
         g.sync();
@@ -246,7 +246,7 @@ struct ActiveSet {
 
     // How many penalised parts two structures share.
     template <class G>
-    SPINNEY_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
         if (family.penalised == slots) {
             int same = g.template agree<Family::kEmpty>(a, b, stride);
             return Family::kEmpty ? same : same - (stride - slots);
@@ -259,9 +259,9 @@ struct ActiveSet {
     }
 
     template <class G>
-    SPINNEY_HD int count_parts(const G& g, const int16_t* h) const {
+    SPARSEWOOD_HD int count_parts(const G& g, const int16_t* h) const {
         return Family::kEmpty ? common_parts(g, h, h) : family.penalised;
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

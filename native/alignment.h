@@ -10,7 +10,7 @@
 
 #include "pairs.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Warping {
     static constexpr bool kEmpty = true;
@@ -21,15 +21,15 @@ struct Warping {
     int stride;                         // shorter + 2: a guard on both sides
     double* chart;  // (slots + 1, stride) best path to (i, k - i), at k + 1, i + 1
 
-    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         stride = shorter + 2;
         chart = arena.take<double>(int64_t(slots + 1) * stride);
     }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         for (int i = g.lane(); i < stride; i += g.size()) chart[i] = kForbidden;
         if (g.leader()) {
             chart[stride] = chart[stride + 2] = kForbidden;
@@ -45,7 +45,7 @@ struct Warping {
     }
 
     // The stretches between cells that both paths meet can be exchanged.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double total = 0, gain = 0;
         int from = 0;
         for (int k = 0; k < slots; ++k) {
@@ -62,7 +62,7 @@ struct Warping {
         return total;
     }
 
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
 
@@ -103,19 +103,19 @@ struct Warping {
     int64_t padded_rows, padded_columns;  // of the caller's array
 
     // The range of i on an antidiagonal.
-    SPINNEY_HD int first(int k) const { return k < longer ? 0 : k - longer + 1; }
-    SPINNEY_HD int last(int k) const { return k < shorter ? k : shorter - 1; }
+    SPARSEWOOD_HD int first(int k) const { return k < longer ? 0 : k - longer + 1; }
+    SPARSEWOOD_HD int last(int k) const { return k < shorter ? k : shorter - 1; }
 
     // The paths that end on an antidiagonal, by i.
-    SPINNEY_HD double* paths(int k) const { return chart + int64_t(k + 1) * stride + 1; }
+    SPARSEWOOD_HD double* paths(int k) const { return chart + int64_t(k + 1) * stride + 1; }
 
     // Where (i, k - i) is in the caller's array.
-    SPINNEY_HD int64_t cell(int i, int k) const {
+    SPARSEWOOD_HD int64_t cell(int i, int k) const {
         return transposed ? (k - i) * padded_columns + i : i * padded_columns + (k - i);
     }
 
     template <class G>
-    SPINNEY_HD void advance(const G& g, const double* table, int k) {
+    SPARSEWOOD_HD void advance(const G& g, const double* table, int k) {
         int low = first(k), high = last(k);
         const double *one = paths(k - 1), *two = paths(k - 2);
         const double* scores = table + base(k) + 1 - low;
@@ -131,7 +131,7 @@ struct Warping {
     }
 
     // Of equal paths the one over the diagonal, then the one from i - 1.
-    SPINNEY_HD void walk_back(const double* table, int16_t* code) const {
+    SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) const {
         int k = slots - 1, i = shorter - 1;
         while (true) {
             code[k] = static_cast<int16_t>(i - first(k) + 1);
@@ -153,13 +153,13 @@ struct GappedAlignment : Pairs<true> {
     double* chart;   // (slots + 1, width) best alignment of the first members of both sequences
     int16_t* after;  // (slots + 1) the first partner in either of two, from a slot on
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         chart = arena.take<double>(int64_t(slots + 1) * width);
         after = arena.take<int16_t>(slots + 1);
     }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         for (int j = g.lane(); j < width; j += g.size()) chart[j] = 0;
         g.sync();
         for (int i = 0; i < slots; ++i) {
@@ -182,7 +182,7 @@ struct GappedAlignment : Pairs<true> {
 
     // Between two slots both alignments can be cut where the partners before, in either, come
     // before the partners after, in either. What lies between two cuts can be exchanged.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         after[slots] = static_cast<int16_t>(width);
         for (int i = slots - 1; i >= 0; --i) {
             after[i] = after[i + 1];
@@ -219,7 +219,7 @@ struct GappedAlignment : Pairs<true> {
 
   private:
     // Of equal alignments the one with fewer cells, and those as early as possible.
-    SPINNEY_HD void walk_back(const double* table, int16_t* code) const {
+    SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) const {
         int j = width - 1;
         for (int i = slots - 1; i >= 0; --i) {
             const double *row = table + base(i), *before = chart + base(i);
@@ -231,4 +231,4 @@ struct GappedAlignment : Pairs<true> {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -15,7 +15,7 @@
 
 #include "group.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Arborescence {
     int words;  // n
@@ -38,7 +38,7 @@ struct Arborescence {
     int16_t* next_word;  // (n + 1) of the same component, 0: the last
     int16_t* last_word;  // (n + 1) of a component
 
-    SPINNEY_HD void lay_out(Arena& arena, int n) {
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
         int64_t cells = int64_t(n) * heads, nodes = 2 * n + 1;
@@ -62,7 +62,7 @@ struct Arborescence {
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
     // False when no tree is left.
     template <bool SingleRoot, class G>
-    SPINNEY_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         for (int w = g.lane(); w < heads; w += g.size()) {
             component[w] = node_of[w] = last_word[w] = static_cast<int16_t>(w);
             next_word[w] = 0;
@@ -102,7 +102,7 @@ struct Arborescence {
     }
 
   protected:
-    SPINNEY_HD int root_arcs(const int16_t* tree) const {
+    SPARSEWOOD_HD int root_arcs(const int16_t* tree) const {
         int count = 0;
         for (int i = 0; i < words; ++i) count += tree[i] == 0;
         return count;
@@ -111,18 +111,18 @@ struct Arborescence {
   private:
     static constexpr int8_t kNew = 0, kOnPath = 1, kDone = 2;
 
-    SPINNEY_HD const double* row_of(const double* scores, int node) const {
+    SPARSEWOOD_HD const double* row_of(const double* scores, int node) const {
         return node <= words ? scores + int64_t(node - 1) * heads
                              : cycle_scores + int64_t(node - heads) * heads;
     }
 
-    SPINNEY_HD int roots_at(int node, int head) const {
+    SPARSEWOOD_HD int roots_at(int node, int head) const {
         return node <= words ? -(head == 0) : cycle_roots[int64_t(node - heads) * heads + head];
     }
 
     // The best arc into a node.
     template <bool SingleRoot, class G>
-    SPINNEY_HD bool choose_arc(const G& g, const double* scores, int node) {
+    SPARSEWOOD_HD bool choose_arc(const G& g, const double* scores, int node) {
         const double* row = row_of(scores, node);
         int head = SingleRoot ? fewest_roots(row, node) : g.argmax(row, heads);
         if (head < 0) return false;
@@ -136,7 +136,7 @@ struct Arborescence {
         return true;
     }
 
-    SPINNEY_HD int fewest_roots(const double* row, int node) const {
+    SPARSEWOOD_HD int fewest_roots(const double* row, int node) const {
         int best = -1;
         for (int j = 0; j < heads; ++j) {
             if (row[j] == kForbidden) continue;
@@ -148,7 +148,7 @@ struct Arborescence {
 
     // The word that the arc from `head` into a node enters: down to the members it came from.
     template <bool SingleRoot>
-    SPINNEY_HD int entered(const double* scores, int node, int head) const {
+    SPARSEWOOD_HD int entered(const double* scores, int node, int head) const {
         while (node > words) {
             double score = row_of(scores, node)[head];
             int member = child[node];
@@ -163,7 +163,7 @@ struct Arborescence {
 
     // Merges the components path[first..length) into one, under the name of path[first].
     template <bool SingleRoot, class G>
-    SPINNEY_HD void contract(const G& g, const double* scores, int first, int length, int node) {
+    SPARSEWOOD_HD void contract(const G& g, const double* scores, int first, int length, int node) {
         double* into = cycle_scores + int64_t(node - heads) * heads;
         int16_t* roots = cycle_roots + int64_t(node - heads) * heads;
         for (int p = first; p < length; ++p) {
@@ -186,7 +186,7 @@ struct Arborescence {
     }
 
     // The words of `count` components become one component, whose own words are forbidden heads.
-    SPINNEY_HD void join(const int16_t* members, int count, int node, double* row) {
+    SPARSEWOOD_HD void join(const int16_t* members, int count, int node, double* row) {
         int name = members[0];
         for (int p = 1; p < count; ++p) {
             next_word[last_word[name]] = members[p];
@@ -201,8 +201,8 @@ struct Arborescence {
     }
 
     template <class G>
-    SPINNEY_HD void merge_with_roots(const G& g, const double* row, int member, double* into,
-                                     int16_t* roots, bool first) const {
+    SPARSEWOOD_HD void merge_with_roots(const G& g, const double* row, int member, double* into,
+                                        int16_t* roots, bool first) const {
         for (int j = g.lane(); j < heads; j += g.size()) {
             double score = row[j] - base_score[member];
             int16_t added = static_cast<int16_t>(roots_at(member, j) - base_roots[member]);
@@ -216,7 +216,7 @@ struct Arborescence {
     // Dismantles the contraction forest from the last node to the first: the arc of
     // a remaining node enters one word and cancels the arcs on the way down to it.
     template <bool SingleRoot, class G>
-    SPINNEY_HD void expand(const G& g, const double* scores, int nodes, int16_t* tree) {
+    SPARSEWOOD_HD void expand(const G& g, const double* scores, int nodes, int16_t* tree) {
         if (g.leader()) {
             for (int node = nodes - 1; node > 0; --node) {
                 if (removed[node]) continue;
@@ -229,4 +229,4 @@ struct Arborescence {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

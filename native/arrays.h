@@ -3,11 +3,11 @@
 
 #include <nanobind/ndarray.h>
 
-namespace spinney {
+namespace sparsewood {
 
 template <class T, class... Shape>
 using In = nanobind::ndarray<const T, Shape..., nanobind::c_contig, nanobind::device::cpu>;
 template <class T, class... Shape>
 using Out = nanobind::ndarray<T, Shape..., nanobind::c_contig, nanobind::device::cpu>;
 
-}  // namespace spinney
+}  // namespace sparsewood

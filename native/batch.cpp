@@ -6,7 +6,7 @@
 #include "jacobian.h"
 #include "parallel.h"
 
-namespace spinney {
+namespace sparsewood {
 
 void Scores::reject(int64_t b, int64_t part, double score) const {
     Whole index(shape.size());
@@ -43,4 +43,4 @@ void apply_jacobians(const Posteriors& p, const double* on_weights, const double
         });
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

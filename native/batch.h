@@ -8,7 +8,7 @@
 
 #include "solver.h"
 
-namespace spinney {
+namespace sparsewood {
 
 using Whole = std::vector<int64_t>;
 
@@ -111,4 +111,4 @@ struct Posteriors {
 void apply_jacobians(const Posteriors& posteriors, const double* on_weights, const double* on_parts,
                      int threads, double* out_weights, double* out_parts);
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -3,10 +3,10 @@
 
 #include "group.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // Its score, in four partial maxima that fill the pipeline.
-SPINNEY_HD inline double best_label_score(const double* scores, int labels) {
+SPARSEWOOD_HD inline double best_label_score(const double* scores, int labels) {
     double m[4] = {kForbidden, kForbidden, kForbidden, kForbidden};
     int k = 0;
     for (; k + 4 <= labels; k += 4)
@@ -17,11 +17,11 @@ SPINNEY_HD inline double best_label_score(const double* scores, int labels) {
 }
 
 // The label: the first of equal ones.
-SPINNEY_HD inline int best_label(const double* scores, int labels) {
+SPARSEWOOD_HD inline int best_label(const double* scores, int labels) {
     int best = 0;
     for (int k = 1; k < labels; ++k)
         if (scores[k] > scores[best]) best = k;
     return best;
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -13,7 +13,7 @@
 #include "family.h"
 #include "max_plus.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct BinaryTrees {
     static constexpr bool kEmpty = true;
@@ -32,9 +32,9 @@ struct BinaryTrees {
     int32_t* loose;        // (2 n) the slots of spans that are in one tree only
     int16_t* loose_owner;  // (2 n) the number of the innermost shared span around each
 
-    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         inside = arena.take<double>(int64_t(words) * words);
         inside_t = arena.take<double>(int64_t(words) * words);
         stack = arena.take<int16_t>(4 * words);
@@ -45,7 +45,7 @@ struct BinaryTrees {
     }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         for (int s = g.lane(); s < slots; s += g.size()) code[s] = 0;
         read_spans(g, table);
         for (int wide = 1; wide < words; ++wide) {
@@ -65,7 +65,7 @@ struct BinaryTrees {
 
     // Between a span that both trees have and the next such spans inside it, each tree has
     // spans of its own: these can be exchanged all together. So can the labels of a shared span.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         int shared = 0, count = 0, depth = 0, slot = 0;
         double rise = 0;
         for (int i = 0; i < words; ++i) {
@@ -94,7 +94,7 @@ struct BinaryTrees {
         return rise;
     }
 
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
 
@@ -147,18 +147,20 @@ struct BinaryTrees {
 #endif
 
   private:
-    SPINNEY_HD int64_t cell(int i, int j) const { return int64_t(i) * words + j; }
+    SPARSEWOOD_HD int64_t cell(int i, int j) const { return int64_t(i) * words + j; }
 
-    SPINNEY_HD int slot(int i, int j) const { return i * words - i * (i - 1) / 2 + words - 1 - j; }
+    SPARSEWOOD_HD int slot(int i, int j) const {
+        return i * words - i * (i - 1) / 2 + words - 1 - j;
+    }
 
-    SPINNEY_HD const double* at(const double* table, int i, int j) const {
+    SPARSEWOOD_HD const double* at(const double* table, int i, int j) const {
         return table + base(slot(i, j)) + 1;
     }
 
     // The chart of single spans. One without the empty option must be in the tree: a binary tree
     // has every span that none of its own crosses, so those that cross it are forbidden.
     template <class G>
-    SPINNEY_HD void read_spans(const G& g, const double* table) {
+    SPARSEWOOD_HD void read_spans(const G& g, const double* table) {
         for (int i = g.lane(); i < words; i += g.size()) {
             for (int j = i; j < words; ++j)
                 inside[cell(i, j)] = best_label_score(at(table, i, j), labels);
@@ -171,14 +173,14 @@ struct BinaryTrees {
         g.sync();
     }
 
-    SPINNEY_HD void forbid_crossing(int first, int last) {
+    SPARSEWOOD_HD void forbid_crossing(int first, int last) {
         for (int i = 0; i < words; ++i)
             for (int j = i; j < words; ++j)
                 if ((i < first && first <= j && j < last) || (first < i && i <= last && last < j))
                     inside[cell(i, j)] = kForbidden;
     }
 
-    SPINNEY_HD void walk_back(const double* table, int16_t* code) {
+    SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) {
         int depth = push(0, 0, words - 1);
         while (depth > 0) {
             --depth;
@@ -190,11 +192,11 @@ struct BinaryTrees {
         }
     }
 
-    SPINNEY_HD int push(int depth, int i, int j) {
+    SPARSEWOOD_HD int push(int depth, int i, int j) {
         stack[2 * depth] = static_cast<int16_t>(i);
         stack[2 * depth + 1] = static_cast<int16_t>(j);
         return depth + 1;
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -16,16 +16,16 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace spinney {
+namespace sparsewood {
 
 // Only the float kernels gain from wider vectors.
-SPINNEY_WIDE void run_up(const TreeLstm<float>& net, const float* products, float* h, int64_t begin,
-                         int64_t end) {
+SPARSEWOOD_WIDE void run_up(const TreeLstm<float>& net, const float* products, float* h,
+                            int64_t begin, int64_t end) {
     lstm_up(net, products, h, begin, end);
 }
 
-SPINNEY_WIDE void run_down(const TreeLstm<float>& net, const float* on_h, float* on_c,
-                           float* on_gates, float* on_products, int64_t begin, int64_t end) {
+SPARSEWOOD_WIDE void run_down(const TreeLstm<float>& net, const float* on_h, float* on_c,
+                              float* on_gates, float* on_products, int64_t begin, int64_t end) {
     lstm_down(net, on_h, on_c, on_gates, on_products, begin, end);
 }
 
@@ -181,4 +181,4 @@ void bind_forest(nb::module_& m) {
     bind_levels<double>(m);
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -3,8 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
-namespace spinney {
+namespace sparsewood {
 
 void bind_forest(nanobind::module_& m);
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -10,10 +10,10 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace spinney {
+namespace sparsewood {
 
-SPINNEY_WIDE bool run_sums(TreeSums& sums, const double* scores, int words, double* marginals,
-                           double& log_sum) {
+SPARSEWOOD_WIDE bool run_sums(TreeSums& sums, const double* scores, int words, double* marginals,
+                              double& log_sum) {
     return sums(scores, words, marginals, log_sum);
 }
 
@@ -54,4 +54,4 @@ void bind_tree_sums(nb::module_& m) {
           "could be computed.");
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -1,4 +1,4 @@
-// spinney._native: the solver and the oracles on padded batches of NumPy or PyTorch arrays.
+// sparsewood._native: the solver and the oracles on padded batches of NumPy or PyTorch arrays.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -18,7 +18,7 @@ using namespace nb::literals;
 
 namespace {
 
-using namespace spinney;
+using namespace sparsewood;
 
 template <class T, class... Shape>
 using Made = nb::ndarray<nb::numpy, T, Shape...>;
@@ -181,6 +181,6 @@ NB_MODULE(_native, m) {
           "SparseMAP: (events, weights, sizes, marginals, gap, converged, factor, parts, calls).");
     m.def("jacobian", &jacobian, "parts"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
-    spinney::bind_forest(m);
-    spinney::bind_tree_sums(m);
+    sparsewood::bind_forest(m);
+    sparsewood::bind_tree_sums(m);
 }

@@ -12,7 +12,7 @@
 
 #include "max_plus.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct BoundedEisner {
     int words;
@@ -28,7 +28,7 @@ struct BoundedEisner {
     double* full_root;     // [j] the root with all words up to j below it
     int16_t* stack;        // (2 n + 2, 5) spans to walk back
 
-    SPINNEY_HD void lay_out(Arena& arena, int n, int children) {
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n, int children) {
         words = n;
         side = n + 1;
         most = children;
@@ -46,7 +46,7 @@ struct BoundedEisner {
 
     // scores: (n, n + 1), forbidden arcs kForbidden. Writes tree (n). False when none is left.
     template <bool SingleRoot, class G>
-    SPINNEY_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         for (int i = 1 + g.lane(); i < side; i += g.size())
             for (int c = 0; c <= most; ++c) set_full(c, i, i, 0.0, 0.0);
         g.sync();
@@ -66,29 +66,31 @@ struct BoundedEisner {
   private:
     enum Span : int16_t { kOpenRight, kOpenLeft, kFullRight, kFullLeft };
 
-    SPINNEY_HD int64_t at(int c, int i, int j) const { return (int64_t(c) * side + i) * side + j; }
+    SPARSEWOOD_HD int64_t at(int c, int i, int j) const {
+        return (int64_t(c) * side + i) * side + j;
+    }
 
-    SPINNEY_HD int64_t at(int c, int d, int i, int j) const {
+    SPARSEWOOD_HD int64_t at(int c, int d, int i, int j) const {
         return at((c - 1) * (most + 1) + d, i, j);
     }
 
-    SPINNEY_HD static double arc(const double* scores, int side, int head, int word) {
+    SPARSEWOOD_HD static double arc(const double* scores, int side, int head, int word) {
         return scores[int64_t(word - 1) * side + head];
     }
 
-    SPINNEY_HD void set_full(int c, int i, int j, double right, double left) {
+    SPARSEWOOD_HD void set_full(int c, int i, int j, double right, double left) {
         full_right[at(c, i, j)] = full_right_t[at(c, j, i)] = right;
         full_left[at(c, i, j)] = full_left_t[at(c, j, i)] = left;
     }
 
     // The words between i and j under i, with x children, or under j, with y.
-    SPINNEY_HD double between(int i, int j, int x, int y) const {
+    SPARSEWOOD_HD double between(int i, int j, int x, int y) const {
         if (x == 0) return full_left[at(y, i + 1, j)];
         if (y == 0) return full_right[at(x, i, j - 1)];
         return best_sum(full_right + at(x, i, i), full_left_t + at(y, j, i + 1), j - i);
     }
 
-    SPINNEY_HD void open(int i, int j, const double* scores) {
+    SPARSEWOOD_HD void open(int i, int j, const double* scores) {
         double to_right = arc(scores, side, i, j), to_left = arc(scores, side, j, i);
         for (int x = 0; x <= most; ++x)
             for (int y = 0; y <= most; ++y) {
@@ -99,7 +101,7 @@ struct BoundedEisner {
             }
     }
 
-    SPINNEY_HD void close(int i, int j) {
+    SPARSEWOOD_HD void close(int i, int j) {
         int width = j - i;
         set_full(0, i, j, kForbidden, kForbidden);
         for (int c = 1; c <= most; ++c) {
@@ -117,7 +119,7 @@ struct BoundedEisner {
     }
 
     // The root takes one word.
-    SPINNEY_HD bool hang_one(const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool hang_one(const double* scores, int16_t* tree) {
         double best = kForbidden;
         int child = 0, count = 0;
         for (int r = 1; r <= words; ++r)
@@ -134,7 +136,7 @@ struct BoundedEisner {
     }
 
     // The root takes as many words as it likes.
-    SPINNEY_HD bool hang_any(const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool hang_any(const double* scores, int16_t* tree) {
         full_root[0] = 0;
         for (int j = 1; j <= words; ++j) {
             full_root[j] = kForbidden;
@@ -163,8 +165,8 @@ struct BoundedEisner {
 
     // The first count d and then k < n at which a[d][k] + b[most - d][k] is the best; the rows of a
     // are `step` apart, b is given at the plane `most`.
-    SPINNEY_HD void find(const double* a, int64_t step, const double* b, int n, int& d,
-                         int& k) const {
+    SPARSEWOOD_HD void find(const double* a, int64_t step, const double* b, int n, int& d,
+                            int& k) const {
         double best = kForbidden;
         int64_t plane = int64_t(side) * side;
         for (int e = 0; e <= most; ++e, a += step, b -= plane) {
@@ -173,7 +175,7 @@ struct BoundedEisner {
         }
     }
 
-    SPINNEY_HD int push(int depth, int i, int j, Span span, int c, int d = 0) {
+    SPARSEWOOD_HD int push(int depth, int i, int j, Span span, int c, int d = 0) {
         if (i == j) return depth;
         int16_t* top = stack + 5 * depth;
         top[0] = static_cast<int16_t>(i);
@@ -184,12 +186,12 @@ struct BoundedEisner {
         return depth + 1;
     }
 
-    SPINNEY_HD void walk_back(int depth, int16_t* tree) {
+    SPARSEWOOD_HD void walk_back(int depth, int16_t* tree) {
         while (depth > 0) depth = split(depth - 1, tree);
     }
 
     // Replaces the span at `depth` by the two it was made of; returns the new depth.
-    SPINNEY_HD int split(int depth, int16_t* tree) {
+    SPARSEWOOD_HD int split(int depth, int16_t* tree) {
         const int16_t* top = stack + 5 * depth;
         int i = top[0], j = top[1], c = top[3], d = top[4], width = j - i, k = 0;
         int64_t plane = int64_t(side) * side;
@@ -214,11 +216,11 @@ struct BoundedEisner {
         }
     }
 
-    SPINNEY_HD int split_between(int depth, int i, int j, int x, int y) {
+    SPARSEWOOD_HD int split_between(int depth, int i, int j, int x, int y) {
         int k = i + best_sum_at(full_right + at(x, i, i), full_left_t + at(y, j, i + 1), j - i);
         depth = push(depth, i, k, kFullRight, x);
         return push(depth, k + 1, j, kFullLeft, y);
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

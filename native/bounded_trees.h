@@ -4,7 +4,7 @@
 #include "bounded_eisner.h"
 #include "trees.h"
 
-namespace spinney {
+namespace sparsewood {
 
 template <bool SingleRoot>
 struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
@@ -13,7 +13,7 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
     int most;           // children of a word; the root may have more
     int16_t* children;  // (n + 1) how many each word has
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         Unbounded::lay_out(arena, slots);
         bounded.lay_out(arena, slots, most);
         children = arena.take<int16_t>(width);
@@ -21,14 +21,14 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
 
     // An unbounded tree that happens to keep the bound is the answer, and several times cheaper.
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         if (!Unbounded::operator()(g, scores, tree)) return false;
         bool kept = g.leader() && keeps_bound(tree);
         if (g.sum(kept) != 0) return true;
         return bounded.template argmax<SingleRoot>(g, scores, tree);
     }
 
-    SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
         auto fits = [&](int word, int head) {
             return (head == 0 || count_children(a, head) < most) && this->fits(a, word, head);
         };
@@ -45,13 +45,13 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
 #endif
 
   private:
-    SPINNEY_HD int count_children(const int16_t* tree, int head) const {
+    SPARSEWOOD_HD int count_children(const int16_t* tree, int head) const {
         int count = 0;
         for (int i = 0; i < slots; ++i) count += tree[i] == head;
         return count;
     }
 
-    SPINNEY_HD bool keeps_bound(const int16_t* tree) const {
+    SPARSEWOOD_HD bool keeps_bound(const int16_t* tree) const {
         for (int w = 0; w < width; ++w) children[w] = 0;
         for (int i = 0; i < slots; ++i)
             if (++children[tree[i]] > most && tree[i] != 0) return false;
@@ -59,4 +59,4 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -8,7 +8,7 @@
 #include "family.h"
 #include "max_plus.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Chain {
     static constexpr bool kEmpty = false;
@@ -18,15 +18,15 @@ struct Chain {
     int64_t padded;  // steps of the caller's array
     double* best;    // (T, K) of the chains that end in a state
 
-    SPINNEY_HD int64_t base(int slot) const {
+    SPARSEWOOD_HD int64_t base(int slot) const {
         return slot < steps ? int64_t(slot) * states
                             : (int64_t(slot - steps) * states + steps) * states;
     }
 
-    SPINNEY_HD void lay_out(Arena& arena) { best = arena.take<double>(int64_t(steps) * states); }
+    SPARSEWOOD_HD void lay_out(Arena& arena) { best = arena.take<double>(int64_t(steps) * states); }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         for (int k = g.lane(); k < states; k += g.size()) best[k] = table[k];
         g.sync();
         for (int t = 1; t < steps; ++t) {
@@ -43,7 +43,7 @@ struct Chain {
 
     // Between two positions at which both chains are in the same state, one is as good a chain as
     // the other.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double gain = 0;
         for (int begin = 0; begin < steps; ++begin) {
             if (a[begin] == b[begin]) continue;
@@ -62,7 +62,7 @@ struct Chain {
         return gain;
     }
 
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), states, option);
     }
 
@@ -100,8 +100,8 @@ struct Chain {
 
   private:
     // What b scores above a in the slots from begin to end.
-    SPINNEY_HD double above(const double* table, int begin, int end, const int16_t* a,
-                            const int16_t* b) const {
+    SPARSEWOOD_HD double above(const double* table, int begin, int end, const int16_t* a,
+                               const int16_t* b) const {
         double s = 0;
         for (int i = begin; i < end; ++i) {
             const double* row = table + base(i);
@@ -110,7 +110,7 @@ struct Chain {
         return s;
     }
 
-    SPINNEY_HD void walk_back(const double* table, int last, int16_t* code) const {
+    SPARSEWOOD_HD void walk_back(const double* table, int last, int16_t* code) const {
         for (int t = steps - 1, k = last; t >= 0; --t) {
             code[t] = static_cast<int16_t>(k);
             if (t == 0) break;
@@ -126,8 +126,8 @@ struct Chain {
 };
 
 // Without a penalty on transitions only the first cells change from one call to the next.
-SPINNEY_HD inline int64_t penalised_cells(const Chain& chain) {
+SPARSEWOOD_HD inline int64_t penalised_cells(const Chain& chain) {
     return chain.penalised < chain.slots ? int64_t(chain.steps) * chain.states : cells(chain);
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -13,7 +13,7 @@
 #include "subset.h"
 #include "trees.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // One warp solves instance blockIdx.x in its share of `memory`, or asks for a larger one. The
 // family comes set to the size of the instances.
@@ -45,28 +45,28 @@ __global__ void argmax(Family family, const double* theta, char* memory, int64_t
     if (warp.leader()) found[b] = any;
 }
 
-#define SPINNEY_INSTANTIATE(...)                                                                  \
+#define SPARSEWOOD_INSTANTIATE(...)                                                                  \
     template __global__ void solve(__VA_ARGS__, const double*, const double*, Limits, int, char*, \
                                    int64_t, double*, Status*);                                    \
     template __global__ void argmax(__VA_ARGS__, const double*, char*, int64_t, int16_t*, bool*);
 
-SPINNEY_INSTANTIATE(Trees<false, false>)
-SPINNEY_INSTANTIATE(Trees<false, true>)
-SPINNEY_INSTANTIATE(Trees<true, false>)
-SPINNEY_INSTANTIATE(Trees<true, true>)
-SPINNEY_INSTANTIATE(LabelledTrees<false, false>)
-SPINNEY_INSTANTIATE(LabelledTrees<true, true>)
-SPINNEY_INSTANTIATE(BoundedTrees<false>)
-SPINNEY_INSTANTIATE(BoundedTrees<true>)
-SPINNEY_INSTANTIATE(BinaryTrees)
-SPINNEY_INSTANTIATE(Chain)
-SPINNEY_INSTANTIATE(SemiMarkov)
-SPINNEY_INSTANTIATE(Matching<false>)
-SPINNEY_INSTANTIATE(Matching<true>)
-SPINNEY_INSTANTIATE(Warping)
-SPINNEY_INSTANTIATE(GappedAlignment)
-SPINNEY_INSTANTIATE(Subset)
-SPINNEY_INSTANTIATE(Simplex)
+SPARSEWOOD_INSTANTIATE(Trees<false, false>)
+SPARSEWOOD_INSTANTIATE(Trees<false, true>)
+SPARSEWOOD_INSTANTIATE(Trees<true, false>)
+SPARSEWOOD_INSTANTIATE(Trees<true, true>)
+SPARSEWOOD_INSTANTIATE(LabelledTrees<false, false>)
+SPARSEWOOD_INSTANTIATE(LabelledTrees<true, true>)
+SPARSEWOOD_INSTANTIATE(BoundedTrees<false>)
+SPARSEWOOD_INSTANTIATE(BoundedTrees<true>)
+SPARSEWOOD_INSTANTIATE(BinaryTrees)
+SPARSEWOOD_INSTANTIATE(Chain)
+SPARSEWOOD_INSTANTIATE(SemiMarkov)
+SPARSEWOOD_INSTANTIATE(Matching<false>)
+SPARSEWOOD_INSTANTIATE(Matching<true>)
+SPARSEWOOD_INSTANTIATE(Warping)
+SPARSEWOOD_INSTANTIATE(GappedAlignment)
+SPARSEWOOD_INSTANTIATE(Subset)
+SPARSEWOOD_INSTANTIATE(Simplex)
 
 // One warp applies the Jacobian of instance blockIdx.x, whose structures begin at first[b] and
 // whose factor at packed[b].
@@ -80,4 +80,4 @@ __global__ void jacobian(const int64_t* parts, const int64_t* first, const int64
                    out_weights + begin, out_parts + b * cells, ones + begin);
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -15,7 +15,7 @@
 
 #include "max_plus.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Eisner {
     int words;
@@ -28,7 +28,7 @@ struct Eisner {
     double* full_left_t;   // [j][i]
     int16_t* stack;        // (2 n + 2, 3) spans to walk back
 
-    SPINNEY_HD void lay_out(Arena& arena, int n) {
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         side = n + 1;
         int64_t cells = int64_t(side) * side;
@@ -43,7 +43,7 @@ struct Eisner {
 
     // scores: (n, n + 1), forbidden arcs kForbidden. Writes tree (n). False when none is left.
     template <bool SingleRoot, class G>
-    SPINNEY_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         int first = SingleRoot ? 1 : 0;
         for (int i = first + g.lane(); i < side; i += g.size()) set_full(i, i, 0.0, 0.0);
         g.sync();
@@ -77,14 +77,14 @@ struct Eisner {
   private:
     enum Span : int16_t { kOpenRight, kOpenLeft, kFullRight, kFullLeft };
 
-    SPINNEY_HD int64_t at(int i, int j) const { return int64_t(i) * side + j; }
+    SPARSEWOOD_HD int64_t at(int i, int j) const { return int64_t(i) * side + j; }
 
-    SPINNEY_HD void set_full(int i, int j, double right, double left) {
+    SPARSEWOOD_HD void set_full(int i, int j, double right, double left) {
         full_right[at(i, j)] = full_right_t[at(j, i)] = right;
         full_left[at(i, j)] = full_left_t[at(j, i)] = left;
     }
 
-    SPINNEY_HD int best_root_child(const double* scores) const {
+    SPARSEWOOD_HD int best_root_child(const double* scores) const {
         double best = kForbidden;
         int child = -1;
         for (int r = 1; r <= words; ++r) {
@@ -94,7 +94,7 @@ struct Eisner {
         return child;
     }
 
-    SPINNEY_HD int push(int depth, int i, int j, Span span) {
+    SPARSEWOOD_HD int push(int depth, int i, int j, Span span) {
         if (i == j) return depth;
         stack[3 * depth] = static_cast<int16_t>(i);
         stack[3 * depth + 1] = static_cast<int16_t>(j);
@@ -103,7 +103,7 @@ struct Eisner {
     }
 
     // Replaces the span at `depth` by the two it was made of; returns the new depth.
-    SPINNEY_HD int split(int depth, int16_t* tree) {
+    SPARSEWOOD_HD int split(int depth, int16_t* tree) {
         int i = stack[3 * depth], j = stack[3 * depth + 1], width = j - i, k;
         switch (stack[3 * depth + 2]) {
             case kFullRight:
@@ -124,4 +124,4 @@ struct Eisner {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -10,7 +10,7 @@
 
 #include "group.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Factor {
     int size;
@@ -18,12 +18,12 @@ struct Factor {
     double* scores;  // y_f
     double* ones;    // y_1
 
-    static SPINNEY_HD int64_t packed(int64_t k) { return k * (k + 1) / 2; }
-    SPINNEY_HD double* row(int i) const { return rows + packed(i); }
+    static SPARSEWOOD_HD int64_t packed(int64_t k) { return k * (k + 1) / 2; }
+    SPARSEWOOD_HD double* row(int i) const { return rows + packed(i); }
 
     // x <- L^-1 x, four rows at a time: their products with what is known are independent.
     template <class G>
-    SPINNEY_HD void forward(const G& g, double* x) const {
+    SPARSEWOOD_HD void forward(const G& g, double* x) const {
         for (int b = 0; b < size; b += 4) {
             int stop = b + 4 < size ? b + 4 : size;
             double known[4];
@@ -42,7 +42,7 @@ struct Factor {
 
     // x <- L^-T x, four rows at a time.
     template <class G>
-    SPINNEY_HD void backward(const G& g, double* x) const {
+    SPARSEWOOD_HD void backward(const G& g, double* x) const {
         for (int b = (size - 1) / 4 * 4; b >= 0; b -= 4) {
             int stop = b + 4 < size ? b + 4 : size;
             if (g.leader())
@@ -58,7 +58,7 @@ struct Factor {
 
     // q <- the solution of the QP.
     template <class G>
-    SPINNEY_HD void solve(const G& g, double* q) const {
+    SPARSEWOOD_HD void solve(const G& g, double* q) const {
         double c = (1.0 - g.dot(ones, scores, size)) / g.dot(ones, ones, size);
         for (int i = g.lane(); i < size; i += g.size()) q[i] = scores[i] + c * ones[i];
         g.sync();
@@ -67,7 +67,7 @@ struct Factor {
 
     // The value of the QP at its solution, up to a constant: (y_f^T y_f + c y_f^T y_1 - c) / 2.
     template <class G>
-    SPINNEY_HD double objective(const G& g) const {
+    SPARSEWOOD_HD double objective(const G& g) const {
         double both = g.dot(ones, scores, size);
         double c = (1.0 - both) / g.dot(ones, ones, size);
         return (g.dot(scores, scores, size) + c * both - c) / 2;
@@ -75,7 +75,7 @@ struct Factor {
 
     // x <- J x with J = K^-1 - K^-1 1 1^T K^-1 / (1^T K^-1 1), the Jacobian dq / df.
     template <class G>
-    SPINNEY_HD void jacobian(const G& g, double* x) const {
+    SPARSEWOOD_HD void jacobian(const G& g, double* x) const {
         forward(g, x);
         double c = g.dot(ones, x, size) / g.dot(ones, ones, size);
         for (int i = g.lane(); i < size; i += g.size()) x[i] -= c * ones[i];
@@ -86,7 +86,7 @@ struct Factor {
     // Appends the structure whose row of K (size entries) already stands in row(size).
     // False, and nothing changed, when it is affinely dependent on the others.
     template <class G>
-    SPINNEY_HD bool append(const G& g, double diagonal, double score) {
+    SPARSEWOOD_HD bool append(const G& g, double diagonal, double score) {
         double* l = row(size);
         forward(g, l);
         double left = diagonal - g.dot(l, l, size);
@@ -108,7 +108,7 @@ struct Factor {
     // The rotations of one row form a chain, so G::rows rows per lane advance together.
     // cosines, sines, spills: (size) scratch.
     template <class G>
-    SPINNEY_HD void remove(const G& g, int j, double* cosines, double* sines, double* spills) {
+    SPARSEWOOD_HD void remove(const G& g, int j, double* cosines, double* sines, double* spills) {
         double y_score = scores[j], y_one = ones[j];
         g.sync();
         const int step = G::rows * g.size();
@@ -130,7 +130,7 @@ struct Factor {
 
     // x[p] -= sum_i L[i][p] x[i] for the `count` rows i from b on and all p < b.
     template <class G>
-    SPINNEY_HD void subtract_rows(const G& g, int b, int count, double* x) const {
+    SPARSEWOOD_HD void subtract_rows(const G& g, int b, int count, double* x) const {
         if (count < 4) {
             for (int i = b; i < b + count; ++i) {
                 const double* l = row(i);
@@ -148,7 +148,7 @@ struct Factor {
 
     // The entries of row i left of j move to row i - 1; entry j spills.
     template <class G>
-    SPINNEY_HD void move_up(const G& g, int i, int j, double* spills) const {
+    SPARSEWOOD_HD void move_up(const G& g, int i, int j, double* spills) const {
         const double* from = row(i);
         double* to = row(i - 1);
         for (int p = g.lane(); p < j; p += g.size()) to[p] = from[p];
@@ -158,8 +158,8 @@ struct Factor {
 
     // Applies the rotations known so far, j + 1 .. block - 1, to rows block .. stop - 1.
     template <class G>
-    SPINNEY_HD void rotate(const G& g, int block, int stop, int j, const double* cosines,
-                           const double* sines, double* spills) const {
+    SPARSEWOOD_HD void rotate(const G& g, int block, int stop, int j, const double* cosines,
+                              const double* sines, double* spills) const {
         double spill[G::rows];
         double* from[G::rows];
         int last = stop - 1;
@@ -188,8 +188,8 @@ struct Factor {
     }
 
     // The rotations within the block, then the one that clears row i's own spill.
-    SPINNEY_HD void finish(int i, int block, double* cosines, double* sines, double spill,
-                           double& y_score, double& y_one) const {
+    SPARSEWOOD_HD void finish(int i, int block, double* cosines, double* sines, double spill,
+                              double& y_score, double& y_one) const {
         const double* from = row(i);
         double* to = row(i - 1);
         for (int p = block; p < i; ++p) {
@@ -211,4 +211,4 @@ struct Factor {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

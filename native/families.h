@@ -3,7 +3,7 @@
 
 #include "batch.h"
 
-namespace spinney {
+namespace sparsewood {
 
 Operations trees(const Whole& options);
 Operations chain(const Whole& options);
@@ -34,4 +34,4 @@ constexpr NamedFamily kFamilies[] = {
     {"alignment", alignment},
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -33,7 +33,7 @@
 
 #include "group.h"
 
-namespace spinney {
+namespace sparsewood {
 
 constexpr double kAlways = -kForbidden;
 constexpr double kNever = 0;
@@ -46,29 +46,29 @@ struct Row {
 };
 
 template <class Family>
-SPINNEY_HD int64_t cells(const Family& family) {
+SPARSEWOOD_HD int64_t cells(const Family& family) {
     return int64_t(family.rows) * family.width;
 }
 
 // The options of the penalised slots lie in the first so many cells; overloaded where that is less
 // than all.
 template <class Family>
-SPINNEY_HD int64_t penalised_cells(const Family& family) {
+SPARSEWOOD_HD int64_t penalised_cells(const Family& family) {
     return cells(family);
 }
 
 // fix() of a family whose slots are the rows of its table.
-SPINNEY_HD inline void fix_row(double* row, int width, int option) {
+SPARSEWOOD_HD inline void fix_row(double* row, int width, int option) {
     for (int o = 0; o < width; ++o)
         if (o != option) row[o] = kForbidden;
 }
 
 // shift() of a row of which every structure uses exactly one cell: to maximum 0.
-SPINNEY_HD inline void shift_row(double* row, int width) {
+SPARSEWOOD_HD inline void shift_row(double* row, int width) {
     double top = kForbidden;
     for (int o = 0; o < width; ++o) top = row[o] > top ? row[o] : top;
     if (top == kForbidden) return;
     for (int o = 0; o < width; ++o) row[o] -= top;
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace spinney {
+namespace sparsewood {
 
 // The trees of a padded batch, as the caller's arrays hold them.
 struct TreeBatch {
@@ -239,4 +239,4 @@ class ForestBuilder {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

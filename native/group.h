@@ -21,12 +21,12 @@ using uint64_t = unsigned long long;
 #endif
 
 #ifdef __CUDACC__
-#define SPINNEY_HD __host__ __device__
+#define SPARSEWOOD_HD __host__ __device__
 #else
-#define SPINNEY_HD
+#define SPARSEWOOD_HD
 #endif
 
-namespace spinney {
+namespace sparsewood {
 
 constexpr double kEpsilon = 2.220446049250313e-16;
 #ifdef __CUDACC_RTC__
@@ -271,11 +271,11 @@ struct Arena {
     int64_t used = 0;
 
     template <class T>
-    SPINNEY_HD T* take(int64_t count) {
+    SPARSEWOOD_HD T* take(int64_t count) {
         T* p = base ? reinterpret_cast<T*>(base + used) : nullptr;
         used += (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
         return p;
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -9,15 +9,15 @@
 
 #include "factor.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // parts: (size, width) the parts of each structure, -1 after the last. on_parts, out_parts: by
 // part, out_parts zeroed before. ones: (size) scratch.
 template <class G>
-SPINNEY_HD void apply_jacobian(const G& g, const int64_t* parts, int size, int64_t width,
-                               const double* factor, const double* on_weights,
-                               const double* on_parts, double* out_weights, double* out_parts,
-                               double* ones) {
+SPARSEWOOD_HD void apply_jacobian(const G& g, const int64_t* parts, int size, int64_t width,
+                                  const double* factor, const double* on_weights,
+                                  const double* on_parts, double* out_weights, double* out_parts,
+                                  double* ones) {
     double* x = out_weights;
     for (int a = g.lane(); a < size; a += g.size()) {
         const int64_t* h = parts + a * width;
@@ -38,4 +38,4 @@ SPINNEY_HD void apply_jacobian(const G& g, const int64_t* parts, int size, int64
     }
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

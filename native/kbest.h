@@ -10,7 +10,7 @@
 
 #include "family.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // A piece of the set of structures, and the best in it.
 struct Piece {
@@ -68,4 +68,4 @@ class BestFirst {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -7,7 +7,7 @@
 #include "best_label.h"
 #include "trees.h"
 
-namespace spinney {
+namespace sparsewood {
 
 template <bool Projective, bool SingleRoot>
 struct LabelledTrees {
@@ -22,9 +22,9 @@ struct LabelledTrees {
     int16_t* heads;        // (n)
     int16_t* other_heads;  // (n)
 
-    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         trees.lay_out(arena, slots);
         arcs = arena.take<double>(int64_t(slots) * (slots + 1));
         heads = arena.take<int16_t>(slots);
@@ -32,7 +32,7 @@ struct LabelledTrees {
     }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         int64_t count = int64_t(slots) * (slots + 1);
         for (int64_t c = g.lane(); c < count; c += g.size())
             arcs[c] = best_label_score(table + c * labels, labels);
@@ -47,7 +47,7 @@ struct LabelledTrees {
     }
 
     // Where both have the same head, the better label; the other arcs as trees are crossed.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         double rise = 0;
         for (int i = 0; i < slots; ++i) {
             const double* row = table + base(i);
@@ -66,7 +66,7 @@ struct LabelledTrees {
         return rise;
     }
 
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
 
@@ -101,4 +101,4 @@ struct LabelledTrees {
 #endif
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -17,7 +17,7 @@
 #include "pairs.h"
 #include "row_maxima.h"
 
-namespace spinney {
+namespace sparsewood {
 
 template <bool Partial>
 struct Matching : Pairs<Partial> {
@@ -36,7 +36,7 @@ struct Matching : Pairs<Partial> {
     double* so_far;    // (slots) the same after the slot has given it up
     bool priced;       // price holds those of a table of this size
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         price = arena.take<double>(width);
         owner = arena.take<int16_t>(width);
         waiting = arena.take<int16_t>(slots);
@@ -51,7 +51,7 @@ struct Matching : Pairs<Partial> {
 
     // table: (slots, width).
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         double found = 0;
         if (g.leader()) found = match(g, table, code);
         g.sync();
@@ -61,7 +61,7 @@ struct Matching : Pairs<Partial> {
     // Whoever moves to b's option makes its owner in a move to his own, and so on until an option
     // is free (a path) or the first slot comes round (a cycle). A cycle, and a path from any of its
     // slots on, may be exchanged alone.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int16_t *differ = waiting, *next = tree;
         double* gain = so_far;
         int count = 0;
@@ -113,7 +113,7 @@ struct Matching : Pairs<Partial> {
     static constexpr double kDone = -kForbidden;
 
     template <class G>
-    SPINNEY_HD bool match(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool match(const G& g, const double* table, int16_t* code) {
         double least = priced ? lowest_price() : 0;
         for (int j = 0; j < width; ++j) price[j] = priced ? price[j] - least : 0, owner[j] = -1;
         priced = !Partial && slots == width;
@@ -123,7 +123,7 @@ struct Matching : Pairs<Partial> {
         return left >= 0;
     }
 
-    SPINNEY_HD double lowest_price() const {
+    SPARSEWOOD_HD double lowest_price() const {
         double least = price[0];
         for (int j = 1; j < width; ++j) least = price[j] < least ? price[j] : least;
         return least;
@@ -131,7 +131,7 @@ struct Matching : Pairs<Partial> {
 
     // Returns how many slots are left waiting; -1: one has no option at all.
     template <class G>
-    SPINNEY_HD int bid(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD int bid(const G& g, const double* table, int16_t* code) {
         int left = 0, again = slots / 2;  // more of it is slower than paths where options tie
         for (int start = 0; start < slots; ++start)
             for (int i = start; i >= 0;) {
@@ -155,7 +155,7 @@ struct Matching : Pairs<Partial> {
     }
 
     // The first of the best options, between several one that is free if there is any.
-    SPINNEY_HD int wanted_option(const double* row, TwoBest two) const {
+    SPARSEWOOD_HD int wanted_option(const double* row, TwoBest two) const {
         int at = 0;
         while (row[at] - price[at] != two.best) ++at;
         if (two.best > two.second || owner[at] < 0) return at;
@@ -166,7 +166,7 @@ struct Matching : Pairs<Partial> {
 
     // Gives slot i an option by the path of least cost (Dijkstra); false when there is no path.
     template <class G>
-    SPINNEY_HD bool find_path(const G& g, const double* table, int16_t* code, int i) {
+    SPARSEWOOD_HD bool find_path(const G& g, const double* table, int16_t* code, int i) {
         for (int j = 0; j < width; ++j) open[j] = price[j], value[j] = kForbidden;
         double best = 0, has = 0;
         int length = 0, at = 0;
@@ -191,7 +191,7 @@ struct Matching : Pairs<Partial> {
 
     // Moves the slots on the path that ends at an option with that value. Which slot came there is
     // not stored: it is the first whose value for it is exactly that.
-    SPINNEY_HD void move_along(const double* table, int16_t* code, int at, double end) {
+    SPARSEWOOD_HD void move_along(const double* table, int16_t* code, int at, double end) {
         int p = -1;
         while (p != 0) {
             p = 0;
@@ -204,7 +204,7 @@ struct Matching : Pairs<Partial> {
     }
 
     // In the middle of cross(): `tree` holds who is next, -1 after the last of a path or when done.
-    SPINNEY_HD double exchange_cycle(int16_t* a, const int16_t* b, int start) {
+    SPARSEWOOD_HD double exchange_cycle(int16_t* a, const int16_t* b, int start) {
         double gain = 0;
         int i = start;
         do {
@@ -223,7 +223,7 @@ struct Matching : Pairs<Partial> {
     }
 
     // Paths begin where nobody wants what a slot has. Slots are marked as done on the way.
-    SPINNEY_HD double exchange_paths(int16_t* a, const int16_t* b, int count) {
+    SPARSEWOOD_HD double exchange_paths(int16_t* a, const int16_t* b, int count) {
         int16_t *wanted = reinterpret_cast<int16_t*>(value), *path = through;
         for (int d = 0; d < count; ++d) wanted[a[waiting[d]]] = 0;
         for (int d = 0; d < count; ++d) wanted[b[waiting[d]]] = 1;
@@ -262,4 +262,4 @@ struct Matching : Pairs<Partial> {
 #endif
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

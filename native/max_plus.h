@@ -3,10 +3,10 @@
 
 #include "group.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // max_k a[k] + b[k] over n entries, in four partial maxima that fill the pipeline.
-SPINNEY_HD inline double best_sum(const double* a, const double* b, int n) {
+SPARSEWOOD_HD inline double best_sum(const double* a, const double* b, int n) {
     double m[4] = {kForbidden, kForbidden, kForbidden, kForbidden};
     int k = 0;
     for (; k + 4 <= n; k += 4)
@@ -23,11 +23,11 @@ SPINNEY_HD inline double best_sum(const double* a, const double* b, int n) {
 }
 
 // Where that maximum is: the first of equal ones.
-SPINNEY_HD inline int best_sum_at(const double* a, const double* b, int n) {
+SPARSEWOOD_HD inline int best_sum_at(const double* a, const double* b, int n) {
     int best = 0;
     for (int k = 1; k < n; ++k)
         if (a[k] + b[k] > a[best] + b[best]) best = k;
     return best;
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

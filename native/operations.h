@@ -5,7 +5,7 @@
 #include "parallel.h"
 #include "worker.h"
 
-namespace spinney {
+namespace sparsewood {
 
 template <class Family>
 void argmax_batch(const Scores& scores, int threads, int64_t* events) {
@@ -47,4 +47,4 @@ Operations operations_of() {
     return {argmax_batch<Family>, kbest_batch<Family>, solve_batch<Family>};
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -7,7 +7,7 @@
 
 #include "family.h"
 
-namespace spinney {
+namespace sparsewood {
 
 template <bool Empty>
 struct Pairs {
@@ -16,9 +16,9 @@ struct Pairs {
     int slots, penalised, rows, width;
     bool transposed;  // the columns of the scores have the slots
 
-    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
 
@@ -47,4 +47,4 @@ struct Pairs {
 #endif
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

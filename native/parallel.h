@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace spinney {
+namespace sparsewood {
 
 // Calls work(worker, instance) for every instance. Threads live for one call: nothing
 // persists that a fork could break. The exception of the first instance that failed is rethrown.
@@ -42,4 +42,4 @@ void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work 
     if (worker_failure) std::rethrow_exception(worker_failure);
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

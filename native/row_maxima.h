@@ -5,13 +5,13 @@
 
 #include "group.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // The two best of what it has seen.
 struct TwoBest {
     double best, second;
 
-    SPINNEY_HD void see(double x) {
+    SPARSEWOOD_HD void see(double x) {
         double lower = x > best ? best : x;
         second = lower > second ? lower : second;
         best = x > best ? x : best;
@@ -20,7 +20,7 @@ struct TwoBest {
 
 // The two largest of row[j] - price[j].
 template <class G>
-SPINNEY_HD TwoBest two_best(const G&, const double* row, const double* price, int n) {
+SPARSEWOOD_HD TwoBest two_best(const G&, const double* row, const double* price, int n) {
     TwoBest two{kForbidden, kForbidden};
     for (int j = 0; j < n; ++j) two.see(row[j] - price[j]);
     return two;
@@ -28,8 +28,8 @@ SPINNEY_HD TwoBest two_best(const G&, const double* row, const double* price, in
 
 // value[j] = max(value[j], so_far + row[j] - price[j]); returns the largest.
 template <class G>
-SPINNEY_HD double improve(const G&, const double* row, const double* price, double so_far, int n,
-                          double* value) {
+SPARSEWOOD_HD double improve(const G&, const double* row, const double* price, double so_far, int n,
+                             double* value) {
     double best = kForbidden;
     for (int j = 0; j < n; ++j) {
         double x = so_far + row[j] - price[j];
@@ -93,4 +93,4 @@ inline double improve(const Thread&, const double* row, const double* price, dou
 }
 #endif
 
-}  // namespace spinney
+}  // namespace sparsewood

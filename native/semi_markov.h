@@ -10,7 +10,7 @@
 #include "family.h"
 #include "max_plus.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct SemiMarkov {
     static constexpr bool kEmpty = true;
@@ -22,9 +22,9 @@ struct SemiMarkov {
     double* column;  // (K) of `end`
     int32_t* reach;  // (T) the longest segment that may start at t
 
-    SPINNEY_HD int64_t base(int slot) const { return int64_t(position(slot)) * labels * width; }
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(position(slot)) * labels * width; }
 
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         enter = arena.take<double>(int64_t(positions) * labels);
         end = arena.take<double>(int64_t(labels) * (positions + 1));
         column = arena.take<double>(labels);
@@ -32,7 +32,7 @@ struct SemiMarkov {
     }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         int64_t stride = positions + 1;
         for (int64_t i = g.lane(); i < labels * stride; i += g.size()) end[i] = kForbidden;
         for (int i = g.lane(); i < slots; i += g.size()) code[i] = 0;
@@ -63,7 +63,7 @@ struct SemiMarkov {
     // Exchanges the stretches between points that both segmentations pass: where both have a
     // boundary, and the labels before it are equal, or those after it. The transition across the
     // boundary then belongs to the stretch after, or before, that point.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double gain = 0, pending = 0;
         int from = 0;  // where the stretch begins: 2 t before the transition into t, or 2 t + 1
         int before_a = 0, before_b = 0;
@@ -84,7 +84,7 @@ struct SemiMarkov {
 
     // The segments determine the transitions. A position at which one must start has its empty cell
     // forbidden.
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         if (slot >= positions) return;
         double* cells = table + base(slot);
         for (int k = 0; k < labels; ++k)
@@ -136,24 +136,24 @@ struct SemiMarkov {
   private:
     int64_t padded;  // positions in the caller's array
 
-    SPINNEY_HD int position(int slot) const {
+    SPARSEWOOD_HD int position(int slot) const {
         return slot < positions ? slot : slot - positions + 1;
     }
 
     // The segments of label k that start at t, by length; the transitions stand behind them.
-    SPINNEY_HD const double* segment_row(const double* table, int t, int k) const {
+    SPARSEWOOD_HD const double* segment_row(const double* table, int t, int k) const {
         return table + (int64_t(t) * labels + k) * width + 1;
     }
 
     // No segment goes past the end or over a position at which one must start.
-    SPINNEY_HD void find_reach(const double* table) const {
+    SPARSEWOOD_HD void find_reach(const double* table) const {
         for (int t = positions - 1, stop = positions; t >= 0; --t) {
             reach[t] = stop - t < longest ? stop - t : longest;
             if (table[base(t)] == kForbidden) stop = t;
         }
     }
 
-    SPINNEY_HD int best_label(int t) const {
+    SPARSEWOOD_HD int best_label(int t) const {
         int best = 0;
         for (int k = 1; k < labels; ++k)
             if (end[k * int64_t(positions + 1) + t] > end[best * int64_t(positions + 1) + t])
@@ -162,7 +162,7 @@ struct SemiMarkov {
     }
 
     // Finds the segments again, from the last to the first: the shortest of those that tie.
-    SPINNEY_HD void walk_back(const double* table, int label, int16_t* code) const {
+    SPARSEWOOD_HD void walk_back(const double* table, int label, int16_t* code) const {
         for (int stop = positions; stop > 0;) {
             int start = stop - 1;
             double best = kForbidden;
@@ -182,7 +182,7 @@ struct SemiMarkov {
         }
     }
 
-    SPINNEY_HD int best_previous(const double* table, int t, int label) const {
+    SPARSEWOOD_HD int best_previous(const double* table, int t, int label) const {
         const double* transitions = segment_row(table, t, label) + longest;
         int best = 0;
         double highest = kForbidden;
@@ -194,14 +194,15 @@ struct SemiMarkov {
     }
 
     // By how much b scores above a in one slot.
-    SPINNEY_HD double difference(const double* table, int slot, const int16_t* a,
-                                 const int16_t* b) const {
+    SPARSEWOOD_HD double difference(const double* table, int slot, const int16_t* a,
+                                    const int16_t* b) const {
         const double* cells = table + base(slot);
         return cells[b[slot]] - cells[a[slot]];
     }
 
     // Copies the stretch of b to a if that gains.
-    SPINNEY_HD double exchange(int from, int to, double gain, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double exchange(int from, int to, double gain, int16_t* a,
+                                  const int16_t* b) const {
         if (!(gain > 0)) return 0;
         for (int p = from < 1 ? 1 : from; p < to; ++p) {
             int slot = p % 2 == 0 ? positions + p / 2 - 1 : p / 2;
@@ -211,4 +212,4 @@ struct SemiMarkov {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -3,19 +3,19 @@
 
 #include "family.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Simplex {
     static constexpr bool kEmpty = false;
     static constexpr double kCross = kNever;
     int slots, penalised, rows, width;
 
-    SPINNEY_HD int64_t base(int) const { return 0; }
+    SPARSEWOOD_HD int64_t base(int) const { return 0; }
 
-    SPINNEY_HD void lay_out(Arena&) {}
+    SPARSEWOOD_HD void lay_out(Arena&) {}
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         int best = g.argmax(table, width);
         if (best < 0) return false;
         if (g.leader()) code[0] = static_cast<int16_t>(best);
@@ -23,7 +23,7 @@ struct Simplex {
         return true;
     }
 
-    SPINNEY_HD void fix(double* table, int, int option) const { fix_row(table, width, option); }
+    SPARSEWOOD_HD void fix(double* table, int, int option) const { fix_row(table, width, option); }
 
 #ifndef __CUDACC_RTC__
     // size: n. shape: (n).
@@ -49,4 +49,4 @@ struct Simplex {
 #endif
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -19,7 +19,7 @@
 
 #include "active_set.h"
 
-namespace spinney {
+namespace sparsewood {
 
 enum class Status : int32_t {
     kSolved,       // gap closed
@@ -58,7 +58,7 @@ struct Solver : ActiveSet<Family> {
     double gap, smallest;
 
     // For the size that the family has been set to.
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         Set::lay_out(arena);
         family.lay_out(arena);
         tilted = arena.take<double>(penalised_cells(family));
@@ -66,13 +66,13 @@ struct Solver : ActiveSet<Family> {
         entering = arena.take<int16_t>(stride);
     }
 
-    SPINNEY_HD void lay_out_active(Arena& arena, int room) {
+    SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
         Set::lay_out_active(arena, room);
         partner = arena.take<int32_t>(room);
     }
 
-    SPINNEY_HD void reset(const double* scores, double score_range, Limits given,
-                          bool with_crosses) {
+    SPARSEWOOD_HD void reset(const double* scores, double score_range, Limits given,
+                             bool with_crosses) {
         crosses = with_crosses && Family::kCross > kNever;
         Set::reset(scores, !crosses);
         range = score_range;
@@ -84,7 +84,7 @@ struct Solver : ActiveSet<Family> {
     }
 
     template <class G>
-    SPINNEY_HD Status run(const G& g) {
+    SPARSEWOOD_HD Status run(const G& g) {
         if (!started && !start(g)) return Status::kNoStructure;
         started = true;
         Status status = Status::kMoreRoom;
@@ -102,12 +102,12 @@ struct Solver : ActiveSet<Family> {
 
     // When all scores are equal the oracle's own order of preference, by index, happens to lead
     // to a solution of n structures; tilted it would need some n^2.
-    SPINNEY_HD double tilt() const { return range > 0 ? kTilt : 0; }
+    SPARSEWOOD_HD double tilt() const { return range > 0 ? kTilt : 0; }
 
-    SPINNEY_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
+    SPARSEWOOD_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
 
     template <class G>
-    SPINNEY_HD bool start(const G& g) {
+    SPARSEWOOD_HD bool start(const G& g) {
         ++calls;
         if (!family(g, theta, origin)) return false;
         for (int i = slots + g.lane(); i < stride; i += g.size()) entering[i] = 0;
@@ -124,7 +124,7 @@ struct Solver : ActiveSet<Family> {
     }
 
     // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
-    static SPINNEY_HD double fraction(int64_t part) {
+    static SPARSEWOOD_HD double fraction(int64_t part) {
         uint32_t x = static_cast<uint32_t>(part) + 1;
         x = (x ^ (x >> 16)) * 0x85ebca6bu;
         x = (x ^ (x >> 13)) * 0xc2b2ae35u;
@@ -133,7 +133,7 @@ struct Solver : ActiveSet<Family> {
 
     // One round: solve on the active set, price, enter. True when it is the last.
     template <class G>
-    SPINNEY_HD bool step(const G& g, Status& status) {
+    SPARSEWOOD_HD bool step(const G& g, Status& status) {
         settle(g);
         price(g);
         if (!level && gap <= asked() + 2 * slots * tilt()) {
@@ -169,11 +169,11 @@ struct Solver : ActiveSet<Family> {
         return true;
     }
 
-    SPINNEY_HD int64_t most_iterations() const { return kIterations * (cells(family) + 1); }
+    SPARSEWOOD_HD int64_t most_iterations() const { return kIterations * (cells(family) + 1); }
 
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
-    SPINNEY_HD void settle(const G& g) {
+    SPARSEWOOD_HD void settle(const G& g) {
         do {
             ++iterations;
             factor.solve(g, target);
@@ -188,7 +188,7 @@ struct Solver : ActiveSet<Family> {
 
     // The oracle's structure for the reduced scores, and the gap it leaves.
     template <class G>
-    SPINNEY_HD void price(const G& g) {
+    SPARSEWOOD_HD void price(const G& g) {
         reduce(g, weights);
         ++calls;
         family(g, reduced, entering);
@@ -198,7 +198,7 @@ struct Solver : ActiveSet<Family> {
     // reduced <- theta - D M q. At an optimum over the active set many structures score the
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
-    SPINNEY_HD void reduce(const G& g, const double* q) {
+    SPARSEWOOD_HD void reduce(const G& g, const double* q) {
         const double* from = level ? theta : tilted;
         int64_t count = penalised_cells(family);
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
@@ -215,7 +215,7 @@ struct Solver : ActiveSet<Family> {
     // One step of iterative refinement: at the optimum all active structures score the same, and
     // by how much they do not is the residual of the QP solution.
     template <class G>
-    SPINNEY_HD void refine(const G& g) {
+    SPARSEWOOD_HD void refine(const G& g) {
         reduce(g, target);
         double* residual = scratch;
         for (int a = 0; a < size(); ++a) {
@@ -229,7 +229,7 @@ struct Solver : ActiveSet<Family> {
     }
 
     // Whether rounds below the tolerance still bring more structures or a smaller gap.
-    SPINNEY_HD bool improves() {
+    SPARSEWOOD_HD bool improves() {
         idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
         if (size() > largest) largest = size();
         if (gap < smallest) smallest = gap;
@@ -237,12 +237,12 @@ struct Solver : ActiveSet<Family> {
     }
 
     // The gap asked for.
-    SPINNEY_HD double asked() const { return limits.tol * (range < 1 ? range : 1); }
+    SPARSEWOOD_HD double asked() const { return limits.tol * (range < 1 ? range : 1); }
 
     // The gap aimed at: well below the one asked for, so that no structure is missing for its
     // weight being small, but not below the rounding error of a score.
     template <class G>
-    SPINNEY_HD double goal(const G& g) const {
+    SPARSEWOOD_HD double goal(const G& g) const {
         double s = 0;
         for (int i = g.lane(); i < slots; i += g.size()) s += fabs(reduced[base[i] + entering[i]]);
         double noise = 2 * kEpsilon * (1 + g.sum(s));
@@ -252,7 +252,7 @@ struct Solver : ActiveSet<Family> {
 
     // What share of the gap a cross must close to enter. With few active structures most
     // crosses would soon leave again; with many, the more enter at once the better.
-    SPINNEY_HD double share() const {
+    SPARSEWOOD_HD double share() const {
         double s = 12.0 / size();
         return s < 0.02 ? 0.02 : s > 0.3 ? 0.3 : s;
     }
@@ -260,7 +260,7 @@ struct Solver : ActiveSet<Family> {
     // Pairs every active structure with its nearest one and lets the crosses enter that
     // close a fair share of the gap.
     template <class G>
-    SPINNEY_HD void enter_crosses(const G& g, double least) {
+    SPARSEWOOD_HD void enter_crosses(const G& g, double least) {
         int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
         // By place: what a pair may gain. The first third of scratch is append's.
         double* bound = scratch + capacity;
@@ -286,7 +286,7 @@ struct Solver : ActiveSet<Family> {
     }
 
     template <class G>
-    SPINNEY_HD bool enter_cross(const G& g, const int16_t* a, const int16_t* b, double least) {
+    SPARSEWOOD_HD bool enter_cross(const G& g, const int16_t* a, const int16_t* b, double least) {
         for (int i = g.lane(); i < stride; i += g.size()) entering[i] = a[i];
         g.sync();
         double gain = 0;
@@ -300,7 +300,7 @@ struct Solver : ActiveSet<Family> {
     // What crossing a with b would gain if every mixture were a structure. Both score the
     // same, so b is better in some slots by as much as it is worse in the others.
     template <class G>
-    SPINNEY_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
         double difference = 0;
         for (int i = g.lane(); i < slots; i += g.size()) {
             const double* row = reduced + base[i];
@@ -310,4 +310,4 @@ struct Solver : ActiveSet<Family> {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

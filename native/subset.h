@@ -5,7 +5,7 @@
 
 #include "family.h"
 
-namespace spinney {
+namespace sparsewood {
 
 struct Subset {
     static constexpr bool kEmpty = true;
@@ -14,12 +14,12 @@ struct Subset {
     int least, most;
     int32_t* order;  // (slots) items to choose from, the chosen ones first
 
-    SPINNEY_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
+    SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
-    SPINNEY_HD void lay_out(Arena& arena) { order = arena.take<int32_t>(slots); }
+    SPARSEWOOD_HD void lay_out(Arena& arena) { order = arena.take<int32_t>(slots); }
 
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* table, int16_t* code) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         if (g.leader()) {
             for (int i = 0; i < slots; ++i) order[i] = i;
             int chosen = choose(table, slots, least, most);
@@ -32,7 +32,7 @@ struct Subset {
     }
 
     // What both sets hold stays; of what one holds, the best choice.
-    SPINNEY_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int count = 0, common = 0;
         for (int i = 0; i < slots; ++i) {
             if (a[i] != b[i]) order[count++] = i;
@@ -48,7 +48,7 @@ struct Subset {
     }
 
     // An item that must be in the set has its empty cell forbidden.
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), 2, option);
     }
 
@@ -87,7 +87,7 @@ struct Subset {
 
     // Puts the best of the first `count` items of `order` in front: those that score above 0, but
     // no fewer than `fewest` and no more than `largest`. Returns how many.
-    SPINNEY_HD int choose(const double* table, int count, int fewest, int largest) {
+    SPARSEWOOD_HD int choose(const double* table, int count, int fewest, int largest) {
         int positive = 0;
         for (int c = 0; c < count; ++c)
             if (value(table, order[c]) > 0) swap(positive++, c);
@@ -103,7 +103,7 @@ struct Subset {
     }
 
     // Sorts order[from, to) so far that the best are left of `middle` (Hoare 1961, "Find").
-    SPINNEY_HD void select(const double* table, int from, int to, int middle) {
+    SPARSEWOOD_HD void select(const double* table, int from, int to, int middle) {
         int low = from, high = to - 1;
         while (low < middle && middle <= high) {
             int pivot = order[low + (high - low) / 2], i = low, j = high;
@@ -121,22 +121,22 @@ struct Subset {
         }
     }
 
-    static SPINNEY_HD double value(const double* table, int item) {
+    static SPARSEWOOD_HD double value(const double* table, int item) {
         const double* cells = table + 2 * int64_t(item);
         return cells[0] == kForbidden ? -kForbidden : cells[1];
     }
 
     // A total order: of equal scores the first item.
-    static SPINNEY_HD bool is_better(const double* table, int i, int j) {
+    static SPARSEWOOD_HD bool is_better(const double* table, int i, int j) {
         double a = value(table, i), b = value(table, j);
         return a > b || (a == b && i < j);
     }
 
-    SPINNEY_HD void swap(int c, int d) {
+    SPARSEWOOD_HD void swap(int c, int d) {
         int32_t item = order[c];
         order[c] = order[d];
         order[d] = item;
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

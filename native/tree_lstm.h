@@ -10,20 +10,20 @@
 
 // Before a loop whose rows do not overlap: too many to be checked for that at run time.
 #if defined(__clang__)
-#define SPINNEY_APART _Pragma("clang loop vectorize(assume_safety)")
+#define SPARSEWOOD_APART _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
-#define SPINNEY_APART _Pragma("GCC ivdep")
+#define SPARSEWOOD_APART _Pragma("GCC ivdep")
 #else
-#define SPINNEY_APART
+#define SPARSEWOOD_APART
 #endif
 
-namespace spinney {
+namespace sparsewood {
 
 // tanh in double is the library's; in float a rational minimax approximation (the one of Eigen),
 // which vectorizes and is right to a few units in the last place.
-SPINNEY_INLINE double fast_tanh(double x) { return std::tanh(x); }
+SPARSEWOOD_INLINE double fast_tanh(double x) { return std::tanh(x); }
 
-SPINNEY_INLINE float fast_tanh(float x) {
+SPARSEWOOD_INLINE float fast_tanh(float x) {
     const float bound = 7.90531110763549805f;  // beyond it float tanh is 1
     x = x > bound ? bound : x;
     x = x < -bound ? -bound : x;
@@ -43,7 +43,7 @@ SPINNEY_INLINE float fast_tanh(float x) {
 }
 
 template <class Real>
-SPINNEY_INLINE Real fast_sigmoid(Real x) {
+SPARSEWOOD_INLINE Real fast_sigmoid(Real x) {
     return Real(0.5) + Real(0.5) * fast_tanh(Real(0.5) * x);
 }
 
@@ -61,8 +61,8 @@ struct TreeLstm {
 // W x + b + U sum_k h_k, in the block f only W x + b; on return i, o and u, and f as it was.
 // products[k] is U_f h_k.
 template <class Real>
-SPINNEY_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* products, Real* h, int64_t begin,
-                            int64_t end) {
+SPARSEWOOD_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* products, Real* h,
+                               int64_t begin, int64_t end) {
     const int64_t n = net.hidden;
     for (int64_t j = begin; j < end; ++j) {
         Real *g = net.gates + j * 4 * n, *c = net.c + j * n;
@@ -71,14 +71,14 @@ SPINNEY_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* products, Rea
             const int64_t k = net.children[e];
             const Real *product = products + k * n, *below = net.c + k * n;
             Real* f = net.forget + e * n;
-            SPINNEY_APART
+            SPARSEWOOD_APART
             for (int64_t d = 0; d < n; ++d) {
                 f[d] = fast_sigmoid(g[3 * n + d] + product[d]);
                 c[d] += f[d] * below[d];
             }
         }
         Real* out = h + j * n;
-        SPINNEY_APART
+        SPARSEWOOD_APART
         for (int64_t d = 0; d < n; ++d) {
             const Real i = fast_sigmoid(g[d]), o = fast_sigmoid(g[n + d]),
                        u = fast_tanh(g[2 * n + d]), state = c[d] + i * u;
@@ -94,14 +94,14 @@ SPINNEY_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* products, Rea
 // From the gradients on h and c of the nodes in [begin, end): writes those on their gates and adds
 // to those on the products and c of their children. on_c is used up.
 template <class Real>
-SPINNEY_INLINE void lstm_down(const TreeLstm<Real>& net, const Real* on_h, Real* on_c,
-                              Real* on_gates, Real* on_products, int64_t begin, int64_t end) {
+SPARSEWOOD_INLINE void lstm_down(const TreeLstm<Real>& net, const Real* on_h, Real* on_c,
+                                 Real* on_gates, Real* on_products, int64_t begin, int64_t end) {
     const int64_t n = net.hidden;
     for (int64_t j = begin; j < end; ++j) {
         const Real *gates = net.gates + j * 4 * n, *c = net.c + j * n;
         const Real* above = on_h + j * n;
         Real *on_state = on_c + j * n, *g = on_gates + j * 4 * n;
-        SPINNEY_APART
+        SPARSEWOOD_APART
         for (int64_t d = 0; d < n; ++d) {
             const Real i = gates[d], o = gates[n + d], u = gates[2 * n + d], t = fast_tanh(c[d]);
             const Real state = on_state[d] + above[d] * o * (1 - t * t);
@@ -115,7 +115,7 @@ SPINNEY_INLINE void lstm_down(const TreeLstm<Real>& net, const Real* on_h, Real*
             const int64_t k = net.children[e];
             const Real *f = net.forget + e * n, *below = net.c + k * n;
             Real *product = on_products + k * n, *on_below = on_c + k * n;
-            SPINNEY_APART
+            SPARSEWOOD_APART
             for (int64_t d = 0; d < n; ++d) {
                 const Real passed = on_state[d] * f[d], on_f = passed * below[d] * (1 - f[d]);
                 product[d] += on_f;
@@ -128,14 +128,14 @@ SPINNEY_INLINE void lstm_down(const TreeLstm<Real>& net, const Real* on_h, Real*
 
 // out[to[e]] += values[from[e]] for the edges in [begin, end).
 template <class Real>
-SPINNEY_INLINE void add_rows(Real* out, const int64_t* to, const Real* values, const int64_t* from,
-                             int64_t columns, int64_t begin, int64_t end) {
+SPARSEWOOD_INLINE void add_rows(Real* out, const int64_t* to, const Real* values,
+                                const int64_t* from, int64_t columns, int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
         Real* sum = out + to[e] * columns;
         const Real* value = values + from[e] * columns;
-        SPINNEY_APART
+        SPARSEWOOD_APART
         for (int64_t d = 0; d < columns; ++d) sum[d] += value[d];
     }
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

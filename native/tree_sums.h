@@ -10,11 +10,11 @@
 
 #include "wide.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // exp(x) for x <= 0 to the last place: 2^k times the series of what is left, in operations that
 // vectorize. Below -700 it is 0; NaN stays NaN.
-SPINNEY_INLINE double exp_of_negative(double x) {
+SPARSEWOOD_INLINE double exp_of_negative(double x) {
     const double shift = 0x1.8p52;  // leaves the nearest whole number in the low bits
     const double shifted = x * 0x1.71547652b82fep0 + shift;
     const double k = shifted - shift;
@@ -59,8 +59,8 @@ class TreeSums {
 
     // The sum over the trees of the first `words` words, scores and marginals with rows of n + 1.
     // False when weights underflow on the way. NaN comes out where it went in.
-    SPINNEY_INLINE bool operator()(const double* scores, int words, double* marginals,
-                                   double& log_sum) {
+    SPARSEWOOD_INLINE bool operator()(const double* scores, int words, double* marginals,
+                                      double& log_sum) {
         log_sum = weigh(scores, words, marginals);
         bool good = eliminate(words, log_sum);
         if (good) differentiate(words, marginals);
@@ -68,16 +68,16 @@ class TreeSums {
     }
 
   private:
-    SPINNEY_INLINE double* row(std::vector<double>& of, int i) {
+    SPARSEWOOD_INLINE double* row(std::vector<double>& of, int i) {
         return of.data() + static_cast<size_t>(i) * static_cast<size_t>(width_);
     }
-    SPINNEY_INLINE double* column(int j) {
+    SPARSEWOOD_INLINE double* column(int j) {
         return by_column_.data() + static_cast<size_t>(j) * static_cast<size_t>(n_);
     }
 
     // Weights into the table and `marginals`, each row over its largest one, and with a single root
     // its column too: every tree has one of each. Returns the logarithm of what that took away.
-    SPINNEY_INLINE double weigh(const double* scores, int words, double* marginals) {
+    SPARSEWOOD_INLINE double weigh(const double* scores, int words, double* marginals) {
         double scale = 0, best_root = -HUGE_VAL;
         for (int i = 0; i < words; ++i) {
             const double* from = scores + static_cast<size_t>(i) * width_;
@@ -103,7 +103,7 @@ class TreeSums {
     // the words before it; entry (i, k + 1), i < k, with what it was when k was cut out. The total
     // of a row is that of the heads which are words where there is a single root, which therefore
     // nothing but the first word goes to.
-    SPINNEY_INLINE bool eliminate(int words, double& log_sum) {
+    SPARSEWOOD_INLINE bool eliminate(int words, double& log_sum) {
         for (int k = words - 1; k >= 0; --k) {
             double* shares = row(table_, k);
             double total = single_root_ && k > 0 ? 0 : shares[0];
@@ -123,7 +123,7 @@ class TreeSums {
 
     // The same backwards, for the derivatives by all weights; times the weights they are marginals.
     // They are kept by row and by column, so that both sums below run along memory.
-    SPINNEY_INLINE void differentiate(int words, double* marginals) {
+    SPARSEWOOD_INLINE void differentiate(int words, double* marginals) {
         std::fill(slopes_.begin(), slopes_.end(), 0.0);
         std::fill(by_column_.begin(), by_column_.end(), 0.0);
         for (int k = 0; k < words; ++k) {
@@ -149,15 +149,15 @@ class TreeSums {
     }
 
     // to += factor * from
-    static SPINNEY_INLINE void add(const double* __restrict from, double factor, int count,
-                                   double* __restrict to) {
+    static SPARSEWOOD_INLINE void add(const double* __restrict from, double factor, int count,
+                                      double* __restrict to) {
         for (int j = 0; j < count; ++j) to[j] += factor * from[j];
     }
 
     // to += sum_i factors[i] * from[i], rows of `count` that are `step` apart, four at a time.
-    static SPINNEY_INLINE void add_rows(const double* __restrict from, int64_t step,
-                                        const double* factors, int64_t factor_step, int rows,
-                                        int count, double* __restrict to) {
+    static SPARSEWOOD_INLINE void add_rows(const double* __restrict from, int64_t step,
+                                           const double* factors, int64_t factor_step, int rows,
+                                           int count, double* __restrict to) {
         int i = 0;
         for (; i + 4 <= rows; i += 4, from += 4 * step, factors += 4 * factor_step) {
             const double a = factors[0], b = factors[factor_step];
@@ -174,4 +174,4 @@ class TreeSums {
     std::vector<double> table_, slopes_, by_column_, totals_, on_shares_;
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

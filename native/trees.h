@@ -8,10 +8,10 @@
 #include "eisner.h"
 #include "family.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // Whether `word` is in the subtree of `ancestor`.
-SPINNEY_HD inline bool is_below(const int16_t* tree, int word, int ancestor) {
+SPARSEWOOD_HD inline bool is_below(const int16_t* tree, int word, int ancestor) {
     while (word != 0 && word != ancestor) word = tree[word - 1];
     return word != 0;
 }
@@ -20,8 +20,8 @@ SPINNEY_HD inline bool is_below(const int16_t* tree, int word, int ancestor) {
 // tree: fits(word, head) says so for one word of a as it then is. Returns how much the score rose;
 // 0 leaves a as it was. better: (n + 1) scratch, what the oracle does not need between its calls.
 template <bool SingleRoot, class Fits>
-SPINNEY_HD double cross_trees(const double* scores, int words, int16_t* a, const int16_t* b,
-                              int16_t* better, Fits fits) {
+SPARSEWOOD_HD double cross_trees(const double* scores, int words, int16_t* a, const int16_t* b,
+                                 int16_t* better, Fits fits) {
     int count = 0, heads = words + 1;
     const double* row = scores;
     for (int i = 0; i < words; ++i, row += heads) {
@@ -45,7 +45,7 @@ struct TreeOracle;
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         // An unconstrained tree that happens to have one root child is the answer,
         // and the scan without root counts is several times cheaper.
         if (SingleRoot && argmax<false>(g, scores, tree)) {
@@ -56,7 +56,7 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
         return argmax<SingleRoot>(g, scores, tree);
     }
 
-    SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
         return cross_trees<SingleRoot>(scores, words, a, b, path, [&](int word, int head) {
             return !is_below(a, head, word);
         });
@@ -66,11 +66,11 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
 template <bool SingleRoot>
 struct TreeOracle<true, SingleRoot> : Eisner {
     template <class G>
-    SPINNEY_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+    SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         return argmax<SingleRoot>(g, scores, tree);
     }
 
-    SPINNEY_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
         return cross_trees<SingleRoot>(scores, words, a, b, stack,
                                        [&](int word, int head) { return fits(a, word, head); });
     }
@@ -78,7 +78,7 @@ struct TreeOracle<true, SingleRoot> : Eisner {
   protected:
     // Whether the tree stays a projective tree when `word` moves to `head`: its arc
     // crosses no other, covers no root child, and the head is not below the word.
-    SPINNEY_HD bool fits(const int16_t* tree, int word, int head) const {
+    SPARSEWOOD_HD bool fits(const int16_t* tree, int word, int head) const {
         int low = word < head ? word : head, high = word < head ? head : word;
         for (int w = 1; w <= words; ++w) {
             if (w == word) continue;
@@ -97,8 +97,8 @@ struct TreeSlots {
     int slots, penalised, rows, width;
     int64_t padded;  // words of the caller's array
 
-    SPINNEY_HD int64_t base(int slot) const { return int64_t(slot) * width; }
-    SPINNEY_HD void fix(double* table, int slot, int option) const {
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
 
@@ -122,9 +122,9 @@ struct TreeSlots {
 
 template <bool Projective, bool SingleRoot>
 struct Trees : TreeSlots, TreeOracle<Projective, SingleRoot> {
-    SPINNEY_HD void lay_out(Arena& arena) {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
         TreeOracle<Projective, SingleRoot>::lay_out(arena, slots);
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

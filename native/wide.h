@@ -1,12 +1,13 @@
-// A function marked SPINNEY_WIDE is compiled for wider vectors too, together with all that it calls
-// that is SPINNEY_INLINE, and the machine picks at load time.
+// A function marked SPARSEWOOD_WIDE is compiled for wider vectors too, together with all that it
+// calls that is SPARSEWOOD_INLINE, and the machine picks at load time.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && \
     !defined(__clang__) && __GNUC__ >= 12
-#define SPINNEY_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#define SPINNEY_INLINE __attribute__((always_inline)) inline
+#define SPARSEWOOD_WIDE \
+    __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define SPARSEWOOD_INLINE __attribute__((always_inline)) inline
 #else
-#define SPINNEY_WIDE
-#define SPINNEY_INLINE inline
+#define SPARSEWOOD_WIDE
+#define SPARSEWOOD_INLINE inline
 #endif

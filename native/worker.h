@@ -6,7 +6,7 @@
 
 #include "batch.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // Uninitialised memory, aligned for Arena.
 class Block {
@@ -158,4 +158,4 @@ class Worker {
     }
 };
 
-}  // namespace spinney
+}  // namespace sparsewood

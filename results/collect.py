@@ -1,18 +1,18 @@
 """Copies what may be published of a table's runs into this folder: no sentences, no weights.
 
-    spinney table sst ... --out runs/sst
+    sparsewood table sst ... --out runs/sst
     python results/collect.py sst runs/sst
 
 leaves `sst/STRATEGY/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
-into README.md, after the line `<!-- table sst -->`. `spinney report results/sst/*/*/*`
+into README.md, after the line `<!-- table sst -->`. `sparsewood report results/sst/*/*/*`
 draws the runs.
 """
 
 import sys
 from pathlib import Path
 
-from spinney.train.paper_figures import markdown
-from spinney.train.table import summarise
+from sparsewood.train.paper_figures import markdown
+from sparsewood.train.table import summarise
 
 HERE = Path(__file__).parent
 KEPT = ("config.json", "metrics.jsonl", "result.json")

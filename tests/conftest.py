@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.nn._levels import TreeComposer
+import sparsewood as sp
+from sparsewood.nn._levels import TreeComposer
 
 TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney._extras import MissingExtra, require
+from sparsewood._extras import MissingExtra, require
 
 
 def test_an_installed_module_is_returned():
@@ -13,7 +13,7 @@ def test_an_installed_module_is_returned():
 def test_a_missing_module_names_its_extra():
     with pytest.raises(MissingExtra, match=r"no_such_package needs the extra \[parse\]") as caught:
         require("no_such_package.part", extra="parse")
-    assert "pip install 'spinney[parse]'" in str(caught.value)
+    assert "pip install 'sparsewood[parse]'" in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
 

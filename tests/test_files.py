@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney._files import new_folder, sole_writer, whole_file, write_json, write_text
+from sparsewood._files import new_folder, sole_writer, whole_file, write_json, write_text
 
 
 def test_files_are_replaced(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=4)

@@ -8,9 +8,9 @@ from types import ModuleType
 import pytest
 import torch
 
-import spinney as sp
-import spinney.inference
-import spinney.structures
+import sparsewood as sp
+import sparsewood.inference
+import sparsewood.structures
 
 
 def test_all_names_exist() -> None:
@@ -22,14 +22,14 @@ def test_all_names_exist() -> None:
 def modules_with_examples() -> list[str]:
     package = Path(sp.__file__).parent
     return [
-        ".".join(("spinney", *file.relative_to(package).with_suffix("").parts))
+        ".".join(("sparsewood", *file.relative_to(package).with_suffix("").parts))
         for file in sorted(package.rglob("*.py"))
         if ">>>" in file.read_text() and file.name != "__init__.py"
     ]
 
 
-@pytest.mark.parametrize("package", [spinney.inference, spinney.structures])
-def test_packages_offer_what_spinney_offers(package: ModuleType) -> None:
+@pytest.mark.parametrize("package", [sparsewood.inference, sparsewood.structures])
+def test_packages_offer_what_sparsewood_offers(package: ModuleType) -> None:
     for name in package.__all__:
         assert hasattr(package, name)
     there = {name for name in sp.__all__ if _module(name).startswith(package.__name__ + ".")}
@@ -40,7 +40,7 @@ def _module(name: str) -> str:
     return getattr(getattr(sp, name), "__module__", "")
 
 
-@pytest.mark.parametrize("name", ["spinney", *modules_with_examples()])
+@pytest.mark.parametrize("name", ["sparsewood", *modules_with_examples()])
 def test_the_examples_run(name: str) -> None:
     names = {"sp": sp, "torch": torch}
     result = doctest.testmod(importlib.import_module(name), extraglobs=names)

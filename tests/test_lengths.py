@@ -2,7 +2,7 @@
 
 import torch
 
-from spinney._lengths import lengths_or_full
+from sparsewood._lengths import lengths_or_full
 
 
 def test_none_is_the_full_length() -> None:

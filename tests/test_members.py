@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
+import sparsewood as sp
 
 TREES = sp.DependencyTrees()
 SCORES = torch.zeros(2, 3, 4, dtype=torch.float64)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-import spinney as sp
-from spinney._numbers import check_real, check_whole
+import sparsewood as sp
+from sparsewood._numbers import check_real, check_whole
 
 TREES = sp.DependencyTrees()
 SCORES = torch.zeros(2, 3, 4, dtype=torch.float64)

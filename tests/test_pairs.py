@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 TREES = sp.DependencyTrees()
 

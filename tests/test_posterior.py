@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 TREES = sp.DependencyTrees()
 

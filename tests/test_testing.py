@@ -6,8 +6,8 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import StructureConformance
+import sparsewood as sp
+from sparsewood.testing import StructureConformance
 
 
 class Subsets(sp.Structure):

@@ -3,11 +3,11 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: gaps
 Operations alignment(const Whole& options) {
     return options.at(0) ? operations_of<GappedAlignment>() : operations_of<Warping>();
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -3,9 +3,9 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: labelled
 Operations binary_trees(const Whole&) { return operations_of<BinaryTrees>(); }
 
-}  // namespace spinney
+}  // namespace sparsewood

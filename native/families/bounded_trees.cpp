@@ -3,7 +3,7 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: single_root, the most children of a word
 Operations bounded_trees(const Whole& options) {
@@ -11,4 +11,4 @@ Operations bounded_trees(const Whole& options) {
                          : operations_of<BoundedTrees<false>>();
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

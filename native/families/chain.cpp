@@ -3,8 +3,8 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 Operations chain(const Whole&) { return operations_of<Chain>(); }
 
-}  // namespace spinney
+}  // namespace sparsewood

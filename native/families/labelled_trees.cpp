@@ -3,7 +3,7 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: projective, single_root
 Operations labelled_trees(const Whole& options) {
@@ -14,4 +14,4 @@ Operations labelled_trees(const Whole& options) {
                          : operations_of<LabelledTrees<false, false>>();
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

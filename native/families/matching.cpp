@@ -3,11 +3,11 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: partial
 Operations matching(const Whole& options) {
     return options.at(0) ? operations_of<Matching<true>>() : operations_of<Matching<false>>();
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

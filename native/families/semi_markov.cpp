@@ -3,9 +3,9 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: the longest segment, whether transitions are penalised
 Operations semi_markov(const Whole&) { return operations_of<SemiMarkov>(); }
 
-}  // namespace spinney
+}  // namespace sparsewood

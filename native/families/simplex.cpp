@@ -3,9 +3,9 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: none
 Operations simplex(const Whole&) { return operations_of<Simplex>(); }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -3,9 +3,9 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: the fewest and the most items, -1 for all
 Operations subset(const Whole&) { return operations_of<Subset>(); }
 
-}  // namespace spinney
+}  // namespace sparsewood

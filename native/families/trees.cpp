@@ -3,7 +3,7 @@
 #include "../families.h"
 #include "../operations.h"
 
-namespace spinney {
+namespace sparsewood {
 
 // options: projective, single_root
 Operations trees(const Whole& options) {
@@ -14,4 +14,4 @@ Operations trees(const Whole& options) {
                          : operations_of<Trees<false, false>>();
 }
 
-}  // namespace spinney
+}  // namespace sparsewood

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from spinney.cli import main
+from sparsewood.cli import main
 
 os.environ["OMP_NUM_THREADS"] = "1"  # of processes that tests start
 
@@ -62,7 +62,7 @@ def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a reverse dictionary, in a folder runs/."""
     folder = tmp_path_factory.mktemp("dictionary")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPINNEY_CACHE", str(folder / "cache"))
+        patch.setenv("SPARSEWOOD_CACHE", str(folder / "cache"))
         rows = [f"word{i}\ta thing like {i}\tnoun\n" for i in range(40)]
         (folder / "my_definitions.tsv").write_text("".join(rows))
         vectors = folder / "vectors.txt"
@@ -80,8 +80,8 @@ def fails(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         assert main([str(arg) for arg in args]) == 2
         error = capsys.readouterr().err.splitlines()
         assert len(error) == 1
-        assert error[0].startswith("spinney: ")
-        return error[0].removeprefix("spinney: ")
+        assert error[0].startswith("sparsewood: ")
+        return error[0].removeprefix("sparsewood: ")
 
     return run
 

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from spinney.data import read_listops
+from sparsewood.data import read_listops
 
 
 def test_files_that_can_be_read_again(prints: Callable[..., str], tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_without_a_run_it_says_how_to_train_one(
     latent: Path, fails: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "spinney train revdict" in fails("define", "a thing")
+    assert "sparsewood train revdict" in fails("define", "a thing")
     assert "not a reverse dictionary" in fails("define", latent, "a thing")
 
 

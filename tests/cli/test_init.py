@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli import COMMANDS, Interrupted, main
+from sparsewood.cli import COMMANDS, Interrupted, main
 
 Prints = Callable[..., str]
 
@@ -27,7 +27,7 @@ def test_help_fits_a_screen_and_shows_an_example(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     text = prints(*command, "--help")
-    assert "Example: spinney " in text
+    assert "Example: sparsewood " in text
     assert len(text.splitlines()) <= 50
 
 
@@ -36,25 +36,26 @@ def test_the_general_help_names_every_command(prints: Prints) -> None:
     assert all(f"\n  {name} " in text for name in COMMANDS)
     assert prints() == text
     for name in COMMANDS:
-        assert callable(import_module(f"spinney.cli.{name}").main)
+        assert callable(import_module(f"sparsewood.cli.{name}").main)
 
 
 def test_help_needs_no_torch() -> None:
     code = (
-        "import sys; from spinney.cli import main; main(['--help']); print('torch' in sys.modules)"
+        "import sys; from sparsewood.cli import main; main(['--help']); "
+        "print('torch' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.splitlines()[-1] == "False"
 
 
-def test_python_m_spinney() -> None:
-    command = [sys.executable, "-m", "spinney", "--version"]
+def test_python_m_sparsewood() -> None:
+    command = [sys.executable, "-m", "sparsewood", "--version"]
     out = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert out.stdout.startswith("spinney ")
+    assert out.stdout.startswith("sparsewood ")
 
 
 def test_unknown_commands_and_options(fails: Callable[..., str]) -> None:
-    assert fails("trian") == "unknown command 'trian': did you mean 'train'? (spinney --help)"
+    assert fails("trian") == "unknown command 'trian': did you mean 'train'? (sparsewood --help)"
     assert fails("q").startswith("unknown command 'q': expected one of train, evaluate")
     assert fails("bench", "--no-such-option").startswith("no option --no-such-option")
 
@@ -63,17 +64,17 @@ def test_debug_shows_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["report", str(tmp_path / "absent"), "--debug"]) == 2
     error = capsys.readouterr().err
     assert "Traceback" in error
-    assert error.splitlines()[-1].startswith("spinney: ")
+    assert error.splitlines()[-1].startswith("sparsewood: ")
 
 
 @pytest.mark.parametrize(
     ("raised", "code", "said"),
     [
-        (Interrupted("saved; go on with this"), 130, "spinney: saved; go on with this"),
-        (KeyboardInterrupt(), 130, "spinney: interrupted"),
-        (FileNotFoundError(2, "No such file", "a/b"), 2, "spinney: a/b: no such file"),
-        (OSError(28, "No space left on device"), 2, "spinney: no space left on device"),
-        (ValueError("two\nlines"), 2, "spinney: two lines"),
+        (Interrupted("saved; go on with this"), 130, "sparsewood: saved; go on with this"),
+        (KeyboardInterrupt(), 130, "sparsewood: interrupted"),
+        (FileNotFoundError(2, "No such file", "a/b"), 2, "sparsewood: a/b: no such file"),
+        (OSError(28, "No space left on device"), 2, "sparsewood: no space left on device"),
+        (ValueError("two\nlines"), 2, "sparsewood: two lines"),
     ],
 )
 def test_exit_codes(
@@ -86,7 +87,7 @@ def test_exit_codes(
     def broken(_args: list[str]) -> None:
         raise raised
 
-    monkeypatch.setattr("spinney.cli.bench.main", broken)
+    monkeypatch.setattr("sparsewood.cli.bench.main", broken)
     assert main(["bench"]) == code
     assert capsys.readouterr().err.strip() == said
 
@@ -95,13 +96,13 @@ def test_mistakes_of_the_program_are_not_hidden(monkeypatch: pytest.MonkeyPatch)
     def broken(_args: list[str]) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("spinney.cli.bench.main", broken)
+    monkeypatch.setattr("sparsewood.cli.bench.main", broken)
     with pytest.raises(ZeroDivisionError):
         main(["bench"])
 
 
 def test_a_reader_may_leave_early(latent: Path) -> None:
-    command = [sys.executable, "-m", "spinney", "trees", str(latent), "[MAX 2 9 ]"]
+    command = [sys.executable, "-m", "sparsewood", "trees", str(latent), "[MAX 2 9 ]"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.cli._options import Group, _complaint, descriptions, parse, plain_strategies
+from sparsewood.cli._options import Group, _complaint, descriptions, parse, plain_strategies
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-from spinney.cli._results import results_table, splits_table
+from sparsewood.cli._results import results_table, splits_table
 
 
 def test_columns_are_the_metrics_that_occur() -> None:

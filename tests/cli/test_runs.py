@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli import Interrupted
-from spinney.cli._options import Group
-from spinney.cli._runs import (
+from sparsewood.cli import Interrupted
+from sparsewood.cli._options import Group
+from sparsewood.cli._runs import (
     about,
     at_least,
     config_groups,
@@ -17,14 +17,14 @@ from spinney.cli._runs import (
     writable_file,
     writable_folder,
 )
-from spinney.data.sources import SOURCES, ListOps
-from spinney.tasks import ModelConfig
-from spinney.train import RunConfig, TrainingInterrupted
+from sparsewood.data.sources import SOURCES, ListOps
+from sparsewood.tasks import ModelConfig
+from sparsewood.train import RunConfig, TrainingInterrupted
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_options_have_descriptions(name: str) -> None:
-    from spinney.cli._options import descriptions, fields
+    from sparsewood.cli._options import descriptions, fields
 
     assert about(SOURCES[name])
     groups: list[Group] = config_groups(SOURCES[name])
@@ -53,14 +53,14 @@ def test_runs_and_models(latent: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no run in this folder"):
         runs_below(tmp_path)
     (tmp_path / "checkpoints").mkdir()
-    with pytest.raises(ValueError, match="not finished: spinney train --resume"):
+    with pytest.raises(ValueError, match="not finished: sparsewood train --resume"):
         open_model(tmp_path)
 
 
 def test_a_damaged_model(latent: Path, tmp_path: Path, fails: Callable[..., str]) -> None:
     (tmp_path / "config.json").write_bytes((latent / "model" / "config.json").read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"no tensors")
-    assert "not a readable model of spinney" in fails("predict", tmp_path, "5")
+    assert "not a readable model of sparsewood" in fails("predict", tmp_path, "5")
 
 
 def test_an_interruption_says_how_to_go_on() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from spinney.cli._sentences import read_sentence
-from spinney.data import Sentence
+from sparsewood.cli._sentences import read_sentence
+from sparsewood.data import Sentence
 
 
 def test_sentences_are_tokenised() -> None:

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli.sweep import read_space
-from spinney.data.sources import ListOps
-from spinney.train import RunConfig
+from sparsewood.cli.sweep import read_space
+from sparsewood.data.sources import ListOps
+from sparsewood.train import RunConfig
 
 BASE = RunConfig(ListOps())
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli import main
-from spinney.cli.table import default_rows, summary_table
-from spinney.data.sources import ListOps, Sst
-from spinney.train import RunConfig
+from sparsewood.cli import main
+from sparsewood.cli.table import default_rows, summary_table
+from sparsewood.data.sources import ListOps, Sst
+from sparsewood.train import RunConfig
 
 
 def test_a_table_and_its_files(
@@ -51,7 +51,7 @@ def test_failures_are_told_at_the_end(
     assert main(["table", "listops", *listops, *options]) == 2
     out, error = capsys.readouterr()
     assert "flat" in out
-    assert error.splitlines()[-1].startswith("spinney: 1 of 2 runs failed: ")
+    assert error.splitlines()[-1].startswith("sparsewood: 1 of 2 runs failed: ")
 
 
 def test_off_line_where_there_are_heads() -> None:

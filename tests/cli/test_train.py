@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.cli import main
-from spinney.train import TrainingInterrupted
+from sparsewood.cli import main
+from sparsewood.train import TrainingInterrupted
 
 
 def test_a_run_has_it_all(latent: Path) -> None:
@@ -74,13 +74,11 @@ def test_ctrl_c(
     def stopped(*_args: object, **_options: object) -> None:
         raise TrainingInterrupted("stopped; all is saved")
 
-    monkeypatch.setattr("spinney.cli.train.train", stopped)
+    monkeypatch.setattr("sparsewood.cli.train.train", stopped)
     assert main(["train", "listops", "--out", str(tmp_path / "run")]) == 130
     said = capsys.readouterr().err.strip()
-    assert (
-        said
-        == f"spinney: stopped; all is saved; to go on: spinney train --resume {tmp_path / 'run'}"
-    )
+    resume = f"sparsewood train --resume {tmp_path / 'run'}"
+    assert said == f"sparsewood: stopped; all is saved; to go on: {resume}"
 
 
 def test_one_way_to_name_a_run(

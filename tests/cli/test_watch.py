@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from spinney.cli._watch import Watch
+from sparsewood.cli._watch import Watch
 
 
 def _write(folder: Path, epochs: int) -> None:

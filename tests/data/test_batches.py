@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.data.batches import Batches, EncodedSplit
-from spinney.data.examples import Example, Sentence
-from spinney.data.vocabulary import UNKNOWN, Vocabulary
+from sparsewood.data.batches import Batches, EncodedSplit
+from sparsewood.data.examples import Example, Sentence
+from sparsewood.data.vocabulary import UNKNOWN, Vocabulary
 
 VOCABULARY = Vocabulary([UNKNOWN, *"abcdefghij"])
 

@@ -2,18 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.cache import cache_folder
+from sparsewood.data.cache import cache_folder
 
 
 def test_the_folder_is_the_users_choice_then_the_platforms(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "own"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "own"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "own"
-    monkeypatch.delenv("SPINNEY_CACHE")
-    assert cache_folder() == tmp_path / "xdg" / "spinney"
+    monkeypatch.delenv("SPARSEWOOD_CACHE")
+    assert cache_folder() == tmp_path / "xdg" / "sparsewood"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
-    assert cache_folder() == tmp_path / ".cache" / "spinney"
+    assert cache_folder() == tmp_path / ".cache" / "sparsewood"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.columns import header_of, read_columns, read_plain
+from sparsewood.data.columns import header_of, read_columns, read_plain
 
 
 def _write(path: Path, text: str) -> Path:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from spinney._extras import MissingExtra
-from spinney.data.conllu import conllu_heads, read_conllu, read_treebank
-from spinney.data.examples import Example, Sentence
+from sparsewood._extras import MissingExtra
+from sparsewood.data.conllu import conllu_heads, read_conllu, read_treebank
+from sparsewood.data.examples import Example, Sentence
 
 
 def _row(number: str, form: str, head: str) -> str:
@@ -61,5 +61,5 @@ def test_heads_by_the_words_where_there_is_no_text(path: Path) -> None:
 def test_the_extra_is_asked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(_block("# label = x"))
     monkeypatch.setitem(__import__("sys").modules, "conllu", None)
-    with pytest.raises(MissingExtra, match=r"spinney\[conllu\]"):
+    with pytest.raises(MissingExtra, match=r"sparsewood\[conllu\]"):
         read_conllu(path)

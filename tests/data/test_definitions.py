@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.definitions import Dictionary, read_definitions, read_dictionary, read_test
-from spinney.data.examples import Corpus, Example, Sentence
-from spinney.data.wordnet import Definition
+from sparsewood.data.definitions import Dictionary, read_definitions, read_dictionary, read_test
+from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.data.wordnet import Definition
 
 
 def _words(i: int) -> tuple[str, ...]:
@@ -72,14 +72,14 @@ def test_words_keep_their_case_on_request() -> None:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    rows = "spinney,small wood\ta small wood\tnoun\nold_wood\tan old wood\tnoun\nA\tletter\tnoun\n"
+    rows = "coppice,small wood\ta small wood\tnoun\nold_wood\tan old wood\tnoun\nA\tletter\tnoun\n"
     (tmp_path / "x_definitions.tsv").write_text(rows)
     (tmp_path / "output_shortlist.txt").write_text("a\nb\n\n")
     entry = {"word": "Copse", "definitions": "a small wood.", "lexnames": []}
     (tmp_path / "data_desc_c.json").write_text(json.dumps([entry]))
     dictionary = read_dictionary(tmp_path, seed=4)
     assert dictionary.definitions == [
-        Definition(("spinney",), "a small wood", "noun"),
+        Definition(("coppice",), "a small wood", "noun"),
         Definition(("A",), "letter", "noun"),
     ]
     assert dictionary.tests == {"concepts": [_test("copse", "a small wood .")]}

@@ -1,6 +1,6 @@
 """The corpus: its labels, tests and sentences."""
 
-from spinney.data.examples import Corpus, Example, Sentence
+from sparsewood.data.examples import Corpus, Example, Sentence
 
 
 def example(text: str, label: str) -> Example:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.examples import Corpus, Example, Sentence
-from spinney.data.heads_file import attach_heads, count_missing, has_heads_form, read_heads_file
+from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.data.heads_file import attach_heads, count_missing, has_heads_form, read_heads_file
 
 
 def _corpus(*texts: str) -> Corpus:

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from spinney._extras import MissingExtra
-from spinney.data.hub import read_hub
+from sparsewood._extras import MissingExtra
+from sparsewood.data.hub import read_hub
 
 
 class _Rows(list[dict[str, object]]):
@@ -41,5 +41,5 @@ def test_what_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"hf:it: cannot be loaded \(nowhere\)"):
         read_hub("hf:it", "y", ["a"])
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(MissingExtra, match=r"spinney\[hub\]"):
+    with pytest.raises(MissingExtra, match=r"sparsewood\[hub\]"):
         read_hub("hf:it", "y", ["a"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.data._lines import given_heads, json_lines, numbered_lines, tree_problem
+from sparsewood.data._lines import given_heads, json_lines, numbered_lines, tree_problem
 
 
 @given(st.integers(1, 6).flatmap(lambda n: st.lists(st.integers(0, n), min_size=n, max_size=n)))

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spinney as sp
-from spinney.data.examples import Example
-from spinney.data.listops import (
+import sparsewood as sp
+from sparsewood.data.examples import Example
+from sparsewood.data.listops import (
     ListOpsParameters,
     evaluate,
     generate_splits,
@@ -23,7 +23,7 @@ from spinney.data.listops import (
 )
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
-OFFICIAL = Path(os.environ.get("SPINNEY_DATA", BESIDE)) / "listops"
+OFFICIAL = Path(os.environ.get("SPARSEWOOD_DATA", BESIDE)) / "listops"
 SMALL = ListOpsParameters(train=300, validation=40, test=50)
 
 # An expression is a digit or (operator, arguments).
@@ -244,5 +244,5 @@ def test_the_line_at_fault_is_named(line, message, tmp_path):
 def test_official_files_verify(name):
     path = OFFICIAL / f"{name}.tsv"
     if not path.exists():
-        pytest.skip(f"no {path}; $SPINNEY_DATA names the folder of the data")
+        pytest.skip(f"no {path}; $SPARSEWOOD_DATA names the folder of the data")
     assert len(read_listops(path)) == 10_000

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from spinney.data.own import read_own, read_own_splits
+from sparsewood.data.own import read_own, read_own_splits
 
 
 def _write(path: Path, text: str) -> Path:

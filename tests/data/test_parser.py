@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from spinney._extras import MissingExtra
-from spinney.data.examples import Corpus, Example, Sentence
-from spinney.data.parser import parse_corpus, parse_sentences, spacy_heads
-from spinney.tasks.parse import DependencyParser, ParserConfig, build_parser
+from sparsewood._extras import MissingExtra
+from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.data.parser import parse_corpus, parse_sentences, spacy_heads
+from sparsewood.tasks.parse import DependencyParser, ParserConfig, build_parser
 
 
 class _Pipeline:
@@ -47,7 +47,7 @@ def pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> _Pipeline:
 
     spacy = SimpleNamespace(load=load, tokens=SimpleNamespace(Doc=doc))
     monkeypatch.setitem(sys.modules, "spacy", spacy)
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path))
     return nlp
 
 
@@ -85,14 +85,14 @@ def test_what_is_missing_is_named(pipeline: _Pipeline, monkeypatch: pytest.Monke
     with pytest.raises(ValueError, match="'en_core_web_sm' has no parser"):
         parse_corpus(corpus, "spacy")
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtra, match=r"spinney\[parse\]"):
+    with pytest.raises(MissingExtra, match=r"sparsewood\[parse\]"):
         parse_corpus(corpus, "spacy")
 
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with an untrained parser."""
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
     _save_parser(tmp_path / "parser")
     return tmp_path / "parser"
 
@@ -132,8 +132,8 @@ def test_heads_are_kept_by_what_the_parser_is(own: Path, tmp_path: Path) -> None
 
 
 def test_a_folder_without_a_parser(own: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not a readable parser of spinney"):
+    with pytest.raises(ValueError, match="not a readable parser of sparsewood"):
         parse_sentences([("a",)], str(tmp_path), progress=False)
     (own / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="not a readable parser of spinney"):
+    with pytest.raises(ValueError, match="not a readable parser of sparsewood"):
         parse_sentences([("a",)], str(own), progress=False)

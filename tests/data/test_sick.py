@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.sick import read_sick
+from sparsewood.data.sick import read_sick
 
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.examples import Example
-from spinney.data.snli import read_snli
+from sparsewood.data.examples import Example
+from sparsewood.data.snli import read_snli
 
 ROWS = [("neutral", "A man eats.", "He dines."), ("-", "a", "b"), ("entailment", "One.", "Two")]
 WANTED = [("neutral", "A man eats .", "He dines ."), ("entailment", "One .", "Two")]

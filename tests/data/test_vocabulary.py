@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.data.examples import Sentence
-from spinney.data.vocabulary import UNKNOWN, Vocabulary
+from sparsewood.data.examples import Sentence
+from sparsewood.data.vocabulary import UNKNOWN, Vocabulary
 
 SENTENCES = st.lists(st.lists(st.sampled_from("a A b B c <unk> <UNK> é É".split()), min_size=1))
 

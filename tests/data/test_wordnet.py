@@ -3,19 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.wordnet import FILES, Definition, find_wordnet, is_wordnet, read_wordnet
+from sparsewood.data.wordnet import FILES, Definition, find_wordnet, is_wordnet, read_wordnet
 
 LICENCE = "  1 A licence in two columns of spaces.\n"
 LINES = {
-    "data.noun": "00000001 14 n 02 spinney 0 small_wood 0 001 @ 00000002 n 0000 | a small wood; "
-    'with undergrowth; "they hid in the spinney"  \n'
+    "data.noun": "00000001 14 n 02 coppice 0 small_wood 0 001 @ 00000002 n 0000 | a small wood; "
+    'with undergrowth; "they hid in the coppice"  \n'
     "00000002 14 n 01 old_wood 0 000 | of several words only  \n",
     "data.verb": "00000003 30 v 02 Fell 0 fell 1 000 01 + 08 00 | cut down, \"fell a tree\"  \n",
     "data.adj": "00000004 00 a 01 woody(p) 0 000 | (of plants) made of wood  \n",
     "data.adv": '00000005 02 r 01 so 0 000 | "he said so"  \n',
 }  # fmt: skip
 DEFINITIONS = [
-    Definition(("spinney",), "a small wood; with undergrowth", "noun"),
+    Definition(("coppice",), "a small wood; with undergrowth", "noun"),
     Definition(("Fell", "fell"), "cut down", "verb"),
     Definition(("woody",), "(of plants) made of wood", "adj"),
 ]
@@ -52,7 +52,7 @@ def test_a_zip_of_the_folder(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["00000001 14 n 01 spinney 0", "00000001 14 n 02 a 0 | b", "00000001 | b", "x y z 0 | b"],
+    ["00000001 14 n 01 coppice 0", "00000001 14 n 02 a 0 | b", "00000001 | b", "x y z 0 | b"],
 )
 def test_a_line_that_is_no_synset_is_named(folder: Path, line: str) -> None:
     (folder / "data.verb").write_text(f"{LICENCE}{line}\n")
@@ -66,7 +66,7 @@ def test_it_is_found_where_nltk_keeps_it(folder: Path, monkeypatch: pytest.Monke
     (folder.rename(corpora / "wordnet31"))
     monkeypatch.setenv("NLTK_DATA", str(folder.parent / "nltk_data"))
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
-    monkeypatch.setattr("spinney.data.wordnet.SYSTEM", ())
+    monkeypatch.setattr("sparsewood.data.wordnet.SYSTEM", ())
     assert find_wordnet() == corpora / "wordnet31"
     monkeypatch.setenv("WNSEARCHDIR", str(corpora / "wordnet31"))
     monkeypatch.setenv("NLTK_DATA", "")
@@ -74,7 +74,7 @@ def test_it_is_found_where_nltk_keeps_it(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spinney.data.wordnet._places", lambda: iter([tmp_path]))
+    monkeypatch.setattr("sparsewood.data.wordnet._places", lambda: iter([tmp_path]))
     with pytest.raises(ValueError, match="no WordNet is installed: .* wordnet-base"):
         find_wordnet()
 

@@ -146,7 +146,7 @@ def _write_run(
     write(
         "config.json",
         {
-            "spinney": "0.1.0",
+            "sparsewood": "0.1.0",
             "source": {"kind": kind, "data": f"data/{kind}", "vectors": "glove.npz"},
             "model": {"trees": strategy, "hidden": 300, "scorer": "mlp", "loss": "marginal"},
             "training": {"optimizer": "sgd", "lr": 0.1, "batch": 16, "seed": seed},
@@ -154,7 +154,12 @@ def _write_run(
     )
     write(
         "environment.json",
-        {"python": "3.11.9", "torch": "2.8.0", "threads": 2, "command": ["spinney", "train", kind]},
+        {
+            "python": "3.11.9",
+            "torch": "2.8.0",
+            "threads": 2,
+            "command": ["sparsewood", "train", kind],
+        },
     )
     records = [_record(strategy, epoch, kind, rng) for epoch in range(1, epochs + 1)]
     lines = "".join(json.dumps(record) + "\n" for record in records)

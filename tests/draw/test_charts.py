@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.draw._axes import short, span, spread_out, ticks, whole_ticks
-from spinney.draw.charts import Series, bar_chart, heat_map, line_chart
+from sparsewood.draw._axes import short, span, spread_out, ticks, whole_ticks
+from sparsewood.draw.charts import Series, bar_chart, heat_map, line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf")])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinney.draw import draw
-from spinney.draw.conllu import form
+from sparsewood.draw import draw
+from sparsewood.draw.conllu import form
 
 Trees = Callable[..., st.SearchStrategy[list[int]]]
 

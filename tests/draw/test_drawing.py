@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.draw import Format, draw, show
-from spinney.structures.base import Structure
+import sparsewood as sp
+from sparsewood.draw import Format, draw, show
+from sparsewood.structures.base import Structure
 
 
 class Choice(Structure):

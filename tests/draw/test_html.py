@@ -2,8 +2,8 @@ from xml.etree import ElementTree
 
 import torch
 
-from spinney.draw._trees import checked
-from spinney.draw.html import page_html, table_html, trees_html
+from sparsewood.draw._trees import checked
+from sparsewood.draw.html import page_html, table_html, trees_html
 
 
 def test_fragment_is_well_formed_and_escaped() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.draw.report import write_report
+from sparsewood.draw.report import write_report
 
 WriteRun = Callable[..., Path]
 VOID = {"meta", "br", "link", "img"}
@@ -145,7 +145,7 @@ def test_settings_and_paths_are_escaped(tmp_path: Path, write_run: WriteRun) -> 
     for i, run in enumerate(runs):
         edit(
             run / "config.json",
-            spinney=evil,
+            sparsewood=evil,
             source={"kind": evil, evil: evil},
             model={"trees": evil},
             training={"seed": i, "lr": 0.1},

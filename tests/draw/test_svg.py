@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinney.draw import draw
-from spinney.draw._markup import text_width
-from spinney.draw.svg import tree_svg
+from sparsewood.draw import draw
+from sparsewood.draw._markup import text_width
+from sparsewood.draw.svg import tree_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORD = st.text(st.sampled_from("ab W<&'\"é東\u0301\n\x00"), max_size=9)
@@ -40,7 +40,7 @@ def arcs(root: ElementTree.Element) -> list[list[tuple[float, float]]]:
     """The corners of the line of each arc and root arrow."""
     lines = []
     for group in root.iter(f"{SVG}g"):
-        if not group.get("class", "").startswith("spinney-"):
+        if not group.get("class", "").startswith("sparsewood-"):
             continue
         path = group.find(f"{SVG}path")
         assert path is not None
@@ -124,7 +124,7 @@ def test_arcs_that_do_not_cross_in_the_tree_do_not_cross_in_the_picture() -> Non
 def test_agreement_has_its_own_style() -> None:
     root = parse(tree_svg([2, 0, 2], ["a", "b", "c"], given=[2, 0, 1]))
     kinds = [g.attrib["class"] for g in root.iter(f"{SVG}g") if "class" in g.attrib]
-    assert sorted(kinds) == ["spinney-agree", "spinney-agree", "spinney-differ"]
+    assert sorted(kinds) == ["sparsewood-agree", "sparsewood-agree", "sparsewood-differ"]
     dashed = [p for p in root.iter(f"{SVG}path") if "stroke-dasharray" in p.attrib]
     assert len(dashed) == 1
 

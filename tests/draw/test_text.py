@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from spinney import DependencyTrees, SparsePosterior, sparsemap
-from spinney.draw import posterior_text, tree_text
+from sparsewood import DependencyTrees, SparsePosterior, sparsemap
+from sparsewood.draw import posterior_text, tree_text
 
 TELESCOPE = "She saw the man with the telescope".split()
 

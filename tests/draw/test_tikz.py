@@ -3,8 +3,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.draw import draw
-from spinney.draw.tikz import latex
+from sparsewood.draw import draw
+from sparsewood.draw.tikz import latex
 
 
 def test_edges_and_roots() -> None:
@@ -18,8 +18,8 @@ def test_edges_and_roots() -> None:
 
 def test_agreement() -> None:
     text = draw(["a", "b"], [[0, 1]], [1.0], [0, 0], "tikz")
-    assert r"edge style={draw=spinneyagree}]{1}{root}" in text
-    assert r"edge style={draw=spinneydiffer, dashed}]{1}{2}{}" in text
+    assert r"edge style={draw=sparsewoodagree}]{1}{root}" in text
+    assert r"edge style={draw=sparsewooddiffer, dashed}]{1}{2}{}" in text
     assert "(1 of 2 as given)" in text
 
 

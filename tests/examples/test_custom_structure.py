@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.testing import StructureConformance
+from sparsewood.testing import StructureConformance
 
 PATH = Path(__file__).parents[2] / "examples" / "custom_structure.py"
 Programme = runpy.run_path(str(PATH))["Programme"]

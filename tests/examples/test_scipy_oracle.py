@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from spinney.testing import StructureConformance
+from sparsewood.testing import StructureConformance
 
 PATH = Path(__file__).parents[2] / "examples" / "scipy_oracle.py"
 OUT = io.StringIO()

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 # structure, shape of the parts of an instance, what `enumerate` is given for it
 _FAMILIES = {

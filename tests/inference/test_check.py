@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-import spinney as sp
+import sparsewood as sp
 
 TREES = sp.DependencyTrees()
 GOOD = torch.zeros(2, 3, 4, dtype=torch.float64)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-import spinney as sp
+import sparsewood as sp
 
 
 def test_equals_the_sum_over_all_structures(summed: SimpleNamespace) -> None:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import KINDS, draw_scores
+import sparsewood as sp
+from sparsewood.testing import KINDS, draw_scores
 
 FAMILIES = [
     sp.DependencyTrees(projective=projective, single_root=single_root)

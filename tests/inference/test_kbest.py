@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
-from spinney.structures.base import NativeStructure
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.structures.base import NativeStructure
+from sparsewood.testing import draw_scores
 
 # Structure, what `enumerate` takes, the shape of the scores.
 FAMILIES: dict[str, tuple[NativeStructure, tuple[int, ...], tuple[int, ...]]] = {

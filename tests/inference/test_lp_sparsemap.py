@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import gradcheck
 
-import spinney as sp
-from spinney.structures.factor_graph import Factor
-from spinney.structures.logic import LogicFactor
-from spinney.structures.oracle_error import OracleError
-from spinney.testing import draw_scores, project
+import sparsewood as sp
+from sparsewood.structures.factor_graph import Factor
+from sparsewood.structures.logic import LogicFactor
+from sparsewood.structures.oracle_error import OracleError
+from sparsewood.testing import draw_scores, project
 
-PEER = os.environ.get("SPINNEY_PEER_PYTHON")
+PEER = os.environ.get("SPARSEWOOD_PEER_PYTHON")
 WORKER = Path(__file__).parents[2] / "benchmarks" / "peer_factor_graph.py"
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -389,7 +389,7 @@ def test_errors_inside_an_oracle_name_the_instance() -> None:
         sp.lp_sparsemap(scores, graph)
 
 
-@pytest.mark.skipif(PEER is None, reason="SPINNEY_PEER_PYTHON names no Python with lp-sparsemap")
+@pytest.mark.skipif(PEER is None, reason="SPARSEWOOD_PEER_PYTHON names no Python with lp-sparsemap")
 @pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 def test_same_as_the_peer(pairs: bool, scale: float, tmp_path: Path) -> None:

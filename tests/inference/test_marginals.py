@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 
 def test_closed_forms() -> None:

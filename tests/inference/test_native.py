@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
 
-import spinney as sp
-from spinney.inference.native import _jacobian, _sparsemap
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.inference.native import _jacobian, _sparsemap
+from sparsewood.testing import draw_scores
 
 TREES = sp.DependencyTrees()
 FAMILIES = [
@@ -332,8 +332,8 @@ def test_bits_do_not_depend_on_batch_padding_or_threads() -> None:
 
 FINGERPRINT = """
 import hashlib
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 post = sp.sparsemap(draw_scores("normal", 8, (20, 21), seed=8), sp.DependencyTrees())
 bits = post.structures.numpy().tobytes() + post.weights.numpy().tobytes()
 found = hashlib.sha256(bits).hexdigest()

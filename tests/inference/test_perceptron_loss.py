@@ -6,7 +6,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import spinney as sp
+import sparsewood as sp
 
 
 @settings(

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 SAMPLES = 4000
 kinds = pytest.mark.parametrize("partial", [False, True])

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 FAMILIES = [
     sp.DependencyTrees(projective=projective, single_root=single_root)

@@ -7,8 +7,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 
 @settings(

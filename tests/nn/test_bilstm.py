@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from spinney.nn._bilstm import _packed, _padded, run_bilstm
+from sparsewood.nn._bilstm import _packed, _padded, run_bilstm
 
 LENGTHS = torch.tensor([2, 5, 3])
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-import spinney as sp
+import sparsewood as sp
 
 LENGTHS = torch.tensor([2, 5, 3])
 

@@ -5,8 +5,8 @@ import pickle
 import pytest
 import torch
 
-import spinney as sp
-from spinney.nn.latent import Strategy
+import sparsewood as sp
+from sparsewood.nn.latent import Strategy
 
 LENGTHS = torch.tensor([4, 1, 3])
 TREES = sp.DependencyTrees(single_root=True)

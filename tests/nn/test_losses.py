@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 TREES = sp.DependencyTrees(projective=True)
 CASES: list[tuple[type[nn.Module], Callable[..., Tensor], dict[str, Any]]] = [

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import spinney as sp
-from spinney.nn import scorers
+import sparsewood as sp
+from sparsewood.nn import scorers
 
 SCORERS = {
     "mlp": lambda: sp.nn.MLPArcScorer(6, 4),

@@ -4,8 +4,8 @@ import pickle
 
 import torch
 
-import spinney as sp
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.testing import draw_scores
 
 TREES = sp.DependencyTrees(projective=True)
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.nn.structured_attention import Infer, attend
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.nn.structured_attention import Infer, attend
+from sparsewood.testing import draw_scores
 
 INFER: list[Infer] = ["marginals", "sparsemap"]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
+import sparsewood as sp
 
 KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=3)

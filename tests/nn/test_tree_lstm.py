@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
-from spinney.nn._levels import Cell
-from spinney.nn.tree_lstm import NativeCell, TorchCell
+import sparsewood as sp
+from sparsewood.nn._levels import Cell
+from sparsewood.nn.tree_lstm import NativeCell, TorchCell
 
 KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=3)

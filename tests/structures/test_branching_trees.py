@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-import spinney as sp
-from spinney.testing import MarginalsConformance, StructureConformance
+import sparsewood as sp
+from sparsewood.testing import MarginalsConformance, StructureConformance
 
 
 class BranchingConformance(StructureConformance, MarginalsConformance):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor
 
-import spinney as sp
-from spinney.structures.oracle_error import OracleError, OracleValueError
-from spinney.testing import StructureConformance, draw_scores
+import sparsewood as sp
+from sparsewood.structures.oracle_error import OracleError, OracleValueError
+from sparsewood.testing import StructureConformance, draw_scores
 
 
 class Items(sp.Custom):

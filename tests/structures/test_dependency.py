@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
 
-import spinney as sp
-from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
+import sparsewood as sp
+from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 
 FAMILIES = [
     sp.DependencyTrees(projective=projective, single_root=single_root)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-import spinney as sp
+import sparsewood as sp
 
 
 def test_variables_are_numbered_in_order() -> None:

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spinney as sp
-from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
+import sparsewood as sp
+from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 
 FAMILIES = [
     sp.LabelledDependencyTrees(projective=projective, single_root=single_root)

@@ -2,8 +2,8 @@
 
 import pytest
 
-import spinney as sp
-from spinney.structures._listing import sequences
+import sparsewood as sp
+from sparsewood.structures._listing import sequences
 
 
 def test_sequences_are_listed_in_order() -> None:

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
-from spinney.structures.logic import LogicFactor
-from spinney.testing import StructureConformance, draw_scores, project
+import sparsewood as sp
+from sparsewood.structures.logic import LogicFactor
+from sparsewood.testing import StructureConformance, draw_scores, project
 
 COUNTS = (
     sp.Xor(),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import StructureConformance, draw_scores
+import sparsewood as sp
+from sparsewood.testing import StructureConformance, draw_scores
 
 both = pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from spinney.structures._one_hot import index_of, one_hot
+from sparsewood.structures._one_hot import index_of, one_hot
 
 
 def test_no_choice_is_all_zeros_and_back() -> None:

@@ -6,8 +6,8 @@ from entmax import sparsemax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spinney as sp
-from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
+import sparsewood as sp
+from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 
 KINDS = st.sampled_from(["normal", "small", "integers", "equal"])
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-import spinney as sp
-from spinney.testing import MarginalsConformance, StructureConformance, draw_scores
+import sparsewood as sp
+from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 
 
 class SubsetConformance(StructureConformance, MarginalsConformance):

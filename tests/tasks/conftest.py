@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.data.batches import Batch, Padded
-from spinney.data.examples import Corpus, Example, Sentence, TaskName
-from spinney.nn.latent import Strategy
-from spinney.posterior import SparsePosterior
-from spinney.tasks import ModelConfig, TreeModel, build_model
+import sparsewood as sp
+from sparsewood.data.batches import Batch, Padded
+from sparsewood.data.examples import Corpus, Example, Sentence, TaskName
+from sparsewood.nn.latent import Strategy
+from sparsewood.posterior import SparsePosterior
+from sparsewood.tasks import ModelConfig, TreeModel, build_model
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
 TASKS: tuple[TaskName, ...] = get_args(TaskName)

@@ -1,7 +1,7 @@
 import pytest
 
-from spinney.data.examples import Sentence
-from spinney.tasks.attachment import Attachment, is_punctuation
+from sparsewood.data.examples import Sentence
+from sparsewood.tasks.attachment import Attachment, is_punctuation
 
 
 def test_counts_words_with_and_without_punctuation() -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from spinney.data.examples import Corpus, Example, Sentence
-from spinney.tasks import MODELS, ModelConfig, build_model, load_model
+from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.tasks import MODELS, ModelConfig, build_model, load_model
 
 SMALL = ModelConfig(hidden=6, embedding=4)
 
@@ -125,7 +125,7 @@ def drop_weight(folder) -> None:
 )
 def test_a_damaged_folder_is_named_in_one_line(damage, folder):
     damage(folder)
-    with pytest.raises(ValueError, match="not a readable model of spinney") as caught:
+    with pytest.raises(ValueError, match="not a readable model of sparsewood") as caught:
         load_model(folder)
     assert str(caught.value).startswith(str(folder))
     assert "\n" not in str(caught.value)

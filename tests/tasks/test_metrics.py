@@ -9,9 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import spinney as sp
-from spinney.data.batches import Batch, Padded
-from spinney.tasks import Accuracy, LossMetric, Output, Ranks, TreeStatistics
+import sparsewood as sp
+from sparsewood.data.batches import Batch, Padded
+from sparsewood.tasks import Accuracy, LossMetric, Output, Ranks, TreeStatistics
 
 
 def posterior(batch: int, n: int, seed: int) -> sp.SparsePosterior:

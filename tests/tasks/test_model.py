@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from spinney import DependencyTrees, sparsemap
-from spinney.tasks import ModelConfig, SentenceClassifier
-from spinney.tasks.model import mixture_loss
+from sparsewood import DependencyTrees, sparsemap
+from sparsewood.tasks import ModelConfig, SentenceClassifier
+from sparsewood.tasks.model import mixture_loss
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-import spinney as sp
-from spinney.data.examples import Sentence
-from spinney.data.vectors import WordVectors
-from spinney.tasks.attachment import Attachment
-from spinney.tasks.parse import (
+import sparsewood as sp
+from sparsewood.data.examples import Sentence
+from sparsewood.data.vectors import WordVectors
+from sparsewood.tasks.attachment import Attachment
+from sparsewood.tasks.parse import (
     LOSSES,
     DependencyParser,
     ParserConfig,
@@ -148,7 +148,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="absent: no such folder"):
         load_parser(tmp_path / "absent")
-    with pytest.raises(ValueError, match="not a readable parser of spinney"):
+    with pytest.raises(ValueError, match="not a readable parser of sparsewood"):
         load_parser(tmp_path)
     build_parser(treebank(4, seed=0), None, SMALL).save_pretrained(tmp_path)
     config = tmp_path / "config.json"

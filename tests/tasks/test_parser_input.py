@@ -3,8 +3,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.data.examples import Sentence
-from spinney.tasks._parser_input import ParserInput, characters_of, length_batches
+from sparsewood.data.examples import Sentence
+from sparsewood.tasks._parser_input import ParserInput, characters_of, length_batches
 
 OAK, WOOD = Sentence(("Oak", "wood"), (2, 0)), Sentence(("oak",), (0,))
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinney.tasks import ModelConfig, ReverseDictionary
+from sparsewood.tasks import ModelConfig, ReverseDictionary
 
 
 def dictionary(candidates: torch.Tensor) -> ReverseDictionary:

@@ -10,9 +10,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from spinney.data.sources import ListOps
-from spinney.tasks.model import ModelConfig
-from spinney.train import Progress, RunConfig, TrainingConfig, train
+from sparsewood.data.sources import ListOps
+from sparsewood.tasks.model import ModelConfig
+from sparsewood.train import Progress, RunConfig, TrainingConfig, train
 
 os.environ["OMP_NUM_THREADS"] = "1"  # of processes that tests start; several run at once
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from spinney.data.batches import EncodedSplit
-from spinney.data.examples import Example, Sentence
-from spinney.data.vocabulary import Vocabulary
-from spinney.train import checkpoint
+from sparsewood.data.batches import EncodedSplit
+from sparsewood.data.examples import Example, Sentence
+from sparsewood.data.vocabulary import Vocabulary
+from sparsewood.train import checkpoint
 
 CPU = torch.device("cpu")
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from spinney.train import RunConfig, TrainingConfig
-from spinney.train.config import differences
+from sparsewood.train import RunConfig, TrainingConfig
+from sparsewood.train.config import differences
 
 
 def test_json_both_ways(make_config) -> None:
     config = make_config("given", clip=1.0, optimizer="adamw", threads=None)
-    text = json.dumps({"spinney": "1", **config.to_json()})
+    text = json.dumps({"sparsewood": "1", **config.to_json()})
     assert RunConfig.from_json(json.loads(text)) == config
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import torch
 
-from spinney.train import Progress, train
-from spinney.train.distributed import World, choose_device, world
+from sparsewood.train import Progress, train
+from sparsewood.train.distributed import World, choose_device, world
 
 SCRIPT = """
 import json, sys
-from spinney.train import Progress, RunConfig, train
+from sparsewood.train import Progress, RunConfig, train
 train(RunConfig.from_json(json.loads(sys.argv[1])), sys.argv[2], resume=True, progress=Progress())
 """
 

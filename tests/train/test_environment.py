@@ -4,8 +4,8 @@ import json
 
 import torch
 
-from spinney.train.distributed import World
-from spinney.train.environment import environment
+from sparsewood.train.distributed import World
+from sparsewood.train.environment import environment
 
 
 def test_environment() -> None:

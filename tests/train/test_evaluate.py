@@ -6,11 +6,11 @@ from typing import Any, cast
 import pytest
 import torch
 
-from spinney.data.batches import Batch, Batches, EncodedSplit
-from spinney.tasks.metrics import Accuracy, Output
-from spinney.tasks.model import TreeModel
-from spinney.train.evaluate import TEMPERATURES, evaluate, gallery, temperature_search
-from spinney.train.prepare import prepare
+from sparsewood.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.tasks.metrics import Accuracy, Output
+from sparsewood.tasks.model import TreeModel
+from sparsewood.train.evaluate import TEMPERATURES, evaluate, gallery, temperature_search
+from sparsewood.train.prepare import prepare
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.train import Progress, Run, TrainingInterrupted
-from spinney.train.jobs import Job, run_jobs
+from sparsewood.train import Progress, Run, TrainingInterrupted
+from sparsewood.train.jobs import Job, run_jobs
 
 
 def _wait_for(path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_signal_stops_the_workers(make_config, tmp_path: Path) -> None:
 def test_a_worker_does_not_outlive_its_owner(make_config, tmp_path: Path) -> None:
     config = make_config("flat", max_epochs=100_000, patience=100_000)
     process = subprocess.Popen(
-        [sys.executable, "-m", "spinney.train.worker", str(tmp_path)],
+        [sys.executable, "-m", "sparsewood.train.worker", str(tmp_path)],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

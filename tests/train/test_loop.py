@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import torch
 
-from spinney._files import sole_writer
-from spinney.data.sources import Subj
-from spinney.tasks.metrics import Output
-from spinney.train import NonFiniteLoss, Progress, TrainingInterrupted, loop, train
-from spinney.train.loop import Trainer
+from sparsewood._files import sole_writer
+from sparsewood.data.sources import Subj
+from sparsewood.tasks.metrics import Output
+from sparsewood.train import NonFiniteLoss, Progress, TrainingInterrupted, loop, train
+from sparsewood.train.loop import Trainer
 
 QUIET = Progress()
 
@@ -149,7 +149,7 @@ def test_dead_before_any_change_of_a_file(make_config, outcome, tmp_path, monkey
 # Trains until some step, and is killed some seconds after it, wherever it is then.
 DOOMED = """
 import json, os, signal, sys, threading
-from spinney.train import Progress, RunConfig, train
+from sparsewood.train import Progress, RunConfig, train
 
 config, folder, steps, seconds = sys.argv[1:]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from spinney.train.paper_figures import PAPER, markdown
+from sparsewood.train.paper_figures import PAPER, markdown
 
 
 def _spread(mean: float, std: float | None = None) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from spinney.data.examples import Corpus, Example, Sentence
-from spinney.train.prepare import check, prepare
+from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.train.prepare import check, prepare
 
 
 def _corpus(**splits: list[Example]) -> Corpus:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from spinney.tasks.metrics import Accuracy, TreeStatistics
-from spinney.train.progress import Bars, Lines, Values, automatic, describe
+from sparsewood.tasks.metrics import Accuracy, TreeStatistics
+from sparsewood.train.progress import Bars, Lines, Values, automatic, describe
 
 RECORD: dict[str, Any] = {
     "epoch": 3,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.train import Progress, Run, train
+from sparsewood.train import Progress, Run, train
 
 
 def test_a_finished_run(make_config, tmp_path: Path) -> None:

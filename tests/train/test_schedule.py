@@ -2,7 +2,7 @@
 
 import pytest
 
-from spinney.train.schedule import Schedule
+from sparsewood.train.schedule import Schedule
 
 
 def _run(values: list[float], *, higher: bool = True) -> tuple[Schedule, list[bool], int]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from spinney.train import NonFiniteLoss, Progress, Run, TrainingInterrupted
-from spinney.train import sweep as module
-from spinney.train.sweep import sweep, with_options
+from sparsewood.train import NonFiniteLoss, Progress, Run, TrainingInterrupted
+from sparsewood.train import sweep as module
+from sparsewood.train.sweep import sweep, with_options
 
 pytest.importorskip("optuna", reason="needs the extra [sweep]")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spinney.train import Progress, Run, RunConfig, TrainingConfig, jobs
-from spinney.train.table import choose_lr, summarise, train_table
+from sparsewood.train import Progress, Run, RunConfig, TrainingConfig, jobs
+from sparsewood.train.table import choose_lr, summarise, train_table
 
 LRS, SEEDS = (0.1, 0.5), (0, 1)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data import (
+from sparsewood.data import (
     SOURCES,
     Classify,
     ListOps,
@@ -52,7 +52,7 @@ def test_the_parser_is_asked_for_what_has_no_heads(
         asked.append(parser)
         return corpus
 
-    monkeypatch.setattr("spinney.data.sources.base.parse_corpus", parse)
+    monkeypatch.setattr("sparsewood.data.sources.base.parse_corpus", parse)
     Classify(train, validation=train, parser="spacy:md").load()
     assert asked == ["spacy:md"]
 
@@ -60,7 +60,7 @@ def test_the_parser_is_asked_for_what_has_no_heads(
 def test_vectors_are_those_named(
     train: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "vectors.txt"
     path.write_text("a 1 2\nb 3 4\n")
     vectors = Classify(train, vectors=str(path)).load_vectors(["a", "c"])
@@ -105,7 +105,7 @@ def test_every_field_is_documented() -> None:
 def test_vectors_of_other_words(
     train: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "v.txt").write_text("z 1 2\n")
     source = Classify(train, vectors=str(tmp_path / "v.txt"))
     with pytest.raises(ValueError, match="v.txt: no vector of any word of the data"):

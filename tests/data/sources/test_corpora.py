@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.sources import Sick, Snli, Source, Sst, Subj
+from sparsewood.data.sources import Sick, Snli, Source, Sst, Subj
 
 
 def test_sst(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data import count_missing
-from spinney.data.sources import ListOps
+from sparsewood.data import count_missing
+from sparsewood.data.sources import ListOps
 
 
 def test_generated_splits_and_published_files(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from spinney.data.sources import Classify, Pairs
+from sparsewood.data.sources import Classify, Pairs
 
 
 def test_columns_are_named(tmp_path: Path) -> None:

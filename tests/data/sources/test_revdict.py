@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from spinney.data.sources import RevDict
+from sparsewood.data.sources import RevDict
 
 
 @pytest.fixture
 def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("SPINNEY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"word{i} {i} 1\n" for i in range(30)))
     return str(path)

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-import spinney as sp
-from spinney.structures.recursions import FORBIDDEN
-from spinney.structures.recursions.elimination import eliminate
-from spinney.structures.recursions.spanning_trees import by_determinant, spanning_trees
-from spinney.testing import draw_scores
+import sparsewood as sp
+from sparsewood.structures.recursions import FORBIDDEN
+from sparsewood.structures.recursions.elimination import eliminate
+from sparsewood.structures.recursions.spanning_trees import by_determinant, spanning_trees
+from sparsewood.testing import draw_scores
 
 WAYS = {"native": spanning_trees, "determinant": by_determinant, "elimination": eliminate}
 roots = pytest.mark.parametrize("single_root", [False, True])

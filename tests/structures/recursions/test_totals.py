@@ -2,8 +2,8 @@
 
 import torch
 
-from spinney.structures.recursions import FORBIDDEN, SampledTotal, logsumexp
-from spinney.structures.recursions.totals import is_empty, pick, sample_one
+from sparsewood.structures.recursions import FORBIDDEN, SampledTotal, logsumexp
+from sparsewood.structures.recursions.totals import is_empty, pick, sample_one
 
 
 def test_sums_over_nothing_stay_finite() -> None:

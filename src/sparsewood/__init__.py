@@ -1,0 +1,156 @@
+"""Latent structures for PyTorch: exact sparse posteriors over trees and other discrete objects.
+
+>>> import sparsewood as sp
+>>> import torch
+>>> scores = torch.zeros(1, 3, 4)  # (batch, dependent, head); head 0 is the root
+>>> scores[0, 0, 0] = scores[0, 1, 1] = scores[0, 2, 2] = 2.0
+>>> post = sp.sparsemap(scores, sp.DependencyTrees())
+>>> post.mode.tolist()
+[[0, 1, 2]]
+"""
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sparsewood import data, draw, nn, tasks, train
+    from sparsewood._threads import get_num_threads, set_num_threads
+    from sparsewood.distribution import StructureDistribution
+    from sparsewood.forest import Forest
+    from sparsewood.inference.crf_loss import crf_loss
+    from sparsewood.inference.hinge_loss import hinge_loss
+    from sparsewood.inference.kbest import kbest
+    from sparsewood.inference.lp_sparsemap import LPPosterior, lp_sparsemap
+    from sparsewood.inference.map import map
+    from sparsewood.inference.marginals import marginals
+    from sparsewood.inference.perceptron_loss import perceptron_loss
+    from sparsewood.inference.sample_matchings import sample_matchings
+    from sparsewood.inference.sparsemap import sparsemap
+    from sparsewood.inference.sparsemap_loss import sparsemap_loss
+    from sparsewood.pairs import PairPosterior
+    from sparsewood.posterior import SparsePosterior
+    from sparsewood.structures.alignment import Alignment
+    from sparsewood.structures.base import Structure
+    from sparsewood.structures.binary_trees import BinaryTrees
+    from sparsewood.structures.branching_trees import BranchingTrees
+    from sparsewood.structures.custom import Custom
+    from sparsewood.structures.dependency import DependencyTrees
+    from sparsewood.structures.factor_graph import FactorGraph
+    from sparsewood.structures.hypercube import Hypercube
+    from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
+    from sparsewood.structures.linear_chain import LinearChain
+    from sparsewood.structures.logic import AtMostOne, Budget, Implies, Or, Pairwise, Xor
+    from sparsewood.structures.matching import Matching
+    from sparsewood.structures.oracle_error import OracleError
+    from sparsewood.structures.semi_markov import SemiMarkov
+    from sparsewood.structures.simplex import Simplex
+    from sparsewood.structures.subset import Subset
+
+try:
+    __version__ = version("sparsewood")
+except PackageNotFoundError:  # run from a source tree that was never installed
+    __version__ = "0.0.0"
+
+__all__ = [
+    "Alignment",
+    "AtMostOne",
+    "BinaryTrees",
+    "BranchingTrees",
+    "Budget",
+    "Custom",
+    "DependencyTrees",
+    "FactorGraph",
+    "Forest",
+    "Hypercube",
+    "Implies",
+    "LPPosterior",
+    "LabelledDependencyTrees",
+    "LinearChain",
+    "Matching",
+    "Or",
+    "OracleError",
+    "PairPosterior",
+    "Pairwise",
+    "SemiMarkov",
+    "Simplex",
+    "SparsePosterior",
+    "Structure",
+    "StructureDistribution",
+    "Subset",
+    "Xor",
+    "crf_loss",
+    "data",
+    "draw",
+    "get_num_threads",
+    "hinge_loss",
+    "kbest",
+    "lp_sparsemap",
+    "map",
+    "marginals",
+    "nn",
+    "perceptron_loss",
+    "sample_matchings",
+    "set_num_threads",
+    "sparsemap",
+    "sparsemap_loss",
+    "tasks",
+    "train",
+]
+
+# Names are imported when they are first used: the command line answers --help without PyTorch.
+_PACKAGES = ("data", "draw", "nn", "tasks", "train")
+_MODULE_OF = {
+    "Alignment": "sparsewood.structures.alignment",
+    "AtMostOne": "sparsewood.structures.logic",
+    "BinaryTrees": "sparsewood.structures.binary_trees",
+    "BranchingTrees": "sparsewood.structures.branching_trees",
+    "Budget": "sparsewood.structures.logic",
+    "Custom": "sparsewood.structures.custom",
+    "DependencyTrees": "sparsewood.structures.dependency",
+    "FactorGraph": "sparsewood.structures.factor_graph",
+    "Forest": "sparsewood.forest",
+    "Hypercube": "sparsewood.structures.hypercube",
+    "Implies": "sparsewood.structures.logic",
+    "LPPosterior": "sparsewood.inference.lp_sparsemap",
+    "LabelledDependencyTrees": "sparsewood.structures.labelled_dependency",
+    "LinearChain": "sparsewood.structures.linear_chain",
+    "Matching": "sparsewood.structures.matching",
+    "Or": "sparsewood.structures.logic",
+    "OracleError": "sparsewood.structures.oracle_error",
+    "PairPosterior": "sparsewood.pairs",
+    "Pairwise": "sparsewood.structures.logic",
+    "SemiMarkov": "sparsewood.structures.semi_markov",
+    "Simplex": "sparsewood.structures.simplex",
+    "SparsePosterior": "sparsewood.posterior",
+    "Structure": "sparsewood.structures.base",
+    "StructureDistribution": "sparsewood.distribution",
+    "Subset": "sparsewood.structures.subset",
+    "Xor": "sparsewood.structures.logic",
+    "crf_loss": "sparsewood.inference.crf_loss",
+    "get_num_threads": "sparsewood._threads",
+    "hinge_loss": "sparsewood.inference.hinge_loss",
+    "kbest": "sparsewood.inference.kbest",
+    "lp_sparsemap": "sparsewood.inference.lp_sparsemap",
+    "map": "sparsewood.inference.map",
+    "marginals": "sparsewood.inference.marginals",
+    "perceptron_loss": "sparsewood.inference.perceptron_loss",
+    "sample_matchings": "sparsewood.inference.sample_matchings",
+    "set_num_threads": "sparsewood._threads",
+    "sparsemap": "sparsewood.inference.sparsemap",
+    "sparsemap_loss": "sparsewood.inference.sparsemap_loss",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return import_module(f"sparsewood.{name}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'sparsewood' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

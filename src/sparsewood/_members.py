@@ -1,0 +1,75 @@
+"""Structures that a caller gives for the instances of a batch: gold ones, or ones to be scored."""
+
+from contextlib import suppress
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sparsewood.structures.base import NativeStructure, Structure
+
+
+def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
+    """`structures` as int64 on the device of `scores`, once their shape is found to fit.
+
+    Args:
+        what: what they are called in messages.
+        structures: (B, *event) integers, one structure per instance.
+        structure: the family they should be of.
+        scores: (B, *parts).
+    """
+    if not isinstance(structures, Tensor):
+        raise ValueError(f"{what}: expected a tensor, got {type(structures).__name__}")
+    if structures.is_floating_point() or structures.is_complex():
+        raise ValueError(f"{what}: expected an integer dtype, got {structures.dtype}")
+    if structures.ndim == 0 or len(structures) != len(scores):
+        raise ValueError(
+            f"{what}: expected one structure for each of the {len(scores)} instances of scores "
+            f"{tuple(scores.shape)}, got shape {tuple(structures.shape)}"
+        )
+    event = structure.event_shape(tuple(scores.shape[1:]))
+    if event is not None and structures.shape[1:] != event:
+        raise ValueError(
+            f"{what} of shape {tuple(structures.shape)} does not fit scores of shape "
+            f"{tuple(scores.shape)}: expected {(len(scores), *event)}"
+        )
+    return structures.to(scores.device, torch.int64)
+
+
+def parts_of_members(
+    structures: Tensor, structure: Structure, scores: Tensor, lengths: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The parts of (B, *event) structures, (B, *parts) float64, and which are members, (B,) bool.
+
+    What is no member has no parts.
+    """
+    member = structure.contains(structures, _sizes(structure, scores, lengths))
+    if member.shape != scores.shape[:1]:
+        raise ValueError(
+            f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
+            f"{tuple(scores.shape)}: contains of {structure} gives shape {tuple(member.shape)}"
+        )
+    parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
+    if not member.any():
+        return parts, member
+    used = structure.indicator(structures[member], tuple(scores.shape[1:]))
+    if used.shape[1:] != scores.shape[1:]:
+        raise ValueError(
+            f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
+            f"{tuple(scores.shape)}: {structure} gives them parts of shape {tuple(used.shape[1:])}"
+        )
+    parts[member] = used
+    # A label that the scores have no part for leaves a structure with fewer parts than it should
+    # have, and it is not found again in them.
+    with suppress(NotImplementedError):
+        same = structure.decode(parts, lengths) == structures
+        member = member & same.unsqueeze(-1).flatten(1).all(-1)
+    return parts, member
+
+
+def _sizes(structure: Structure, scores: Tensor, lengths: Tensor | None) -> Tensor | None:
+    """`lengths`, the full sizes where they are None: how many columns a matching has, say."""
+    if lengths is not None or not isinstance(structure, NativeStructure):
+        return lengths
+    sizes = structure.sizes_of(scores, None)
+    return sizes.squeeze(-1) if sizes.shape[-1] == 1 else sizes

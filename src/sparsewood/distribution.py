@@ -1,0 +1,146 @@
+"""The distribution over all structures of a family, p(h) proportional to the exponential score."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sparsewood._members import check_events, parts_of_members
+from sparsewood._numbers import check_whole
+from sparsewood.structures.base import Structure
+from sparsewood.structures.recursions import FORBIDDEN
+
+_SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memory
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StructureDistribution:
+    """The Gibbs distribution over all structures of each of `B` instances.
+
+    With `theta = scores / temperature` and the 0/1 parts `m(h)` of a structure,
+
+        p(h) = exp(<theta, m(h)> - log Z),      log Z = log sum_h exp <theta, m(h)>
+
+    Made by `sparsewood.marginals`. `len(dist)` is `B`. Everything but samples and the mode is
+    differentiable, twice too, with respect to the scores and the temperature. Results have the
+    dtype of the scores; inside, all is float64.
+
+    Attributes:
+        structure: the family of structures.
+        scores: (B, *parts), as they were given.
+        lengths: the size of each instance, or None when all have full size.
+    """
+
+    structure: Structure
+    scores: Tensor
+    lengths: Tensor | None
+    _theta: Tensor  # (B, *parts) float64; FORBIDDEN where a part is forbidden or never read
+    _log_partition: Tensor  # (B,) float64, with its graph down to _theta
+    _marginals: Tensor | None  # (B, *parts) float64 likewise, if they came with it
+    _has_graph: bool  # whether the graph goes on from _theta to the scores or the temperature
+
+    @property
+    def log_partition(self) -> Tensor:
+        """(B,) log Z."""
+        return self._result(self._log_z)
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """(B, *parts) the probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
+        return self._result(self._mu)
+
+    @cached_property
+    def mode(self) -> Tensor:
+        """(B, *event) the most probable structure of each instance."""
+        with torch.no_grad():
+            return self.structure.argmax(self.scores.detach(), self.lengths)
+
+    def entropy(self) -> Tensor:
+        """(B,) the Shannon entropy `log Z - <theta, marginals>`, in nats."""
+        entropy = self._log_z - _inner(self._theta, self._mu)
+        return self._result(entropy.clamp(min=0))  # rounding of a distribution on one structure
+
+    def log_prob(self, structures: Tensor) -> Tensor:
+        """The log-probability of one structure per instance: (B, *event) -> (B,).
+
+        -inf where it uses a forbidden part or is no member of the family at all.
+        """
+        structures = check_events("log_prob: structures", structures, self.structure, self.scores)
+        parts, member = parts_of_members(structures, self.structure, self.scores, self.lengths)
+        forbidden = (parts.bool() & (self._theta <= FORBIDDEN)).flatten(1).any(-1)
+        log_prob = _inner(self._theta, parts) - self._log_z
+        return self._result(log_prob.masked_fill(forbidden | ~member, -torch.inf))
+
+    def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
+        """`n` independent, exact samples of each instance: (n, B, *event)."""
+        check_whole("sample: n", n)
+        if len(self) == 0:
+            return self.mode.expand(n, *self.mode.shape)
+        at_once = max(1, _SAMPLED_PARTS // self.scores.numel())
+        counts = [min(at_once, n - done) for done in range(0, n, at_once)]
+        return torch.cat([self._sample(count, generator) for count in counts])
+
+    def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
+        theta = _repeat(self._theta.detach(), n)
+        lengths = None if self.lengths is None else _repeat(self.lengths, n)
+        with torch.no_grad():
+            parts = self.structure.sample_parts(theta, lengths, generator)
+            structures = self.structure.decode(parts, lengths)
+        return structures.unflatten(0, (n, len(self)))
+
+    def kl(self, other: "StructureDistribution") -> Tensor:
+        """(B,) the Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` to `other`, q.
+
+        inf where `other` forbids what is possible here. The families must be the same.
+        """
+        if (
+            not isinstance(other, StructureDistribution)
+            or self.structure != other.structure
+            or self.scores.shape != other.scores.shape
+        ):
+            raise ValueError(
+                f"kl: expected two distributions over the same structures, got {self!r} "
+                f"and {other!r}"
+            )
+        impossible = ((self._mu > 0) & (other._theta <= FORBIDDEN)).flatten(1).any(-1)
+        kl = other._log_z - self._log_z + _inner(self._theta, self._mu)
+        kl = (kl - _inner(other._theta, self._mu)).clamp(min=0)
+        return self._result(kl.masked_fill(impossible, torch.inf))
+
+    @property
+    def _log_z(self) -> Tensor:
+        return self._log_partition if self._has_graph else self._log_partition.detach()
+
+    @cached_property
+    def _mu(self) -> Tensor:
+        """The marginals in float64. Where nothing needs a gradient, the graph ends here."""
+        if self._marginals is not None:
+            return self._marginals if self._has_graph else self._marginals.detach()
+        with torch.enable_grad():
+            log_z = self._log_partition
+            (mu,) = torch.autograd.grad(
+                log_z, self._theta, torch.ones_like(log_z), create_graph=self._has_graph
+            )
+        return mu
+
+    def _result(self, value: Tensor) -> Tensor:
+        return value.to(self.scores.dtype)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.structure}, scores of shape {tuple(self.scores.shape)})"
+        )
+
+
+def _repeat(x: Tensor, n: int) -> Tensor:
+    """(B, ...) -> (n * B, ...)"""
+    return x.expand(n, *x.shape).flatten(0, 1)
+
+
+def _inner(theta: Tensor, parts: Tensor) -> Tensor:
+    """`<theta, parts>` of each instance, (B,); a forbidden part counts nothing."""
+    return (torch.where(theta > FORBIDDEN, theta, 0.0) * parts).flatten(1).sum(-1)

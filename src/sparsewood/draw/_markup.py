@@ -1,0 +1,69 @@
+"""XML and HTML written by hand: one function that escapes, and the width of a text."""
+
+import unicodedata
+from html import escape
+
+from sparsewood.draw._trees import printable
+
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"  # the widths below are theirs
+
+_WIDTHS = {  # thousandths of the font size
+    191: "'",
+    222: "ijl",
+    260: "|",
+    278: " !,./:;I[\\]ft",
+    334: "()-`r{}",
+    355: '"',
+    389: "*",
+    469: "^",
+    500: "cksvxyzJ",
+    556: "0123456789abdeghnopqu#$?_L",
+    584: "+<=>~",
+    611: "FTZ",
+    667: "ABEKPSVXY&",
+    722: "CDHNRUw",
+    778: "GOQ",
+    833: "Mm",
+    889: "%",
+    944: "W",
+    1015: "@",
+}
+_WIDTH_OF = {character: width for width, line in _WIDTHS.items() for character in line}
+
+
+def element(name: str, content: str | None = None, /, **attributes: str | float | None) -> str:
+    """An element with its attributes escaped; `content` is markup already.
+
+    Underscores in attribute names stand for hyphens, a trailing one is dropped (`class_`).
+    Attributes that are None are left out.
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is not None:
+            text = number(value) if isinstance(value, float) else str(value)
+            parts.append(f'{key.rstrip("_").replace("_", "-")}="{escaped(text)}"')
+    opening = " ".join(parts)
+    return f"<{opening}/>" if content is None else f"<{opening}>{content}</{name}>"
+
+
+def escaped(text: str) -> str:
+    """Text for XML and HTML, in content and in attributes."""
+    return escape(printable(text))
+
+
+def number(value: float) -> str:
+    """A coordinate with two decimals at most."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is in `FONT` at a font size."""
+    return size / 1000 * sum(_character_width(character) for character in text)
+
+
+def _character_width(character: str) -> int:
+    if character in _WIDTH_OF:
+        return _WIDTH_OF[character]
+    if unicodedata.combining(character):
+        return 0
+    return 1000 if unicodedata.east_asian_width(character) in "WF" else 600

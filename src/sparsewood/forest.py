@@ -1,0 +1,146 @@
+"""Many trees as one shared graph, so that a network runs once on every distinct subtree."""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood import _native
+
+
+class Level(NamedTuple):
+    """The nodes `begin:end` and, in `children` and `parents`, their edges."""
+
+    begin: int
+    end: int
+    first_edge: int
+    last_edge: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forest:
+    """`T` trees over `B` sentences, each distinct subtree being one of `N` nodes.
+
+    A node is a word with its set of child nodes; the root node of a tree has no word. Trees that
+    SparseMAP selects for a sentence differ in a few arcs and share most of their nodes. Words of
+    different sentences are different words, so sentences share nothing.
+
+    Nodes are numbered level by level. The level of a word's node is its height, a leaf having 0:
+    all children lie in lower levels. The last level holds the root nodes of all trees.
+
+    Attributes:
+        words: (W,) int64, the words of all sentences as flat indices into (B, n).
+        row: (N,) int64, the entry of `words` that a node stands for; `W` for a root node.
+        child_offsets: (N + 1,) int64. The children of node j are
+            `children[child_offsets[j] : child_offsets[j + 1]]`.
+        children: (E,) int64 nodes, the children of one node in the order of their words.
+        parents: (E,) int64, the node that each entry of `children` hangs from.
+        roots: (T,) int64, the root node of each tree.
+        level_offsets: level l holds the nodes from `level_offsets[l]` to `level_offsets[l + 1]`.
+        edge_offsets: the same for their edges.
+        num_tree_nodes: how many nodes an evaluation tree by tree would visit.
+        shape: (B, n), sentences and padded words.
+    """
+
+    words: Tensor
+    row: Tensor
+    child_offsets: Tensor
+    children: Tensor
+    parents: Tensor
+    roots: Tensor
+    level_offsets: tuple[int, ...]
+    edge_offsets: tuple[int, ...]
+    num_tree_nodes: int
+    shape: tuple[int, int]
+
+    @classmethod
+    def from_heads(cls, heads: Tensor, lengths: Tensor, instance: Tensor) -> "Forest":
+        """The forest of the trees `heads`, on their device. The graph itself is made on the CPU.
+
+        Args:
+            heads: (T, n) int64. `heads[t, i]` is the head of word i + 1: 0 for the root, j for
+                word j; -1 beyond the sentence.
+            lengths: (B,) int64, words of each sentence.
+            instance: (T,) int64, the sentence of each tree, in any order.
+
+        Raises:
+            ValueError: if the shapes do not fit, a length is not in 1..n, or the heads of a tree
+                are out of range, not padded to the length of its sentence, or cyclic.
+        """
+        for name, tensor, ndim in (("heads", heads, 2), ("lengths", lengths, 1)):
+            if tensor.ndim != ndim or tensor.dtype != torch.int64:
+                raise ValueError(
+                    f"{name}: expected int64 of {ndim} dimensions, "
+                    f"got {tensor.dtype} of shape {tuple(tensor.shape)}"
+                )
+        if instance.shape != heads.shape[:1] or instance.dtype != torch.int64:
+            raise ValueError(
+                f"instance: expected int64 of shape ({len(heads)},) for heads of shape "
+                f"{tuple(heads.shape)}, got {instance.dtype} of shape {tuple(instance.shape)}"
+            )
+        *arrays, level_offsets, num_tree_nodes = _native.build_forest(
+            *(tensor.detach().cpu().contiguous().numpy() for tensor in (heads, lengths, instance))
+        )
+        forest = cls(
+            *map(torch.from_numpy, arrays),
+            level_offsets=tuple(level_offsets.tolist()),
+            edge_offsets=tuple(arrays[2][level_offsets].tolist()),
+            num_tree_nodes=num_tree_nodes,
+            shape=(len(lengths), heads.shape[1]),
+        )
+        return forest.to(heads.device, non_blocking=True)
+
+    @property
+    def num_nodes(self) -> int:
+        """N, the distinct nodes: what an evaluation of the forest visits."""
+        return len(self.row)
+
+    @property
+    def num_word_nodes(self) -> int:
+        """The nodes that are not roots; they come first."""
+        return self.level_offsets[-2] if self.num_nodes else 0
+
+    @property
+    def sharing(self) -> float:
+        """How many nodes of the trees one node of the forest stands for, on average."""
+        return self.num_tree_nodes / self.num_nodes if self.num_nodes else 1.0
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels from the leaves to the roots."""
+        return tuple(
+            Level(*nodes, *edges)
+            for nodes, edges in zip(
+                pairwise(self.level_offsets), pairwise(self.edge_offsets), strict=True
+            )
+        )
+
+    @cached_property
+    def word(self) -> Tensor:
+        """(N,) int64: the word of each node as a flat index into (B, n), -1 for a root node."""
+        return torch.cat([self.words, self.words.new_tensor([-1])])[self.row]
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "Forest":
+        """The same forest on another device, moved in one transfer."""
+        device = torch.device(device)
+        if device == self.row.device:
+            return self
+        names = [field.name for field in fields(self) if isinstance(self._get(field.name), Tensor)]
+        tensors = [self._get(name) for name in names]
+        packed = torch.cat(tensors)
+        if non_blocking and device.type == "cuda":
+            packed = packed.pin_memory()  # only pinned memory is copied asynchronously
+        moved = packed.to(device, non_blocking=non_blocking).split([len(t) for t in tensors])
+        return replace(self, **dict(zip(names, moved, strict=True)))
+
+    def _get(self, name: str) -> Tensor:
+        return getattr(self, name)
+
+    def __repr__(self) -> str:
+        return (
+            f"Forest({len(self.roots)} trees over {self.shape[0]} sentences, "
+            f"{self.num_nodes} nodes in {len(self.levels)} levels, sharing {self.sharing:.2f})"
+        )

@@ -1,0 +1,28 @@
+"""How a posterior is inferred: one file per way."""
+
+from sparsewood.inference.crf_loss import crf_loss
+from sparsewood.inference.hinge_loss import hinge_loss
+from sparsewood.inference.kbest import KBest, kbest
+from sparsewood.inference.lp_sparsemap import LPPosterior, lp_sparsemap
+from sparsewood.inference.map import MAP, map
+from sparsewood.inference.marginals import marginals
+from sparsewood.inference.perceptron_loss import perceptron_loss
+from sparsewood.inference.sample_matchings import sample_matchings
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.inference.sparsemap_loss import sparsemap_loss
+
+__all__ = [
+    "MAP",
+    "KBest",
+    "LPPosterior",
+    "crf_loss",
+    "hinge_loss",
+    "kbest",
+    "lp_sparsemap",
+    "map",
+    "marginals",
+    "perceptron_loss",
+    "sample_matchings",
+    "sparsemap",
+    "sparsemap_loss",
+]

@@ -1,0 +1,68 @@
+"""What the supervised losses share: gold structures as parts, scores of parts, reductions."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sparsewood._members import check_events, parts_of_members
+from sparsewood._numbers import check_real
+from sparsewood.inference._check import check_finite, check_input
+from sparsewood.structures.base import Structure
+
+Reduction = Literal["mean", "sum", "none"]
+
+
+def check_gold(
+    scores: Tensor, gold: Tensor, structure: Structure, lengths: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """The input of a loss, once it is found legal.
+
+    Args:
+        scores: (B, *parts), floating.
+        gold: (B, *event), one structure per instance.
+        structure: the family they are of.
+        lengths: the size of each instance, or None.
+
+    Returns:
+        The parts of the gold structures, (B, *parts) float64 0/1, and `lengths` as int64 on the
+        device of `scores`.
+
+    Raises:
+        ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; a
+            gold structure that is not of the family, or that uses a forbidden part.
+    """
+    lengths = check_input(scores, structure, lengths)
+    check_finite(scores, structure.reads(scores, lengths))
+    gold = check_events("gold", gold, structure, scores)
+    parts, legal = parts_of_members(gold, structure, scores, lengths)
+    if not legal.all():
+        b = int((~legal).nonzero()[0])
+        raise ValueError(
+            f"gold[{b}] is not one of {structure} for scores of shape {tuple(scores.shape)}: "
+            f"{gold[b].tolist()}"
+        )
+    forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
+    if forbidden.any():
+        b = int(forbidden.nonzero()[0])
+        raise ValueError(f"gold[{b}] uses a part that is forbidden (-inf): {gold[b].tolist()}")
+    return parts, lengths
+
+
+def check_options(reduction: str, margin: float = 0.0) -> None:
+    """A known reduction, and a margin that is finite and at least 0."""
+    check_real("margin", margin)
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
+
+
+def total(theta: Tensor, u: Tensor) -> Tensor:
+    """`<theta, u>` per instance: (B,). Where `u` is 0, `theta` may be -inf or NaN."""
+    return (torch.where(u.detach() != 0, theta, 0) * u).flatten(1).sum(-1)
+
+
+def reduce(loss: Tensor, reduction: Reduction, dtype: torch.dtype) -> Tensor:
+    """The loss (B,) of each instance, summed up as `reduction` says, in `dtype`."""
+    if reduction == "none":
+        return loss.to(dtype)
+    return (loss.mean() if reduction == "mean" else loss.sum()).to(dtype)

@@ -1,0 +1,41 @@
+"""The CRF loss: the negative log-likelihood of gold structures."""
+
+from torch import Tensor
+
+from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce, total
+from sparsewood.inference.marginals import marginals
+from sparsewood.structures.base import Structure
+
+
+def crf_loss(
+    scores: Tensor,
+    gold: Tensor,
+    structure: Structure,
+    *,
+    lengths: Tensor | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """The negative log-likelihood of a conditional random field (Lafferty et al. 2001):
+
+        L(theta, g) = log sum_h exp <theta, m(h)>  -  <theta, g>
+
+    with `m(h)` the parts of a structure and `g` those of the gold one. It is convex and more than 0
+    unless the gold structure is the only one. The gradient is `marginals - g`, exact, as are higher
+    derivatives. For non-projective trees the sum is a determinant (Koo et al. 2007); families whose
+    sum is #P-hard (matchings) are refused.
+
+    Args:
+        scores: (B, *parts), floating; as for `marginals`.
+        gold: (B, *event), one member of `structure` per instance.
+        structure: the family of structures.
+        lengths: integers, the size of each instance; as for `marginals`.
+        reduction: "mean" or "sum" over the instances, or "none" for (B,).
+
+    Returns:
+        A scalar or (B,), in the dtype of `scores`.
+    """
+    check_options(reduction)
+    target, lengths = check_gold(scores, gold, structure, lengths)
+    theta = scores.double()
+    log_partition = marginals(theta, structure, lengths=lengths).log_partition
+    return reduce(log_partition - total(theta, target), reduction, scores.dtype)

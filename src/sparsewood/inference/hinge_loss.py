@@ -1,0 +1,47 @@
+"""The structured hinge: the gold structure must win by its distance to the others."""
+
+from torch import Tensor
+
+from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce, total
+from sparsewood.structures.base import Structure
+
+
+def hinge_loss(
+    scores: Tensor,
+    gold: Tensor,
+    structure: Structure,
+    *,
+    lengths: Tensor | None = None,
+    margin: float = 1.0,
+    reduction: Reduction = "mean",
+) -> Tensor:
+    """The structured hinge loss, with margin rescaling (Taskar et al. 2003; Tsochantaridis et al.
+    2005, section 2.2):
+
+        L(theta, g) = max_h [<theta, m(h)> + margin * <1 - g, m(h)>]  -  <theta, g>
+
+    with `m(h)` the parts of a structure and `g` those of the gold one; `<1 - g, m(h)>` counts the
+    parts of `h` that are not in the gold structure. The loss is convex, at least 0, and 0 where the
+    gold structure scores higher than every other by `margin` for each such part. The subgradient is
+    `m(h*) - g`, with `h*` what the MAP oracle finds for the augmented scores. A margin of 0 is the
+    perceptron.
+
+    Args:
+        scores: (B, *parts), floating. -inf forbids a part; what is never read may be anything.
+        gold: (B, *event), one member of `structure` per instance.
+        structure: the family of structures; its MAP oracle is all that is needed.
+        lengths: integers, the size of each instance; as for `sparsemap`.
+        margin: cost of each part that is not in the gold structure (Hamming cost), at least 0.
+        reduction: "mean" or "sum" over the instances, or "none" for (B,).
+
+    Returns:
+        A scalar or (B,), in the dtype of `scores`.
+    """
+    check_options(reduction, margin)
+    target, lengths = check_gold(scores, gold, structure, lengths)
+    theta = scores.double()
+    augmented = theta.detach() + margin * (1 - target)
+    best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
+    cost = margin * total(1 - target, best)
+    # The difference of the indicators first: parts that both use cancel out.
+    return reduce(total(theta, best - target) + cost, reduction, scores.dtype)

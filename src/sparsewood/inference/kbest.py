@@ -1,0 +1,66 @@
+"""The k best structures of each instance."""
+
+from math import prod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood import _native
+from sparsewood._numbers import check_whole
+from sparsewood._threads import get_num_threads
+from sparsewood.inference._check import check_input
+from sparsewood.inference.map import total_scores
+from sparsewood.structures.base import NativeStructure, Structure
+
+
+class KBest(NamedTuple):
+    """The highest scoring structures of each instance, best first."""
+
+    structures: Tensor  # (B, k, *event) int64
+    scores: Tensor  # (B, k)
+
+
+def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | None = None) -> KBest:
+    """The `k` highest scoring structures of each instance, exactly, in falling order of score.
+
+    The set of structures is split around each one found, slot by slot, and the best of each piece
+    is found by the MAP oracle (Murty 1968, "An algorithm for ranking all the assignments in order
+    of increasing cost"; Lawler 1972): `k` times the number of slots oracle calls at most. For
+    trees, chains and matchings, and the other families of which one part is chosen in every slot.
+
+    Args:
+        scores: (B, *parts), floating; as for `sparsemap`.
+        structure: the family of structures.
+        k: how many, at least 1.
+        lengths: the size of each instance, (B,) or as the family has it.
+
+    Returns:
+        Structures (B, k, *event) and their scores (B, k), without gradient. An instance that has
+        fewer than `k` structures repeats the last one with the score -inf.
+    """
+    lengths = check_input(scores, structure, lengths)
+    check_whole("kbest: k", k)
+    if not isinstance(structure, NativeStructure):
+        raise ValueError(f"kbest: no k-best algorithm is known for {structure}")
+    scores = scores.detach()
+    structures, found = _search(scores, structure, k, lengths)
+    rank = torch.arange(k, device=scores.device)
+    missing = rank >= found[:, None]
+    last = torch.where(missing, found[:, None] - 1, rank)
+    structures = structures[torch.arange(len(scores), device=scores.device)[:, None], last]
+    rows = scores[:, None].expand(-1, k, *scores.shape[1:]).flatten(0, 1)
+    totals = total_scores(rows, structures.flatten(0, 1), structure).reshape(-1, k)
+    return KBest(structures, totals.masked_fill(missing, -torch.inf))
+
+
+def _search(
+    scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """(B, k, *event) structures, and how many of them there are, (B,)."""
+    event = structure.event_shape(tuple(scores.shape[1:]))
+    structures = torch.zeros(len(scores), k, prod(event), dtype=torch.int64)
+    found = torch.zeros(len(scores), dtype=torch.int64)
+    batch = structure.native_batch(scores, lengths)
+    _native.kbest(*batch, structures, found, get_num_threads())
+    return structures.reshape(-1, k, *event).to(scores.device), found.to(scores.device)

@@ -1,0 +1,234 @@
+"""LP-SparseMAP: sparse, differentiable marginals of a factor graph."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_real, check_whole
+from sparsewood._support import sum_by_instance
+from sparsewood.inference._check import (
+    check_finite,
+    check_positive,
+    check_scores,
+    check_temperature,
+)
+from sparsewood.inference._lp_admm import State
+from sparsewood.inference._lp_polish import Faces, Support
+from sparsewood.inference._lp_problem import Problem
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.posterior import SparsePosterior
+from sparsewood.structures.factor_graph import FactorGraph
+from sparsewood.structures.logic import LogicFactor
+
+_INTEGRAL = 1e-9
+
+
+def lp_sparsemap(
+    scores: Tensor,
+    graph: FactorGraph,
+    *,
+    temperature: float | Tensor = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    start: "LPPosterior | None" = None,
+) -> "LPPosterior":
+    r"""Marginals of the variables of a factor graph, for each instance of a batch.
+
+    Solves, with `mu_f` the variables of factor `f` and `P_f` the convex hull of its structures,
+
+        max  <theta, mu> - 1/2 ||mu||^2    subject to    mu_f in P_f for every factor f
+
+    with `theta = scores / temperature` (Niculae & Martins 2020, "LP-SparseMAP: Differentiable
+    Relaxed Optimization for Sparse Structured Prediction", section 3). Variables at parts without
+    penalty are left out of the norm. With one factor this is SparseMAP. With several, the
+    constraints hold factor by factor, so that `mu` may lie outside the convex hull of the
+    assignments that satisfy all of them at once; `LPPosterior.tight` says where it does not.
+
+    Each factor solves SparseMAP for its own copies of the variables, and the copies are driven to
+    agree by ADMM (algorithm 1 there). From time to time the exact solution on the faces found so
+    far is computed and certified, which ends the solve.
+
+    Args:
+        scores: (B, V), or (B, *shape) if one call of `graph.variables` made all. -inf forbids a
+            variable. Scores of variables that no factor can use may hold anything.
+        graph: the variables and factors; the same for all instances.
+        temperature: a positive number, or (B,) one per instance; differentiable.
+        tol: how far marginals may be from the solution.
+        max_iter: rounds of ADMM. `converged` is False where they were too few.
+        start: the answer for similar scores over the same graph, to begin from.
+
+    Returns:
+        An `LPPosterior`. The marginals have the dtype and device of `scores` and are differentiable
+        with respect to `scores` and `temperature`.
+
+    Raises:
+        ValueError: bad shapes or dtypes; NaN or +inf among the scores; a factor that has no
+            assignment left. Factors that contradict each other show as `converged` False.
+
+    Example:
+        >>> graph = sp.FactorGraph()
+        >>> x = graph.variables(3)
+        >>> first = graph.add(sp.Xor(), x[:2])
+        >>> second = graph.add(sp.Implies(), [x[1], x[2]])
+        >>> sp.lp_sparsemap(torch.tensor([[1.0, 0.75, 0.0]]), graph).marginals.tolist()
+        [[0.75, 0.25, 0.25]]
+    """
+    _check(scores, graph, start)
+    temperature = check_temperature(temperature, scores)
+    check_real("tol", tol)
+    check_whole("max_iter", max_iter)
+    if isinstance(temperature, Tensor):
+        check_positive(temperature)
+    unused = graph.off.to(scores.device).expand(len(scores), -1)
+    flat = scores.reshape(unused.shape)
+    check_finite(scores, ~unused.reshape(scores.shape))
+    off = unused | (flat == -torch.inf)
+    heat = temperature.double()[:, None] if isinstance(temperature, Tensor) else temperature
+    theta = torch.where(off, 0, flat).double() / heat
+
+    with torch.no_grad():
+        problem = Problem.of(graph, theta.detach(), off)
+        if bool((flat == -torch.inf).any()) or bool(unused.any()):
+            problem.check_possible()
+        state = State.begin(problem) if start is None else start.state.copy()
+        state.run(problem, tol, max_iter)
+        faces = Faces.at(problem, state.scores) if theta.requires_grad and len(theta) else None
+    marginals = state.marginals[:, :-1]
+    if faces is not None:
+        change = torch.nn.functional.pad(theta - theta.detach(), (0, 1))  # zero in value
+        marginals = marginals + faces.jacobian(change)[:, :-1]
+    return LPPosterior(
+        graph,
+        marginals.to(scores.dtype).reshape(scores.shape),
+        state.violation,
+        state.gap,
+        state.rounds,
+        (state.violation <= tol) & (state.gap <= tol * (1 + theta.detach().abs().amax(-1))),
+        marginals,
+        problem,
+        state,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LPPosterior:
+    """Marginals of a factor graph, with their certificate, for each of B instances.
+
+    Attributes:
+        graph: the factor graph.
+        marginals: the shape of the scores; differentiable. `marginals[:, x]` are those of the
+            variables `x` where the scores are (B, V).
+        violation: (B,) float64, how far the marginals are from satisfying every factor.
+        gap: (B,) float64: the objective is within `gap` of its optimum, if nothing is violated.
+        rounds: (B,) int64, how many rounds of ADMM were made.
+        converged: (B,) bool, whether violation and gap (relative to the scores) are within `tol`.
+    """
+
+    graph: FactorGraph
+    marginals: Tensor
+    violation: Tensor
+    gap: Tensor
+    rounds: Tensor
+    converged: Tensor
+    exact: Tensor = field(repr=False)  # (B, V) the marginals in float64
+    problem: Problem = field(repr=False)
+    state: State = field(repr=False)
+
+    def factor(self, number: int) -> SparsePosterior:
+        """The posterior over the structures of one factor, whose marginals are those of the graph.
+
+        `number` is what `FactorGraph.add` returned. Its weights are differentiable. Logic factors
+        are solved in closed form, without structures.
+        """
+        if not 0 <= number < len(self.graph.factors):
+            raise ValueError(
+                f"factor {number}: the graph has factors 0 to {len(self.graph.factors) - 1}"
+            )
+        structure = self.graph.factors[number].structure
+        if isinstance(structure, LogicFactor):
+            raise ValueError(f"factor {number} ({structure}) is logic, it keeps no structures")
+        return self._factor(number)
+
+    @cached_property
+    def tight(self) -> Tensor:
+        """(B,) bool: the marginals are certified to be those of SparseMAP over the assignments that
+        satisfy all factors at once.
+
+        That holds where the solve converged and one of these is true: no two factors are connected
+        in two ways; the marginals are 0 and 1; or one factor holds all variables of the others,
+        and each structure in its support satisfies them. False does not say that it is not so.
+        """
+        if self.graph.is_forest:
+            return self.converged.clone()
+        mu = self.exact.detach()
+        tight = ((mu - mu.round()).abs() <= _INTEGRAL).all(-1)
+        for number in range(len(self.graph.factors)):
+            if not tight.all():
+                tight |= self._satisfies_all(number)
+        return tight & self.converged
+
+    def __len__(self) -> int:
+        return len(self.converged)
+
+    def _factor(self, number: int) -> SparsePosterior:
+        group = next(group for group in self.problem.groups if number in group.numbers)
+        slots = group.slots_of(number)
+        scores = self.problem.closed(self.state.scores)[:, slots].reshape(-1, *group.shape)
+        post = sparsemap(scores, group.structure, tol=1e-12)
+        copies = self.problem.copies(torch.nn.functional.pad(self.exact, (0, 1)))[:, slots]
+        support = Support.of(post)
+        weights = support.weights(copies)[support.active].clamp(min=0)
+        dtype = self.marginals.dtype
+        return SparsePosterior(
+            group.structure,
+            post.structures,
+            weights.to(dtype),
+            post.sizes,
+            copies.reshape(-1, *group.shape).to(dtype),
+            self.gap,
+            self.converged,
+        )
+
+    def _satisfies_all(self, number: int) -> Tensor:
+        """(B,) bool: factor `number` holds all variables, and its support satisfies the others."""
+        no = torch.zeros_like(self.converged)
+        factor = self.graph.factors[number]
+        held = torch.zeros(len(self.graph), dtype=torch.bool)
+        held[factor.variables[factor.reads]] = True
+        others = [other for other in self.graph.factors if other is not factor]
+        if isinstance(factor.structure, LogicFactor) or any(
+            not isinstance(other.structure, LogicFactor) or not held[other.variables].all()
+            for other in others
+        ):
+            return no
+        post = self.factor(number)
+        parts = post.structure.indicator(post.structures, tuple(factor.variables.shape))
+        assignment = parts.new_zeros(len(parts), len(self.graph))
+        assignment[:, factor.variables[factor.reads]] = parts[:, factor.reads]
+        good = torch.ones(len(parts), dtype=torch.bool, device=parts.device)
+        for other in others:
+            good &= other.structure.contains(assignment[:, other.variables].long())
+        return sum_by_instance((~good).long(), post.instance, len(self)) == 0
+
+
+def _check(scores: Tensor, graph: FactorGraph, start: LPPosterior | None) -> None:
+    if not isinstance(graph, FactorGraph):
+        raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
+    size = len(graph)
+    if size == 0:
+        raise ValueError("graph: expected at least one variable, got none")
+    check_scores(scores)
+    shape = tuple(scores.shape)
+    whole = graph.shapes[0] if len(graph.shapes) == 1 else None
+    if shape[1:] not in ((size,), whole):
+        also = "" if whole is None else f" or (B, {', '.join(map(str, whole))})"
+        raise ValueError(f"scores: expected (B, {size}){also} for {graph}, got shape {shape}")
+    if start is not None and not isinstance(start, LPPosterior):
+        raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
+    if start is not None and (start.graph is not graph or len(start) != len(scores)):
+        raise ValueError(
+            f"start: expected the answer for {len(scores)} instances over the same graph, got "
+            f"{len(start)} instances over {start.graph}"
+        )

@@ -1,0 +1,59 @@
+"""MAP inference: the best structure of each instance."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood.inference._check import (
+    check_finite,
+    check_input,
+    no_structure_left,
+    no_structures,
+)
+from sparsewood.inference._gold import total
+from sparsewood.structures.base import Structure
+
+
+class MAP(NamedTuple):
+    """The highest scoring structure of each instance."""
+
+    structures: Tensor  # (B, *event) int64
+    scores: Tensor  # (B,)
+
+
+def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> MAP:
+    r"""The highest scoring structure of each instance, `argmax_h <scores, m(h)>`, and its score.
+
+    There is no gradient: see `sparsemap` and `marginals` for that, and `perceptron_loss` to learn
+    from it.
+
+    Args:
+        scores: (B, *parts), floating; as for `sparsemap`.
+        structure: the family of structures.
+        lengths: the size of each instance, (B,) or as the family has it.
+
+    Example:
+        >>> best = sp.map(torch.tensor([[[3.0, 1.0], [2.0, 2.5]]]), sp.Matching())
+        >>> best.structures.tolist(), best.scores.tolist()
+        ([[0, 1]], [5.5])
+    """
+    lengths = check_input(scores, structure, lengths)
+    if len(scores) == 0:
+        return MAP(no_structures(scores, structure), scores.new_zeros(0))
+    scores = scores.detach()
+    check_finite(scores, structure.reads(scores, lengths))
+    structures = structure.argmax(scores, lengths)
+    totals = total_scores(scores, structures, structure)
+    if (totals == -torch.inf).any():
+        raise no_structure_left(int((totals == -torch.inf).nonzero()[0]), scores)
+    return MAP(structures, totals)
+
+
+def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Tensor:
+    """`<scores, m(h)>` of one structure per instance, (B,), summed in float64.
+
+    Parts that a structure does not use may hold anything.
+    """
+    parts = structure.indicator(structures, tuple(scores.shape[1:]))
+    return total(scores.double(), parts).to(scores.dtype)

@@ -1,0 +1,191 @@
+r"""Exact samples of matchings, whose sum is out of reach.
+
+The sum over all matchings is a permanent, #P-hard to compute (Valiant 1979), but an upper bound
+that behaves well when a row and a column are taken out is enough to sample. For a square matrix A
+with entries in [0, 1] and row sums r (Huber & Law 2008, "Fast approximation of the permanent for
+very dense problems", section 2)
+
+    per(A) <= M(A) = prod_i h(r_i) / e,        sum_i A[i, j] M(A without i, j) <= M(A)  for all j
+    h(r) = r + log(r) / 2 + e - 1  for r >= 1,      h(r) = 1 + (e - 1) r  for r <= 1
+
+A trial goes through the columns and gives column j to row i with probability
+`A[i, j] M(A without i, j) / M(A)`; with what is left to one it is rejected. Every matching then has
+the probability `weight / M(A)`: those that are accepted are exact samples. Rows and columns are
+first scaled to sum to one (Sinkhorn), which changes no probability and makes the bound tight.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_whole
+from sparsewood.inference._check import check_finite, check_input, check_positive, check_temperature
+from sparsewood.inference.marginals import potentials
+from sparsewood.structures.matching import Matching
+from sparsewood.structures.recursions import FORBIDDEN
+
+_SCALINGS = 100  # rounds of Sinkhorn's scaling
+_WIDE = 8.0  # log-weights up to so far from 0 are scaled at once
+_TOGETHER = 4096  # trials in one go
+
+
+def sample_matchings(
+    scores: Tensor,
+    structure: Matching,
+    n: int = 1,
+    *,
+    lengths: Tensor | None = None,
+    temperature: float | Tensor = 1.0,
+    generator: torch.Generator | None = None,
+    max_trials: int = 10_000_000,
+) -> Tensor:
+    """`n` independent, exact samples of `p(h) ~ exp(<scores, m(h)> / temperature)`.
+
+    The number of trials that a sample takes grows with the size, slowly for scores that are all
+    alike or leave little doubt, and fast in between: some 20 rows are a matter of seconds.
+
+    Args:
+        scores: (B, n, m), floating; -inf forbids a pair.
+        structure: full or partial matchings.
+        n: how many samples of each instance.
+        lengths: (B, 2), rows and columns of each instance.
+        temperature: a positive number, or (B,) one per instance.
+        generator: the source of randomness, on the device of `scores`.
+        max_trials: give up after so many trials for all samples together.
+
+    Returns:
+        (n, B, rows) int64, the column of each row, -1 for none.
+
+    Raises:
+        ValueError: bad input, as for `marginals`.
+        RuntimeError: `max_trials` were not enough.
+    """
+    check_whole("n", n)
+    check_whole("max_trials", max_trials, least=0)
+    if not isinstance(structure, Matching):
+        raise ValueError(f"structure: expected a Matching, got {structure!r}")
+    lengths = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, scores)
+    if isinstance(temperature, Tensor):
+        check_positive(temperature)
+    reads = structure.reads(scores, lengths)
+    check_finite(scores, reads)
+    with torch.no_grad():
+        structure.argmax(scores, lengths)  # names an instance that has no matching
+        theta = potentials(scores, reads, temperature)
+        matrix = _scaled(_square(theta, structure.partial, lengths))
+        sampler = _Rejection(matrix, generator)
+        columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]
+    limit = scores.shape[2] if lengths is None else lengths[:, 1:]
+    real = columns < limit
+    if lengths is not None:
+        real &= torch.arange(scores.shape[1], device=scores.device) < lengths[:, :1]
+    return torch.where(real, columns, -1)
+
+
+def _square(theta: Tensor, partial: bool, lengths: Tensor | None) -> Tensor:
+    """Log-weights (B, N, N) whose perfect matchings are those asked for, each equally often.
+
+    Partial matchings: a row without a partner takes a column of its own. Rows of ones take the
+    columns that are left, in as many ways each time; columns of ones likewise. The padding beyond
+    that is matched on the diagonal.
+    """
+    batch, n, m = theta.shape
+    if partial:
+        own = theta.new_full((n, n), FORBIDDEN).fill_diagonal_(0.0)
+        left = torch.cat([theta, own.expand(batch, n, n)], 2)
+        return torch.cat([left, theta.new_zeros(batch, m, n + m)], 1)
+    size = max(n, m)
+    index = torch.arange(size, device=theta.device)
+    if lengths is None:
+        lengths = torch.tensor([n, m], device=theta.device).expand(batch, 2)
+    rows, columns = (index < lengths[:, k, None] for k in (0, 1))
+    inside = index < lengths.amax(-1, keepdim=True)
+    filling = inside[:, :, None] & inside[:, None] & ~(rows[:, :, None] & columns[:, None])
+    diagonal = ~inside[:, :, None] & (index[:, None] == index)
+    square = theta.new_full((batch, size, size), FORBIDDEN)
+    square[:, :n, :m] = theta
+    return torch.where(filling | diagonal, 0.0, square)
+
+
+def _scaled(log_weights: Tensor) -> Tensor:
+    """Weights (B, N, N) with rows and columns that sum to one, then the largest of each row one."""
+    # From far apart weights the scaling would start too slowly: it first runs on tempered ones.
+    finite = torch.where(log_weights > FORBIDDEN, log_weights, 0.0)
+    widest = float(finite.abs().amax()) if len(finite) else 0.0
+    for k in range(math.ceil(math.log2(max(widest / _WIDE, 1.0))), 0, -1):
+        for _ in range(_SCALINGS // 5):
+            for side in (-2, -1):
+                excess = (log_weights / 2.0**k).logsumexp(side, keepdim=True)
+                log_weights = log_weights - 2.0**k * excess
+    for _ in range(_SCALINGS):
+        log_weights = log_weights - log_weights.logsumexp(-2, keepdim=True)
+        log_weights = log_weights - log_weights.logsumexp(-1, keepdim=True)
+    return (log_weights - log_weights.amax(-1, keepdim=True)).exp()
+
+
+class _Rejection:
+    """Trials for a batch of matrices (B, N, N) with entries in [0, 1]."""
+
+    def __init__(self, matrix: Tensor, generator: torch.Generator | None) -> None:
+        self.matrix = matrix
+        self.generator = generator
+
+    def draw(self, n: int, max_trials: int) -> Tensor:
+        """(n, B, N): the column of each row."""
+        batch, size, _ = self.matrix.shape
+        found = torch.zeros(n, batch, size, dtype=torch.int64, device=self.matrix.device)
+        have = torch.zeros(batch, dtype=torch.int64, device=self.matrix.device)
+        trials = 0
+        while (have < n).any():
+            open_ = (have < n).nonzero().squeeze(1)
+            if trials >= max_trials:
+                raise RuntimeError(
+                    f"{trials} trials gave {int(have[open_[0]])} of {n} samples of instance "
+                    f"{int(open_[0])}: its matchings are too many or too uneven, "
+                    "or max_trials too low"
+                )
+            which = open_.repeat(max(1, _TOGETHER // len(open_)))
+            columns, accepted = self.trial(which)
+            trials += len(which)
+            columns, which = columns[accepted], which[accepted]
+            order = which.sort(stable=True).indices
+            columns, which = columns[order], which[order]
+            first = torch.searchsorted(which, which)  # where the run of this instance begins
+            place = have[which] + torch.arange(len(which), device=which.device) - first
+            fits = place < n
+            found[place[fits], which[fits]] = columns[fits]
+            have = (have + torch.bincount(which, minlength=batch)).clamp(max=n)
+        return found
+
+    def trial(self, which: Tensor) -> tuple[Tensor, Tensor]:
+        """One trial for each matrix `which` (T,): columns (T, N), and (T,) whether accepted."""
+        matrix = self.matrix[which]
+        count, size, _ = matrix.shape
+        sums = matrix.sum(-1)
+        log_bound = _log_h(sums)
+        free = torch.ones_like(sums, dtype=torch.bool)
+        accepted = torch.ones_like(which, dtype=torch.bool)
+        columns = torch.zeros(count, size, dtype=torch.int64, device=which.device)
+        for j in range(size):
+            entries = torch.where(free, matrix[:, :, j], 0.0)
+            sums = (sums - entries).clamp(min=0.0)
+            rest = _log_h(sums)
+            change = torch.where(free, rest - log_bound, 0.0).sum(-1, keepdim=True)
+            share = entries * (change - rest + 1.0).exp()
+            total = share.cumsum(-1)
+            point = torch.rand(
+                count, 1, dtype=sums.dtype, device=sums.device, generator=self.generator
+            )
+            accepted &= point.squeeze(1) < total[:, -1]
+            row = (total <= point).sum(-1, keepdim=True).clamp(max=size - 1)
+            columns.scatter_(1, row, j)
+            free.scatter_(1, row, False)
+            log_bound = rest
+        return columns, accepted
+
+
+def _log_h(r: Tensor) -> Tensor:
+    many = r + 0.5 * r.clamp(min=1.0).log() + (math.e - 1)
+    return torch.where(r >= 1, many, 1 + (math.e - 1) * r).log()

@@ -1,0 +1,109 @@
+"""SparseMAP: the few structures that matter, with exact probabilities and gradients."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sparsewood.inference import generic, native
+from sparsewood.inference._check import (
+    check_input,
+    check_limits,
+    check_positive,
+    check_temperature,
+    no_structures,
+)
+from sparsewood.posterior import SparsePosterior
+from sparsewood.structures.base import Structure
+
+
+def sparsemap(
+    scores: Tensor,
+    structure: Structure,
+    *,
+    lengths: Tensor | None = None,
+    temperature: float | Tensor = 1.0,
+    tol: float = 1e-9,
+    max_active: int | None = None,
+    max_iter: int | None = None,
+    solver: Literal["native", "generic"] | None = None,
+) -> SparsePosterior:
+    r"""The SparseMAP posterior over `structure` for each instance of a batch.
+
+    Solves, with `M` holding one 0/1 column of parts per structure,
+
+        q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,     theta = scores / temperature
+
+    (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP: Differentiable Sparse Structured
+    Inference", section 3) in float64 by the active set method. `D` keeps the penalised parts: all,
+    or all but the transitions of chains and segmentations. The marginals of penalised parts,
+    `D M q*`, are unique. The weights need not be when ambiguities are independent of each other;
+    the same scores give the same ones each time.
+
+    Args:
+        scores: (B, *parts), floating; see the structure for what the parts are. -inf forbids a
+            part. Parts that the structure does not read, padding among them, may hold anything.
+        structure: the family of structures, such as `DependencyTrees()`.
+        lengths: the size of each instance, (B,) or as the family has it. Default: all have full
+            size.
+        temperature: a positive number, or (B,) one per instance; differentiable. Lower is sparser.
+        tol: the largest duality gap, relative to the range of an instance's scores. The native
+            solver aims far lower: the support must be complete for exact gradients.
+        max_active: keep at most so many structures. The weights are optimal on the structures kept;
+            `converged` is False where more were needed.
+        max_iter: solve at most so many quadratic programs, and return the last optimum reached.
+        solver: "native" or "generic"; default: native where the structure has it.
+
+    Returns:
+        A `SparsePosterior`. Weights and marginals have the dtype and device of `scores` and are
+        differentiable, twice too, with respect to `scores` and `temperature`.
+
+    Raises:
+        ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; an
+            instance that has no structure left.
+
+    Example:
+        >>> scores = torch.tensor([[[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
+        >>> post = sp.sparsemap(scores, sp.DependencyTrees())
+        >>> best = post.topk(2)
+        >>> best.structures[0].tolist(), best.weights[0].tolist()
+        ([[0, 1], [2, 0]], [0.875, 0.125])
+    """
+    lengths = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, scores)
+    check_limits(tol, max_active, max_iter)
+    solve = _pick(structure, solver)
+    # A compiled graph cannot branch on values. The native solver looks at them where it reads them.
+    in_graph = solve is native.solve and torch.compiler.is_compiling()
+    if isinstance(temperature, Tensor) and not in_graph:
+        check_positive(temperature)
+    if scores.shape[0] == 0:
+        return _empty(scores, structure, lengths)
+    return solve(scores, structure, lengths, temperature, tol, max_active, max_iter)
+
+
+def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePosterior]:
+    """The solve function that `solver` names, or the fastest the structure has."""
+    if solver not in (None, "native", "generic"):
+        raise ValueError(f'solver must be "native", "generic" or None, got {solver!r}')
+    if solver == "native" and structure.native is None:
+        raise ValueError(f'{structure} has no native solver: use solver="generic"')
+    if solver == "generic" or structure.native is None:
+        return generic.solve
+    return native.solve
+
+
+def _empty(scores: Tensor, structure: Structure, lengths: Tensor | None) -> SparsePosterior:
+    """The posterior over no instances."""
+    none = scores.new_zeros(0)
+    return SparsePosterior(
+        structure,
+        no_structures(scores, structure),
+        none,
+        none.long(),
+        scores.new_zeros(scores.shape),
+        none.double(),
+        none.bool(),
+        lengths,
+    )

@@ -1,0 +1,27 @@
+"""Torch modules: SparseMAP, supervised losses, and the parts of a model over latent trees."""
+
+from sparsewood.nn.encoder import SentenceEncoder
+from sparsewood.nn.latent import LatentTreeEncoder
+from sparsewood.nn.losses import CRFLoss, HingeLoss, PerceptronLoss, SparseMAPLoss
+from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
+from sparsewood.nn.sparsemap import SparseMAP
+from sparsewood.nn.structured_attention import StructuredAttention, TreeAttention
+from sparsewood.nn.tree_gru import TreeGRU
+from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
+
+__all__ = [
+    "BiaffineArcScorer",
+    "BilinearArcScorer",
+    "CRFLoss",
+    "ChildSumTreeLSTM",
+    "HingeLoss",
+    "LatentTreeEncoder",
+    "MLPArcScorer",
+    "PerceptronLoss",
+    "SentenceEncoder",
+    "SparseMAP",
+    "SparseMAPLoss",
+    "StructuredAttention",
+    "TreeAttention",
+    "TreeGRU",
+]

@@ -1,0 +1,115 @@
+"""The sentence encoder: word vectors that have seen the rest of the sentence."""
+
+import torch
+from torch import Tensor, nn
+
+from sparsewood.nn._bilstm import run_bilstm
+from sparsewood.nn._check import check_lengths
+
+
+class SentenceEncoder(nn.Module):
+    """Embedding and a bidirectional LSTM: tokens (B, n) -> word vectors (B, n, hidden_size).
+
+    Padding is never read: a sentence gets the vectors it would get alone. Half of each vector comes
+    from either direction.
+
+    Args:
+        vocabulary_size: V; tokens are 0..V - 1.
+        embedding_size: of the vectors looked up.
+        hidden_size: of the vectors returned; even.
+        layers: of the LSTM.
+        dropout: on the embeddings, between layers and on the result, while training.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        embedding_size: int,
+        hidden_size: int,
+        *,
+        layers: int = 1,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if hidden_size < 2 or hidden_size % 2:
+            raise ValueError(f"hidden_size: expected an even number, got {hidden_size}")
+        self.hidden_size = hidden_size
+        self.embedding = nn.Embedding(vocabulary_size, embedding_size)
+        self.dropout = nn.Dropout(dropout)
+        self.lstm = nn.LSTM(
+            embedding_size,
+            hidden_size // 2,
+            num_layers=layers,
+            batch_first=True,
+            bidirectional=True,
+            dropout=dropout if layers > 1 else 0.0,
+        )
+
+    @classmethod
+    def from_vectors(
+        cls,
+        vectors: Tensor,
+        hidden_size: int,
+        *,
+        freeze: bool = False,
+        layers: int = 1,
+        dropout: float = 0.0,
+    ) -> "SentenceEncoder":
+        """An encoder whose embedding starts from pretrained `vectors` (V, embedding_size).
+
+        Args:
+            vectors: copied; the modules take their floating dtype.
+            freeze: keep them as they are while the rest learns.
+            hidden_size, layers, dropout: as above.
+        """
+        if vectors.ndim != 2 or not vectors.is_floating_point():
+            raise ValueError(
+                "vectors: expected floating (V, embedding_size), "
+                f"got {vectors.dtype} of shape {tuple(vectors.shape)}"
+            )
+        vocabulary_size, embedding_size = vectors.shape
+        encoder = cls(vocabulary_size, embedding_size, hidden_size, layers=layers, dropout=dropout)
+        encoder.to(vectors.dtype)
+        encoder.embedding.weight.data.copy_(vectors)
+        encoder.embedding.weight.requires_grad_(not freeze)
+        return encoder
+
+    def forward(self, tokens: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """The vector of each word in its sentence.
+
+        Args:
+            tokens: (B, n) integers; what lies beyond `lengths` may be anything.
+            lengths: (B,) words of each sentence. Default: all have n.
+
+        Returns:
+            (B, n, hidden_size), zero beyond `lengths`.
+        """
+        tokens, lengths = self._check(tokens, lengths)
+        if len(tokens) == 0:
+            return self.embedding.weight.new_zeros(*tokens.shape, self.hidden_size)
+        x = self.dropout(self.embedding(tokens))
+        return self.dropout(run_bilstm(self.lstm, x, lengths))
+
+    def _check(self, tokens: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Tokens with 0 for padding, and lengths on the CPU, where packing wants them."""
+        if (
+            tokens.ndim != 2
+            or tokens.shape[1] == 0
+            or tokens.dtype not in (torch.int32, torch.int64)
+        ):
+            raise ValueError(
+                "tokens: expected int64 (B, n) with n >= 1 words, "
+                f"got {tokens.dtype} of shape {tuple(tokens.shape)}"
+            )
+        batch, n = tokens.shape
+        lengths = check_lengths(lengths, batch, n, torch.device("cpu"))
+        inside = torch.arange(n) < lengths[:, None]
+        tokens = torch.where(inside.to(tokens.device), tokens, 0)
+        vocabulary = self.embedding.num_embeddings
+        bad = (tokens < 0) | (tokens >= vocabulary)
+        if bad.any():
+            b, i = bad.nonzero()[0].tolist()
+            raise ValueError(
+                f"tokens[{b}, {i}] is {int(tokens[b, i])}: expected 0 to {vocabulary - 1}"
+            )
+        return tokens, lengths

@@ -1,0 +1,151 @@
+"""Arc scorers: word vectors (B, n, d) -> arc scores (B, n, n + 1), the root a learned vector.
+
+`scores[b, dependent, head]`: row i is word i + 1, column 0 the root, column j word j. The arc from
+a word to itself gets a score like any other; no structure reads it.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sparsewood.nn._check import check_words
+
+_CHUNK = 1 << 22  # numbers held by the hidden layer of an `MLPArcScorer` at a time
+
+
+class _ArcScorer(nn.Module):
+    """The vector of the root, and the check of the input."""
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.root = nn.Parameter(torch.empty(input_size))
+        nn.init.uniform_(self.root, -(input_size**-0.5), input_size**-0.5)
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """The vectors of all heads, the root first: (B, n + 1, d)."""
+        check_words(x, self.input_size)
+        return torch.cat([self.root.to(x.dtype).expand(len(x), 1, -1), x], 1)
+
+
+class MLPArcScorer(_ArcScorer):
+    """One hidden layer over each pair of words (Kiperwasser & Goldberg 2016, section 4):
+
+        score(h, d) = v^T tanh(W_h x_h + W_d x_d + b)
+
+    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. If these are at most 2^22
+    they are held for the backward pass. A larger layer is worked off in chunks of dependents and
+    computed again in the backward pass: beyond input and output, the larger of 2^22 and
+    B (n + 1) hidden_size numbers are held at a time, and none between the passes. Differentiable
+    once.
+
+    Args:
+        input_size: d, the size of a word vector.
+        hidden_size: of the hidden layer; 100 in the paper.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int = 100) -> None:
+        super().__init__(input_size)
+        self.head = nn.Linear(input_size, hidden_size, bias=False)
+        self.dependent = nn.Linear(input_size, hidden_size)
+        self.score = nn.Linear(hidden_size, 1, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, d) -> (B, n, n + 1)."""
+        heads, dependents = self.head(self._heads(x)), self.dependent(x)
+        scores: Any = _PairwiseTanh.apply(heads, dependents, self.score.weight[0].to(heads.dtype))
+        return scores
+
+
+class BilinearArcScorer(_ArcScorer):
+    """score(h, d) = x_d^T W x_h + u^T x_h: a matrix product, nothing of size n^2 d.
+
+    Args:
+        input_size: d, the size of a word vector.
+    """
+
+    def __init__(self, input_size: int) -> None:
+        super().__init__(input_size)
+        self.arc = nn.Linear(input_size, input_size)  # W, with u as its bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, d) -> (B, n, n + 1)."""
+        heads = self._heads(x)
+        return self.arc(x) @ heads.mT
+
+
+class BiaffineArcScorer(_ArcScorer):
+    """The deep biaffine attention of Dozat & Manning (2017, section 2.2):
+
+        score(h, d) = r_d^T U r_h + u^T r_h,   r_h = MLP_head(x_h),   r_d = MLP_dep(x_d)
+
+    Both MLPs have one layer, leaky rectifiers of slope 0.1 and dropout. Nothing of size n^2 d.
+
+    Args:
+        input_size: d, the size of a word vector.
+        hidden_size: of r_h and r_d.
+        dropout: on r_h and r_d; 0.33 in the paper.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, *, dropout: float = 0.0) -> None:
+        super().__init__(input_size)
+        self.head, self.dependent = (
+            nn.Sequential(
+                nn.Linear(input_size, hidden_size), nn.LeakyReLU(0.1), nn.Dropout(dropout)
+            )
+            for _ in range(2)
+        )
+        self.arc = nn.Linear(hidden_size, hidden_size)  # U, with u as its bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, d) -> (B, n, n + 1)."""
+        heads = self.head(self._heads(x))
+        return self.arc(self.dependent(x)) @ heads.mT
+
+
+class _PairwiseTanh(torch.autograd.Function):
+    """v^T tanh(heads + dependents) for all pairs: (B, m, k), (B, n, k), (k,) -> (B, n, m)."""
+
+    @staticmethod
+    def forward(ctx: Any, heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
+        hidden = None
+        scores = dependents.new_empty(*dependents.shape[:2], heads.shape[1])
+        chunks = _chunks(heads, dependents)
+        for rows in chunks:
+            hidden = _hidden(heads, dependents[:, rows])
+            scores[:, rows] = hidden @ v
+        kept = hidden if len(chunks) == 1 else None
+        ctx.save_for_backward(heads, dependents, v, kept)
+        return scores
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # `once_differentiable` would let through what depends on the saved tensors.
+        if torch.is_grad_enabled():
+            raise RuntimeError("MLPArcScorer is differentiable once: not with create_graph=True")
+        (on_scores,) = gradients
+        heads, dependents, v, kept = ctx.saved_tensors
+        on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
+        on_v = torch.zeros_like(v)
+        for rows in _chunks(heads, dependents):
+            hidden = _hidden(heads, dependents[:, rows]) if kept is None else kept
+            on_rows = on_scores[:, rows].contiguous()
+            on_v += on_rows.flatten() @ hidden.flatten(0, 2)
+            # The factor v is common to all pairs and comes after the sums.
+            slope = torch.ops.aten.tanh_backward(on_rows[..., None].expand_as(hidden), hidden)
+            on_heads += slope.sum(1)
+            on_dependents[:, rows] = slope.sum(2)
+        return on_heads * v, on_dependents * v, on_v
+
+
+def _chunks(heads: Tensor, dependents: Tensor) -> list[slice]:
+    """The dependents in slices whose hidden layer has at most `_CHUNK` numbers, if one fits."""
+    n = dependents.shape[1]
+    step = max(1, _CHUNK // max(1, heads.numel()))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _hidden(heads: Tensor, dependents: Tensor) -> Tensor:
+    """tanh of the sum for each pair: (B, m, k), (B, r, k) -> (B, r, m, k)."""
+    return (dependents[:, :, None] + heads[:, None]).tanh_()

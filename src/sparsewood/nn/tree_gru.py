@@ -1,0 +1,67 @@
+"""A Child-Sum TreeGRU over a forest."""
+
+import torch
+from torch import Tensor
+
+from sparsewood.forest import Forest, Level
+from sparsewood.nn._levels import Cell, States, Step, TreeComposer
+
+
+class TreeGRU(TreeComposer):
+    """A gated recurrent unit whose past is the sum over the children.
+
+    The Child-Sum GRU of Zhou, Liu & Pan (2016), "Modelling sentence pairs with tree-structured
+    attentive encoder", with the reset gate applied after the matrix product as in
+    `torch.nn.GRU`. Node j with input x_j (zero or learned at a root node) and children C(j):
+
+        s_j = sum_k h_k
+        r_j = sigmoid(W_r x_j + b_r + U_r s_j)                z_j alike
+        v_j = tanh(W_v x_j + b_v + r_j * U_v s_j)
+        h_j = (1 - z_j) * v_j + z_j * s_j
+
+    `input` holds W and b, `recurrent` U, with rows in the order r, z, v. Differentiable once.
+    """
+
+    gates, each = 3, 1
+
+    def cell(self, device: torch.device) -> Cell:
+        return _GRUCell()
+
+
+class _GRUCell(Cell):
+    def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
+        """U_v s (N, hidden)."""
+        return (torch.zeros_like(h),)
+
+    def up(self, forest: Forest, states: States, buffers: tuple[Tensor, ...]) -> Step:
+        (product,) = buffers
+        n = product.shape[1]
+
+        def step(level: Level) -> None:
+            nodes, edges = slice(level.begin, level.end), slice(level.first_edge, level.last_edge)
+            below = states.products.index_select(0, forest.children[edges])
+            product.index_add_(0, forest.parents[edges], below)
+            states.gates[nodes, : 2 * n].sigmoid_()
+            r, z, v = states.gates[nodes].split(n, 1)
+            v.addcmul_(r, product[nodes]).tanh_()
+            torch.lerp(v, states.sums[nodes], z, out=states.h[nodes])
+
+        return step
+
+    def down(self, forest: Forest, states: States, buffers: tuple[Tensor, ...], on: States) -> Step:
+        (product,) = buffers
+        n = product.shape[1]
+
+        def step(level: Level) -> None:
+            nodes, edges = slice(level.begin, level.end), slice(level.first_edge, level.last_edge)
+            child, parent = forest.children[edges], forest.parents[edges] - level.begin
+            r, z, v = states.gates[nodes].split(n, 1)
+            above = on.h[nodes]
+            on_v = above * (1 - z) * (1 - v * v)
+            on_r = on_v * product[nodes] * r * (1 - r)
+            on_z = above * (states.sums[nodes] - v) * z * (1 - z)
+            torch.cat([on_r, on_z, on_v], 1, out=on.gates[nodes])
+            on.products.index_add_(0, child, (on_v * r).index_select(0, parent))
+            on.h.index_add_(0, child, (above * z).index_select(0, parent))
+
+        return step

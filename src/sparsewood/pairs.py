@@ -1,0 +1,69 @@
+"""The product of two sparse posteriors: every pair of their structures."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from sparsewood._support import expectation, instances
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairPosterior:
+    """A distribution over pairs of structures for each of `B` instances, the two independent.
+
+    The pairs of all instances are stored flat, P in total, those of instance 0 first; of an
+    instance with supports of k and l structures there are k * l, the right index running fastest.
+    Made by `SparsePosterior.product`.
+
+    Attributes:
+        left: (P,) int64, the pair's structure as an index into the support of the left posterior.
+        right: (P,) int64, the same of the right posterior.
+        weights: (P,) their probabilities, `left.weights * right.weights`; differentiable.
+        sizes: (B,) int64, how many pairs each instance has.
+    """
+
+    left: Tensor
+    right: Tensor
+    weights: Tensor
+    sizes: Tensor
+
+    @cached_property
+    def instance(self) -> Tensor:
+        """(P,) int64: the batch element each pair belongs to, in rising order."""
+        return instances(self.sizes, len(self.left))
+
+    def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """The expectation of `values` over the pairs, per instance.
+
+        Args:
+            values: (P, ...), one entry for each pair; or a function `fn(left, right)` of the two
+                index tensors that returns such a tensor.
+
+        Returns:
+            (B, ...), differentiable with respect to the values and the scores of both posteriors.
+        """
+        table = values if isinstance(values, Tensor) else values(self.left, self.right)
+        return expectation(table, self.weights, self.instance, len(self))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        return f"PairPosterior({len(self)} instances, {len(self.left)} pairs)"
+
+
+def pair_up(
+    left_weights: Tensor, left_sizes: Tensor, right_weights: Tensor, right_sizes: Tensor
+) -> PairPosterior:
+    """All pairs within each instance, from the weights (T,) and sizes (B,) of both sides."""
+    sizes = left_sizes * right_sizes
+    # Each structure on the left meets all on the right of its instance.
+    meets = right_sizes.repeat_interleave(left_sizes, output_size=len(left_weights))
+    left = torch.arange(len(left_weights), device=meets.device).repeat_interleave(meets)
+    within = torch.arange(len(left), device=meets.device) - (meets.cumsum(0) - meets)[left]
+    starts = right_sizes.cumsum(0) - right_sizes
+    right = starts[instances(sizes, len(left))] + within
+    return PairPosterior(left, right, left_weights[left] * right_weights[right], sizes)

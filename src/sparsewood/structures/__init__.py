@@ -1,0 +1,56 @@
+"""What is latent: one file per family of structures, with its parts, oracle and indicator."""
+
+from sparsewood.structures.alignment import Alignment
+from sparsewood.structures.base import Native, NativeStructure, Structure
+from sparsewood.structures.binary_trees import BinaryTrees
+from sparsewood.structures.branching_trees import BranchingTrees
+from sparsewood.structures.custom import Custom
+from sparsewood.structures.dependency import DependencyTrees
+from sparsewood.structures.factor_graph import FactorGraph
+from sparsewood.structures.hypercube import Hypercube
+from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
+from sparsewood.structures.linear_chain import ChainParts, LinearChain
+from sparsewood.structures.logic import (
+    AtMostOne,
+    Budget,
+    Implies,
+    LogicFactor,
+    Or,
+    Pairwise,
+    Xor,
+)
+from sparsewood.structures.matching import Matching
+from sparsewood.structures.oracle_error import OracleError, OracleValueError
+from sparsewood.structures.semi_markov import SegmentParts, SemiMarkov
+from sparsewood.structures.simplex import Simplex
+from sparsewood.structures.subset import Subset
+
+__all__ = [
+    "Alignment",
+    "AtMostOne",
+    "BinaryTrees",
+    "BranchingTrees",
+    "Budget",
+    "ChainParts",
+    "Custom",
+    "DependencyTrees",
+    "FactorGraph",
+    "Hypercube",
+    "Implies",
+    "LabelledDependencyTrees",
+    "LinearChain",
+    "LogicFactor",
+    "Matching",
+    "Native",
+    "NativeStructure",
+    "Or",
+    "OracleError",
+    "OracleValueError",
+    "Pairwise",
+    "SegmentParts",
+    "SemiMarkov",
+    "Simplex",
+    "Structure",
+    "Subset",
+    "Xor",
+]

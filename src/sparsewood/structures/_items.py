@@ -1,0 +1,79 @@
+"""Families over `n` items whose parts are the items themselves."""
+
+from abc import abstractmethod
+from math import comb
+
+import torch
+from torch import Tensor
+
+from sparsewood._lengths import lengths_or_full
+from sparsewood.structures._listing import sequences
+from sparsewood.structures.base import Native, NativeStructure
+
+_ENUMERATE_MAX = 16  # 2**n candidates are looked at
+_ITEMS_MAX = 30_000  # the native solver counts items in 16 bits
+
+
+class Items(NativeStructure):
+    """One score for each item: `scores` (B, n), `lengths` (B,) the number of items."""
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        shape = tuple(scores.shape)
+        if scores.ndim != 2 or not 1 <= shape[1] <= _ITEMS_MAX:
+            raise ValueError(
+                f"item scores: expected (B, n) with 1 to {_ITEMS_MAX} items, got shape {shape}"
+            )
+        self.check_dtype_and_lengths("item scores", scores, lengths)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        items = torch.arange(scores.shape[1], device=scores.device)
+        return items < lengths_or_full(lengths, scores)[:, None]
+
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts
+
+
+class ItemSets(Items):
+    """Sets of items as 0/1 vectors, (n,); those of one family differ in how many they may hold."""
+
+    @abstractmethod
+    def bounds(self, n: int) -> tuple[int, int]:
+        """The fewest and the most items that a set out of `n` may hold."""
+
+    @property
+    @abstractmethod
+    def native(self) -> Native:
+        """The family `subset`. Options: the fewest and the most items, -1 for all."""
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+        return structures.to(torch.float64)
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return parts.to(torch.int64)
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T, n) are 0/1 vectors of this family, zero after the first `lengths`: (T,)."""
+        inside = self.reads(structures, lengths)
+        legal = (structures == 0) | ((structures == 1) & inside)
+        held = structures.sum(-1)
+        limits = lengths_or_full(lengths, structures).tolist()
+        bounds = torch.tensor([self.bounds(n) for n in limits], device=structures.device)
+        fewest, most = bounds.reshape(-1, 2).unbind(-1)
+        return legal.all(-1) & (fewest <= held) & (held <= most)
+
+    def count(self, n: int) -> int:
+        """The sum of the binomial coefficients `C(n, k)` over the sizes allowed."""
+        if n < 1:
+            raise ValueError(f"an instance has at least one item, got n = {n}")
+        fewest, most = self.bounds(n)
+        return sum(comb(n, k) for k in range(fewest, most + 1))
+
+    def enumerate(self, n: int) -> Tensor:
+        """Every set out of `n` items, (count(n), n) in lexicographic order; n at most 16."""
+        if not 1 <= n <= _ENUMERATE_MAX:
+            raise ValueError(f"enumerate lists sets of 1 to {_ENUMERATE_MAX} items, got n = {n}")
+        everything = sequences((0, 1), n)
+        return everything[self.contains(everything)]

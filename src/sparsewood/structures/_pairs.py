@@ -1,0 +1,39 @@
+"""Families whose parts are the pairs of a row and a column."""
+
+import torch
+from torch import Tensor
+
+from sparsewood.structures.base import NativeStructure
+
+_SIDE_MAX = 30_000  # the native solver counts options in 16 bits
+
+
+class Pairs(NativeStructure):
+    """One score for each pair: `scores` (B, n, m), `lengths` (B, 2) the rows and columns."""
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        shape = tuple(scores.shape)
+        if scores.ndim != 3 or not all(1 <= side <= _SIDE_MAX for side in shape[1:]):
+            raise ValueError(
+                f"pair scores: expected (B, n, m) with n and m from 1 to {_SIDE_MAX}, "
+                f"got shape {shape}"
+            )
+        self.check_dtype_and_lengths("pair scores", scores, lengths)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        if lengths is None:
+            return torch.ones_like(scores, dtype=torch.bool)
+        rows, columns = (torch.arange(side, device=scores.device) for side in scores.shape[1:])
+        limits = lengths.to(scores.device)[:, None]
+        return (rows < limits[..., 0])[:, :, None] & (columns < limits[..., 1])[:, None]
+
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts
+
+
+def check_sides(n: int, m: int, most: int | None = None) -> None:
+    """ValueError unless both sides have a member, and no more than `most`."""
+    if n < 1 or m < 1:
+        raise ValueError(f"an instance has at least one row and one column, got ({n}, {m})")
+    if most is not None and max(n, m) > most:
+        raise ValueError(f"enumerate lists up to {most} rows and columns, got ({n}, {m})")

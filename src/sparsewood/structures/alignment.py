@@ -1,0 +1,120 @@
+"""Alignments: pairs of rows and columns that never turn back."""
+
+from dataclasses import dataclass
+from math import comb
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from sparsewood.structures._pairs import Pairs, check_sides
+from sparsewood.structures.base import Native
+from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions.alignment import gapped_alignments, warping_paths
+
+_ENUMERATE_MAX = 6
+
+
+@dataclass(frozen=True)
+class Alignment(Pairs):
+    """Monotone alignments of a sequence of `n` rows with one of `m` columns.
+
+    The parts are cells: `scores[b, i, j]`, shape (B, n, m), scores row `i` aligned with column `j`.
+    An alignment is a 0/1 matrix, (n, m) int64; padding holds 0. `lengths` is (B, 2): the rows and
+    columns of each instance.
+
+    Without gaps an alignment is a path from cell (0, 0) to cell (n - 1, m - 1) by steps of (1, 0),
+    (0, 1) and (1, 1); its parts are the cells it visits (dynamic time warping, Sakoe & Chiba 1978).
+    With gaps it is any set of cells that increase strictly in both sequences; what it leaves out
+    scores 0 (Needleman & Wunsch 1970). The MAP oracle takes O(n m).
+
+    Args:
+        gaps: rows and columns may be left out.
+
+    Example:
+        >>> scores = torch.tensor([[[1.0, -1.0, -1.0], [-1.0, -1.0, 2.0]]])
+        >>> sp.Alignment().argmax(scores)
+        tensor([[[1, 1, 0],
+                 [0, 0, 1]]])
+        >>> sp.Alignment(gaps=True).argmax(scores)
+        tensor([[[1, 0, 0],
+                 [0, 0, 1]]])
+    """
+
+    gaps: bool = False
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+        return structures.to(torch.float64)
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return (parts != 0).to(torch.int64)
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T, n, m) 0/1 matrices are alignments of this family: (T,)."""
+        cells = structures == 1
+        legal = (cells & self.reads(structures, lengths)) | (structures == 0)
+        if self.gaps:
+            legal &= ~cells | (_up_right(cells) == 1)  # it alone
+            return legal.flatten(1).all(-1)
+        above = _up_right(cells)[:, :-1, 1:] == 0
+        legal &= ~cells | pad(above, (0, 1, 1, 0), value=True)
+        around = pad(cells, (1, 0, 1, 0))
+        reached = around[:, :-1, 1:] | around[:, 1:, :-1] | around[:, :-1, :-1]
+        reached[:, 0, 0] = True
+        legal &= ~cells | reached
+        if lengths is None:
+            end = cells[:, -1, -1]
+        else:
+            row, column = (lengths.to(cells.device) - 1).unbind(-1)
+            end = cells[torch.arange(len(cells), device=cells.device), row, column]
+        return legal.flatten(1).all(-1) & cells[:, 0, 0] & end
+
+    def count(self, n: int, m: int) -> int:
+        """With gaps `C(n + m, n)`, without the Delannoy number of (n - 1, m - 1)."""
+        check_sides(n, m)
+        if self.gaps:
+            return comb(n + m, n)
+        return sum(comb(n - 1, k) * comb(m - 1, k) * 2**k for k in range(min(n, m)))
+
+    def enumerate(self, n: int, m: int) -> Tensor:
+        """Every alignment, (count(n, m), n, m) int64; n and m at most 6."""
+        check_sides(n, m, _ENUMERATE_MAX)
+        cells = _gapped(n, m) if self.gaps else _paths(n, m)
+        everything = torch.zeros(len(cells), n, m, dtype=torch.int64)
+        for one, chosen in zip(everything, cells, strict=True):
+            for i, j in chosen:
+                one[i, j] = 1
+        return everything
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        if self.gaps:
+            return gapped_alignments(scores, total)
+        return warping_paths(scores, lengths, total)
+
+    @property
+    def native(self) -> Native:
+        return Native("alignment", (self.gaps,))
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts
+
+
+def _up_right(cells: Tensor) -> Tensor:
+    """How many cells stand at or above and at or right of each place: (T, n, m) int64."""
+    return cells.long().cumsum(1).flip(2).cumsum(2).flip(2)
+
+
+def _paths(n: int, m: int) -> list[list[tuple[int, int]]]:
+    """The cells of every path to (n - 1, m - 1)."""
+    if n == 1 and m == 1:
+        return [[(0, 0)]]
+    steps = [(i, j) for i, j in ((n - 1, m - 1), (n - 1, m), (n, m - 1)) if i > 0 and j > 0]
+    return [[*path, (n - 1, m - 1)] for i, j in steps for path in _paths(i, j)]
+
+
+def _gapped(n: int, m: int) -> list[list[tuple[int, int]]]:
+    """The cells of every strictly increasing set out of the first `n` rows and `m` columns."""
+    if n == 0:
+        return [[]]
+    ends = [[*rest, (n - 1, j)] for j in range(m) for rest in _gapped(n - 1, j)]
+    return _gapped(n - 1, m) + ends

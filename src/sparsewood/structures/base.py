@@ -1,0 +1,200 @@
+"""The protocol that every structure follows."""
+
+from abc import ABC, abstractmethod
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood import _native
+from sparsewood._lengths import check_lengths
+from sparsewood._threads import get_num_threads
+from sparsewood.structures.recursions import SampledTotal, Total, logsumexp
+
+
+class Native(NamedTuple):
+    """A family of the native solver: its name and options."""
+
+    name: str
+    options: tuple[int, ...] = ()
+
+
+class Structure(ABC):
+    """A family of discrete objects, each made of *parts* that carry a score.
+
+    The score of a structure is the sum of the scores of its parts, `<theta, m(h)>`, where `m(h)` is
+    the 0/1 indicator of the parts that the structure `h` uses. Three methods define a family:
+    `argmax`, `indicator` and `validate`. SparseMAP, its gradients, the posterior, the losses and
+    the conformance kit (`sparsewood.testing`) need nothing else.
+
+    Shapes: `B` instances in a batch, `T` structures, `*parts` the shape of one instance's scores,
+    `*event` the shape of one structure's integer encoding.
+
+    A choice of one out of `n` parts (SparseMAP then is sparsemax):
+
+        class Choice(Structure):
+            def argmax(self, scores, lengths=None):
+                return scores.argmax(-1)
+
+            def indicator(self, structures, parts):
+                return torch.nn.functional.one_hot(structures, parts[0]).double()
+
+            def validate(self, scores, lengths=None):
+                if scores.ndim != 2:
+                    raise ValueError(f"expected (B, n), got {tuple(scores.shape)}")
+    """
+
+    # The three that need to be defined.
+
+    @abstractmethod
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """The MAP oracle: the highest scoring structure of each instance.
+
+        Args:
+            scores: (B, *parts), floating. A part scored -inf must not be used.
+            lengths: (B,) int64, or (B, d), the size of each instance; None: all have full size.
+
+        Returns:
+            (B, *event) int64 on the device of `scores`. Equal scores must be decided the same way
+            each time.
+        """
+
+    @abstractmethod
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        """The parts each structure uses: (T, *event) -> (T, *parts), 0/1 float64, same device.
+
+        Args:
+            structures: (T, *event) int64.
+            parts: the shape of one instance's scores.
+        """
+
+    @abstractmethod
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        """Raise ValueError unless shape, dtype and lengths fit this family.
+
+        Called before every solve, so it must be cheap: no pass over the scores.
+        """
+
+    # The rest may be overridden.
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which parts are ever read: bool, the shape of `scores`.
+
+        The others (padding, impossible parts) may hold anything, NaN included. Default: all.
+        """
+        return torch.ones_like(scores, dtype=torch.bool)
+
+    def penalised(self, scores: Tensor) -> Tensor | None:
+        """Which parts the quadratic penalty of SparseMAP counts: bool (*parts). None: all.
+
+        They must tell any two structures apart. The marginals of the others need not be unique.
+        """
+        return None
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T, *event) are members of this family: (T,) bool. Checks gold structures."""
+        raise NotImplementedError(f"{type(self).__name__} does not define contains")
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """The inverse of `indicator`: the structures that use (T, *parts), as (T, *event)."""
+        raise NotImplementedError(f"{type(self).__name__} does not define decode")
+
+    # The sizes that fix the set differ from family to family: (n), (n, labels), ...
+
+    def count(self, *size: Any, **named: Any) -> int:
+        """How many structures an instance of this size has."""
+        return len(self.enumerate(*size, **named))
+
+    def enumerate(self, *size: Any, **named: Any) -> Tensor:
+        """Every structure of an instance of this size: (count, *event). For tests, small sizes."""
+        raise NotImplementedError(f"{type(self).__name__} does not define enumerate")
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        """The sum over all structures, `log sum_h exp <scores, m(h)>`: (B, *parts) -> (B,).
+
+        Args:
+            scores: float64, with `recursions.FORBIDDEN` in place of what is forbidden or not read.
+            lengths: int64 on the device of `scores`.
+            total: how alternatives are added up: see `recursions`.
+        """
+        raise ValueError(
+            f"{self} has no recursion that sums over all structures: define log_partition, "
+            "or use sparsemap, which needs the MAP oracle alone"
+        )
+
+    def sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The log-partition function (B,), and the marginals where they come with it cheaply."""
+        return self.log_partition(scores, lengths, logsumexp), None
+
+    def sample_parts(
+        self, scores: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    ) -> Tensor:
+        """The parts of one exact sample of each instance, (B, *parts) 0/1; arguments as above."""
+        with torch.enable_grad():
+            leaf = scores.detach().requires_grad_()
+            value = self.log_partition(leaf, lengths, SampledTotal(generator))
+            return torch.autograd.grad(value.sum(), leaf)[0]
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The shape of one structure's encoding for scores (B, *parts). None: the oracle tells."""
+        return None
+
+    @property
+    def native(self) -> Native | None:
+        """The family of the native solver; None: the generic solver only."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class NativeStructure(Structure):
+    """A structure with a native oracle: `native`, `sizes` and `event_shape` instead of `argmax`."""
+
+    @property
+    @abstractmethod
+    def native(self) -> Native:
+        """The family of the native solver."""
+
+    @abstractmethod
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        """The size of an instance that fills scores of shape (B, *parts): its lengths if None."""
+
+    @abstractmethod
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of one structure's encoding for scores of shape (B, *parts)."""
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        self.validate(scores, lengths)
+        event = self.event_shape(tuple(scores.shape[1:]))
+        structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
+        _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
+        return structures.reshape(-1, *event).to(scores.device)
+
+    def native_batch(
+        self, scores: Tensor, lengths: Tensor | None
+    ) -> tuple[str, tuple[int, ...], Tensor, Tensor, tuple[int, ...]]:
+        """How the extension is told of a batch: family, options, scores, sizes, full size."""
+        name, options = self.native
+        return (
+            name,
+            options,
+            scores.detach().to("cpu", torch.float64).contiguous(),
+            self.sizes_of(scores, lengths).cpu(),
+            self.sizes(tuple(scores.shape[1:])),
+        )
+
+    def sizes_of(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        """(B, d) int64 on the device of `scores`: `lengths`, or the full size of each instance."""
+        full = self.sizes(tuple(scores.shape[1:]))
+        if lengths is None:
+            return torch.tensor(full, device=scores.device).repeat(len(scores), 1)
+        return lengths.to(scores.device, torch.int64).reshape(len(scores), len(full)).contiguous()
+
+    def check_dtype_and_lengths(self, what: str, scores: Tensor, lengths: Tensor | None) -> None:
+        """ValueError unless `scores` (`what` in messages) are floating and `lengths` fit them."""
+        if not scores.is_floating_point():
+            raise ValueError(f"{what}: expected a floating dtype, got {scores.dtype}")
+        if lengths is not None:
+            check_lengths(lengths, len(scores), self.sizes(tuple(scores.shape[1:])))

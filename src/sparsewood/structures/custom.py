@@ -1,0 +1,203 @@
+"""Your own structures: three methods in plain Python."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from inspect import signature
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from sparsewood._lengths import check_lengths
+from sparsewood.structures.base import Structure
+from sparsewood.structures.oracle_error import OracleError, OracleValueError
+
+
+class Custom(Structure):
+    """A family of structures of your own, by three methods: `best`, `parts` and `check`.
+
+    The methods see one instance at a time, as torch tensors. Write `class Mine(Custom,
+    arrays="numpy")` for NumPy arrays, and `batched=True` for methods that take a whole batch: then
+    the shapes below begin with its size. Two seats side by side in a row of `n`:
+
+        class Seats(Custom, arrays="numpy"):
+            def best(self, scores):  # (n,) -> (n,): a structure is a 0/1 vector
+                left = (scores[:-1] + scores[1:]).argmax()
+                return np.isin(np.arange(len(scores)), [left, left + 1])
+
+            def parts(self, structure):  # (n,) -> (n,)
+                return structure
+
+            def check(self, shape):
+                if len(shape) != 1 or shape[0] < 2:
+                    raise ValueError(f"expected scores of two seats or more, got {shape}")
+
+    SparseMAP, gradients, losses and the posterior come with it; with `enumerate` it can be checked
+    by the conformance kit of `sparsewood.testing`. What your code raises comes back as an
+    `OracleError`, a RuntimeError that names the instance, or as an `OracleValueError` if it was a
+    ValueError. An answer of a wrong shape or dtype, or one that uses padding, is named likewise.
+
+    To let instances have different sizes, give `best` a second parameter and define `reads`.
+    """
+
+    arrays: ClassVar[Literal["torch", "numpy"]] = "torch"
+    batched: ClassVar[bool] = False
+
+    def __init_subclass__(
+        cls,
+        *,
+        arrays: Literal["torch", "numpy"] | None = None,
+        batched: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if arrays not in (None, "torch", "numpy"):
+            raise ValueError(f'{cls.__name__}: arrays must be "torch" or "numpy", got {arrays!r}')
+        if arrays is not None:
+            cls.arrays = arrays
+        if batched is not None:
+            cls.batched = batched
+
+    # The three that need to be defined.
+
+    @abstractmethod
+    def best(self, scores: Any, *args: Any, **kwargs: Any) -> Any:
+        """The MAP oracle: the highest scoring structure of an instance.
+
+        Args:
+            scores: (*parts) float64, a copy. A part scored -inf must not be used.
+            length: only if you define this second parameter, and only where `lengths` are given:
+                the size of the instance, an int; a list where it has several.
+
+        Returns:
+            (*event) integers or booleans: whatever tells the structures apart, always of the same
+            shape. Equal scores must be decided the same way each time.
+        """
+
+    @abstractmethod
+    def parts(self, structure: Any) -> Any:
+        """The parts that a structure uses: (*event) -> (*parts), zeros and ones of any dtype."""
+
+    @abstractmethod
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Raise ValueError unless `shape` is one that (*parts) can have."""
+
+    # What these make of them.
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        self.validate(scores, lengths)
+        if len(scores) == 0:  # what one made-up instance would give, none of it
+            return self.argmax(scores.new_zeros(1, *scores.shape[1:]))[:0]
+        table = scores.detach().double()
+        best = self._apply(self.best, table, lengths, "instance", _not_integers)
+        best = best.to(scores.device, torch.int64)
+        used = self._parts(best, tuple(scores.shape[1:]), "instance").bool()
+        missing = used & (scores.isnan() | ~self.reads(scores, lengths))
+        if missing.any():
+            b, *part = missing.nonzero()[0].tolist()
+            raise OracleError(f"best uses the part {tuple(part)}, which is padding or NaN", b)
+        return best
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        return self._parts(structures, parts, "structure")
+
+    def _parts(self, structures: Tensor, shape: tuple[int, ...], unit: str) -> Tensor:
+        if len(structures) == 0:
+            return torch.zeros(0, *shape, dtype=torch.float64, device=structures.device)
+        used = self._apply(self.parts, structures, None, unit, lambda a: _not_parts(a, shape))
+        return used.to(structures.device, torch.float64)
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        name, shape = type(self).__name__, tuple(scores.shape)
+        if scores.ndim < 2 or not scores.is_floating_point():
+            raise ValueError(
+                f"{name}: expected scores (B, *parts) of a floating dtype, "
+                f"got {scores.dtype} of shape {shape}"
+            )
+        self.check(shape[1:])
+        if lengths is None:
+            return
+        if not _takes_two(self.best):
+            raise ValueError(f"{name}: lengths are given, but `best` has no parameter for them")
+        check_lengths(lengths, len(scores))
+
+    def _apply(
+        self,
+        method: Callable[..., Any],
+        batch: Tensor,
+        lengths: Tensor | None,
+        unit: str,
+        problem_of: Callable[[Tensor], str | None],
+    ) -> Tensor:
+        """What the user's `method` makes of each of (N, ...): (N, ...), or an `OracleError`."""
+
+        def ask(begin: int, end: int, index: int | None) -> Tensor:
+            given = [batch[begin:end], *([] if lengths is None else [lengths[begin:end]])]
+            try:
+                answer = self._call(method, given)
+            except Exception as error:
+                kind = OracleValueError if isinstance(error, ValueError) else OracleError
+                problem = f"{method.__name__} failed with {type(error).__name__}: {error}"
+                raise kind(problem, index, unit) from error
+            problem = problem_of(answer)
+            if answer.ndim == 0 or len(answer) != end - begin:
+                problem = f"returned shape {tuple(answer.shape)} for a batch of {end - begin}"
+            if problem is not None:
+                raise OracleError(f"{method.__name__} {problem}", index, unit)
+            return answer
+
+        if not self.batched:
+            return _concatenate([ask(i, i + 1, i) for i in range(len(batch))], method, unit)
+        try:
+            return ask(0, len(batch), None)
+        except OracleError:
+            for i in range(len(batch)):  # the first that fails alone is to be named
+                ask(i, i + 1, i)
+            raise
+
+    def _call(self, method: Callable[..., Any], given: list[Tensor]) -> Tensor:
+        """(n, ...) -> (n, ...) through the user's code; n = 1 unless it is batched."""
+        numpy = self.arrays == "numpy"
+        # Copies: the user's code may do with them as it likes.
+        copies = [t.cpu().numpy().copy() if numpy else t.clone() for t in given]
+        if self.batched:
+            return torch.as_tensor(method(*copies))
+        one, *length = (copy[0] for copy in copies)
+        return torch.as_tensor(method(one, *(n.tolist() for n in length)))[None]
+
+
+def _concatenate(answers: list[Tensor], method: Callable[..., Any], unit: str) -> Tensor:
+    """(1, ...) each, of one shape."""
+    first = answers[0].shape
+    for i, answer in enumerate(answers):
+        if answer.shape != first:
+            raise OracleError(
+                f"{method.__name__} returned shape {tuple(answer.shape[1:])}, "
+                f"but {tuple(first[1:])} for {unit} 0",
+                i,
+                unit,
+            )
+    return torch.cat(answers)
+
+
+def _not_integers(answer: Tensor) -> str | None:
+    if answer.is_floating_point() or answer.is_complex():
+        return f"returned {answer.dtype}, expected integers"
+    return None
+
+
+def _not_parts(answer: Tensor, shape: tuple[int, ...]) -> str | None:
+    if answer.shape[1:] != shape:
+        return f"returned shape {tuple(answer.shape[1:])}, expected {shape}, that of the scores"
+    if not ((answer == 0) | (answer == 1)).all():
+        return "returned something other than 0 and 1"
+    return None
+
+
+def _takes_two(method: Callable[..., Any]) -> bool:
+    """Whether a bound method can be called with two arguments."""
+    try:
+        signature(method).bind(None, None)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,174 @@
+"""Several structures and logic factors over shared binary variables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_whole
+from sparsewood.structures.base import Structure
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One structure over some of the variables."""
+
+    structure: Structure
+    variables: Tensor  # (*parts) int64, -1 at parts that the structure never reads
+    reads: Tensor  # (*parts) bool
+    penalised: Tensor  # (*parts) bool
+
+
+class FactorGraph:
+    """Binary variables, and factors that say which of their assignments are allowed.
+
+    A factor is a structure whose parts are some of the variables: a tree over arcs, a matching, or
+    the logic of a few (`Xor`, `Or`, `AtMostOne`, `Budget`, `Implies`, `Pairwise`). An assignment is
+    allowed if every factor contains it. `lp_sparsemap` infers their marginals.
+
+        graph = FactorGraph()
+        x = graph.variables(4, 5)
+        graph.add(Matching(), x)
+        graph.add(Budget(2), x[:, 0])
+
+    Variables are numbered in the order in which they are made. A variable in no factor is free.
+    """
+
+    def __init__(self) -> None:
+        self.factors: list[Factor] = []
+        self.shapes: list[tuple[int, ...]] = []  # one for each call of `variables`
+        self._degree: list[int] = []  # how many factors read each variable
+        self._penalised: list[bool] = []
+
+    def variables(self, *shape: int) -> Tensor:
+        """New variables: their numbers, int64 of this shape. They index marginals and factors."""
+        for n in shape:
+            check_whole(f"variables: every size in {shape}", n)
+        start, count = len(self), prod(shape)
+        self.shapes.append(shape)
+        self._degree += [0] * count
+        self._penalised += [True] * count
+        return torch.arange(start, start + count).reshape(shape)
+
+    def add(self, structure: Structure, variables: Tensor | Sequence[int | Tensor]) -> int:
+        """Let `structure` hold over `variables`, of the shape of its parts; returns its number.
+
+        -1 stands at parts that the structure never reads. A variable at such a part is off. At a
+        part without quadratic penalty (transitions of a chain, the third part of `Pairwise`) stands
+        a variable that no other factor reads.
+        """
+        number, name = len(self.factors), type(structure).__name__
+        try:
+            index = torch.as_tensor(variables).cpu()
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(
+                f"factor {number} ({name}): expected a tensor of variables or a list of their "
+                f"numbers, got {variables!r}"
+            ) from error
+        if index.is_floating_point() or index.dtype == torch.bool or index.numel() == 0:
+            raise ValueError(
+                f"factor {number} ({name}): expected the numbers of at least one variable, got "
+                f"{index.dtype} of shape {tuple(index.shape)}"
+            )
+        index = index.long().clone()
+        blank = torch.zeros(1, *index.shape, dtype=torch.float64)
+        try:
+            structure.validate(blank)
+        except ValueError as error:
+            raise ValueError(f"factor {number} ({name}): {error}") from None
+        reads = structure.reads(blank)[0]
+        mask = structure.penalised(blank)
+        penalised = torch.ones_like(reads) if mask is None else mask.expand(index.shape)
+        self._check_index(index, reads, f"factor {number} ({name})")
+        self._count(index[reads].tolist(), penalised[reads].tolist(), f"factor {number} ({name})")
+        self.factors.append(Factor(structure, index, reads, penalised))
+        return number
+
+    def join(self, *scores: Tensor) -> Tensor:
+        """Scores (B, *shape), one for each call of `variables` in their order, as one (B, V)."""
+        if len(scores) != len(self.shapes):
+            raise ValueError(
+                f"join: the graph has {len(self.shapes)} groups of variables, got {len(scores)}"
+            )
+        for k, (table, shape) in enumerate(zip(scores, self.shapes, strict=True)):
+            if tuple(table.shape[1:]) != shape or len(table) != len(scores[0]):
+                raise ValueError(
+                    f"join: group {k} has shape {shape}, expected ({len(scores[0])}, "
+                    f"{', '.join(map(str, shape))}), got {tuple(table.shape)}"
+                )
+        return torch.cat([table.reshape(len(table), -1) for table in scores], 1)
+
+    @property
+    def degree(self) -> Tensor:
+        """(V,) int64: how many factors read each variable."""
+        return torch.tensor(self._degree, dtype=torch.int64)
+
+    @property
+    def penalised(self) -> Tensor:
+        """(V,) bool: which variables carry the quadratic penalty."""
+        return torch.tensor(self._penalised, dtype=torch.bool)
+
+    @property
+    def off(self) -> Tensor:
+        """(V,) bool: variables at a part that a factor never reads, and so never uses."""
+        off = torch.zeros(len(self), dtype=torch.bool)
+        for factor in self.factors:
+            off[factor.variables[~factor.reads & (factor.variables >= 0)]] = True
+        return off
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether no two factors are connected in two ways: then the relaxation is exact."""
+        parent = list(range(len(self) + len(self.factors)))
+
+        def root(node: int) -> int:
+            while parent[node] != node:
+                parent[node] = parent[parent[node]]
+                node = parent[node]
+            return node
+
+        off = self.off
+        for number, factor in enumerate(self.factors):
+            for v in factor.variables[factor.reads].tolist():
+                if off[v]:
+                    continue
+                a, b = root(v), root(len(self) + number)
+                if a == b:
+                    return False
+                parent[a] = b
+        return True
+
+    def __len__(self) -> int:
+        """The number of variables."""
+        return len(self._degree)
+
+    def __repr__(self) -> str:
+        return f"FactorGraph({len(self)} variables, {len(self.factors)} factors)"
+
+    def _check_index(self, index: Tensor, reads: Tensor, what: str) -> None:
+        bad = (index >= len(self)) | (index < -1)
+        missing = reads & (index == -1)
+        if bad.any():
+            part = tuple(bad.nonzero()[0].tolist())
+            raise ValueError(
+                f"{what}: variable {int(index[part])} at part {part} is not one of the "
+                f"{len(self)} variables of the graph"
+            )
+        if missing.any():
+            part = tuple(missing.nonzero()[0].tolist())
+            raise ValueError(f"{what}: part {part} is read and needs a variable, got -1")
+
+    def _count(self, variables: list[int], penalised: list[bool], what: str) -> None:
+        """Count the degrees; a variable without penalty belongs to one part alone."""
+        degree, carries = self._degree.copy(), self._penalised.copy()
+        for v, has_penalty in zip(variables, penalised, strict=True):
+            degree[v] += 1
+            if degree[v] > 1 and not (has_penalty and carries[v]):
+                raise ValueError(
+                    f"{what}: variable {v} stands at a part without penalty and at another part; "
+                    "such a variable belongs to one part of one factor"
+                )
+            carries[v] = has_penalty
+        self._degree, self._penalised = degree, carries

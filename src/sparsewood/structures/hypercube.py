@@ -1,0 +1,40 @@
+"""The hypercube: any set of items."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from sparsewood.structures._items import ItemSets
+from sparsewood.structures.base import Native
+from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions.item_sets import all_sets
+
+
+@dataclass(frozen=True)
+class Hypercube(ItemSets):
+    """Every set of `n` items, the empty one included: independent yes-or-no choices.
+
+    The parts are the items: `scores` (B, n). A set is a 0/1 vector, (n,) int64; padding holds 0.
+
+    The MAP oracle takes the items that score above 0. The marginals of SparseMAP are the scores
+    clipped to [0, 1].
+
+    Example:
+        >>> scores = torch.tensor([[-0.5, 0.25, 1.5]])
+        >>> sp.sparsemap(scores, sp.Hypercube()).marginals
+        tensor([[0.0000, 0.2500, 1.0000]])
+    """
+
+    def bounds(self, n: int) -> tuple[int, int]:
+        return 0, n
+
+    def count(self, n: int) -> int:
+        """`2**n`."""
+        return super().count(n)
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        return all_sets(scores, total)
+
+    @property
+    def native(self) -> Native:
+        return Native("subset", (0, -1))

@@ -1,0 +1,106 @@
+"""Dependency trees with a label on every arc."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sparsewood.structures._listing import check_count, sequences
+from sparsewood.structures._one_hot import one_hot
+from sparsewood.structures.base import Native, NativeStructure
+from sparsewood.structures.dependency import DependencyTrees
+from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions.totals import sample_one
+
+_OPTIONS_MAX = 32_767  # the native code of a word is its head and label, in 16 bits
+
+
+@dataclass(frozen=True)
+class LabelledDependencyTrees(NativeStructure):
+    """Dependency trees over sentences of `n` words, each arc with one of `L` labels.
+
+    The parts are labelled arcs: `scores[b, i, j, l]`, shape (B, n, n + 1, L), scores the arc from
+    head `j` to word `i + 1` with label `l`; head 0 is the root, head `j` is word `j`. The arc from
+    a word to itself is never read. A tree is (n, 2) int64: the head of each word, and the label of
+    the arc to it; padding words hold -1 in both.
+
+    Labels do not constrain each other, so the MAP oracle is that of `DependencyTrees` over arcs
+    with their best label (McDonald, Lerman & Pereira 2006, section 2), after O(n^2 L).
+
+    Args:
+        projective: only trees without crossing arcs, the root standing left of the first word.
+        single_root: only trees in which exactly one word has the root as its head.
+    """
+
+    projective: bool = False
+    single_root: bool = False
+
+    @property
+    def unlabelled(self) -> DependencyTrees:
+        """The same trees without labels."""
+        return DependencyTrees(projective=self.projective, single_root=self.single_root)
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        arcs = self.unlabelled.indicator(structures[..., 0])
+        return arcs[..., None] * one_hot(structures[..., 1, None], parts[-1])
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        shape = tuple(scores.shape)
+        if scores.ndim != 4 or shape[2] != shape[1] + 1 or 0 in shape[1:]:
+            raise ValueError(
+                "labelled arc scores: expected (B, n, n + 1, L) with n >= 1 words and "
+                f"L >= 1 labels, got shape {shape}"
+            )
+        if shape[2] * shape[3] > _OPTIONS_MAX:
+            raise ValueError(
+                f"labelled arc scores of shape {shape}: expected (n + 1) * L of at most "
+                f"{_OPTIONS_MAX}, got {shape[2] * shape[3]}"
+            )
+        self.check_dtype_and_lengths("labelled arc scores", scores, lengths)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return self.unlabelled.reads(scores[..., 0], lengths)[..., None].expand(scores.shape)
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T, n, 2) heads and labels are trees over the first `lengths` words: (T,)."""
+        heads, labels = structures.unbind(-1)
+        labelled = torch.where(heads >= 0, labels >= 0, labels == -1).all(-1)
+        return labelled & self.unlabelled.contains(heads, lengths)
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        heads = self.unlabelled.decode(parts.sum(-1), lengths)
+        labels = parts.sum(-2).argmax(-1)
+        return torch.stack([heads, torch.where(heads >= 0, labels, -1)], -1)
+
+    def count(self, n: int, labels: int) -> int:
+        """The number of trees over `n` words: those of `DependencyTrees`, times labels**n."""
+        if labels < 1:
+            raise ValueError(f"an arc has at least one label to carry, got labels = {labels}")
+        return self.unlabelled.count(n) * labels**n
+
+    def enumerate(self, n: int, labels: int) -> Tensor:
+        """Every tree over `n` words: (count(n, labels), n, 2) int64, at most 20,000."""
+        check_count(self.count(n, labels), "trees", f"over {n} words with {labels} labels")
+        heads = self.unlabelled.enumerate(n)
+        names = sequences(range(labels), n)
+        pairs = torch.broadcast_tensors(heads[:, None], names[None])
+        return torch.stack(pairs, -1).flatten(0, 1)
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        return self.unlabelled.log_partition(total(scores, -1), lengths, total)
+
+    def sample_parts(
+        self, scores: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    ) -> Tensor:
+        arcs = self.unlabelled.sample_parts(scores.logsumexp(-1), lengths, generator)
+        return arcs.unsqueeze(-1) * sample_one(scores, -1, generator)
+
+    @property
+    def native(self) -> Native:
+        return Native("labelled_trees", (self.projective, self.single_root))
+
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return (parts[0], 2)

@@ -1,0 +1,154 @@
+"""Linear chains: a sequence of states, each scored with the one before it."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from sparsewood._lengths import lengths_or_full
+from sparsewood.structures._listing import check_count, sequences
+from sparsewood.structures._one_hot import index_of, one_hot
+from sparsewood.structures._transitions import check_ends, moves_into
+from sparsewood.structures.base import Native, NativeStructure
+from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions.chain import chain
+
+_OPTIONS_MAX = 32_767  # a native code holds 16-bit options
+
+
+class ChainParts(NamedTuple):
+    """The parts of a chain as two tables."""
+
+    unary: Tensor  # (B, T, K)
+    transition: Tensor  # (B, T - 1, K, K): from the state at t (first K) to that at t + 1
+
+
+@dataclass(frozen=True)
+class LinearChain(NativeStructure):
+    """Sequences of `T` states out of `K`: taggings, alignments to time, segmentations by BIO.
+
+    The parts have shape (B, T, K, 1 + K). `scores[b, t, k, 0]` scores state `k` at position `t`;
+    `scores[b, t, k, 1 + j]` the transition to it from state `j` at `t - 1`, which is never read at
+    `t = 0`. `pack` makes them from the usual tables, `unpack` takes marginals apart again. A
+    structure is its states, (T,) int64; padding holds -1.
+
+    The MAP oracle is the algorithm of Viterbi (1967), O(T K^2).
+
+    Args:
+        penalty: which parts the quadratic penalty of SparseMAP counts: "unary" (Niculae et al.
+            2018, "SparseMAP", section 5), which leaves the transition marginals of equally good
+            solutions open, or "both".
+    """
+
+    penalty: Literal["unary", "both"] = "unary"
+
+    def __post_init__(self) -> None:
+        if self.penalty not in ("unary", "both"):
+            raise ValueError(f'penalty must be "unary" or "both", got {self.penalty!r}')
+
+    def pack(
+        self,
+        unary: Tensor,
+        transition: Tensor | None = None,
+        *,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+        lengths: Tensor | None = None,
+    ) -> Tensor:
+        """Scores (B, T, K, 1 + K) from tables; differentiable.
+
+        Args:
+            unary: (B, T, K), of state k at t.
+            transition: from state j to state k as [j, k]: (K, K), shared by all positions, or
+                (B, T - 1, K, K). None: zeros.
+            start, end: (K,) or (B, K), added to the states at the first and the last position.
+            lengths: (B,), how many positions each chain has. None: T.
+        """
+        if unary.ndim != 3 or 0 in unary.shape[1:] or not unary.is_floating_point():
+            raise ValueError(
+                f"unary: expected floating (B, T, K) with T, K >= 1, got {unary.dtype} "
+                f"of shape {tuple(unary.shape)}"
+            )
+        check_ends("unary", unary, start, end)
+        _, steps, states = unary.shape
+        position = torch.arange(steps, device=unary.device)[:, None]
+        if start is not None:
+            unary = unary + torch.where(position == 0, start.reshape(-1, 1, states), 0)
+        if end is not None:
+            at_end = position == lengths_or_full(lengths, unary)[:, None, None] - 1
+            unary = unary + torch.where(at_end, end.reshape(-1, 1, states), 0)
+        moves = moves_into("unary", unary, transition)
+        return torch.cat([unary.unsqueeze(-1), moves], -1)
+
+    def unpack(self, parts: Tensor) -> ChainParts:
+        """Parts (B, T, K, 1 + K), marginals say, as unary and transition tables."""
+        return ChainParts(parts[..., 0], parts[:, 1:, :, 1:].transpose(-1, -2))
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        unary = one_hot(structures, parts[1])
+        before = pad(unary[:, :-1], (0, 0, 1, 0))
+        moves = unary[..., None] * before[:, :, None]
+        return torch.cat([unary[..., None], moves], -1)
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        shape = tuple(scores.shape)
+        if scores.ndim != 4 or shape[3] != shape[2] + 1 or shape[1] == 0 or shape[2] == 0:
+            raise ValueError(
+                f"chain scores: expected (B, T, K, 1 + K) with T, K >= 1, got shape {shape}: "
+                "LinearChain.pack makes them from unary and transition tables"
+            )
+        if shape[2] ** 2 > _OPTIONS_MAX:
+            raise ValueError(f"chain scores: at most 181 states, got {shape[2]} in shape {shape}")
+        self.check_dtype_and_lengths("chain scores", scores, lengths)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        _, steps, _, width = scores.shape
+        position = torch.arange(steps, device=scores.device)
+        real = (position[:, None] > 0) | (torch.arange(width, device=scores.device) == 0)
+        inside = position < lengths_or_full(lengths, scores)[:, None]
+        return (inside[..., None] & real)[:, :, None].expand_as(scores)
+
+    def penalised(self, scores: Tensor) -> Tensor | None:
+        if self.penalty == "both":
+            return None
+        mask = torch.zeros(scores.shape[1:], dtype=torch.bool, device=scores.device)
+        mask[..., 0] = True
+        return mask
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,).
+
+        How many states there are is not known here: any number from 0 is one.
+        """
+        position = torch.arange(structures.shape[1], device=structures.device)
+        inside = position < lengths_or_full(lengths, structures)[:, None]
+        return torch.where(inside, structures >= 0, structures == -1).all(-1)
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return index_of(parts[..., 0])
+
+    def count(self, steps: int, states: int) -> int:
+        """states ** steps."""
+        if steps < 1 or states < 1:
+            raise ValueError(f"a chain has steps and states, got {steps} and {states}")
+        return states**steps
+
+    def enumerate(self, steps: int, states: int) -> Tensor:
+        """Every sequence, (states ** steps, steps) int64 in lexicographic order; at most 20,000."""
+        check_count(self.count(steps, states), "chains", f"of {states} states at {steps} steps")
+        return sequences(range(states), steps)
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        return chain(scores, lengths, total)
+
+    @property
+    def native(self) -> Native:
+        return Native("chain", (self.penalty == "both",))
+
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]

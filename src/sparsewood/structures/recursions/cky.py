@@ -1,0 +1,36 @@
+"""Binary trees: the inside algorithm over spans (Baker 1979), all spans of a width at once."""
+
+import torch
+from torch import Tensor
+
+from sparsewood.structures.recursions.totals import Total, pick
+
+
+def binary_trees(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+    """The total over all binary trees of each sentence: (B, n, n) -> (B,).
+
+    `scores[b, i, j]` is of the span of words i to j, both included:
+
+        inside(i, j) = scores[i, j] + sum_m  inside(i, m) inside(m + 1, j)
+
+    The parts are kept by the word they start and by the one they end at, in tables (B, spans of
+    this width, splits m) that only ever hold what the present width reads.
+    """
+    spans = _by_width(scores)
+    inside = [spans[0]]
+    by_start = by_end = scores.new_empty(*scores.shape[:2], 0)
+    for here in spans[1:]:
+        by_start = torch.cat([by_start[:, :-1], inside[-1][:, :-1, None]], -1)
+        by_end = torch.cat([inside[-1][:, 1:, None], by_end[:, 1:]], -1)
+        inside.append(total(by_start + by_end, -1) + here)
+    whole = torch.stack([cells[:, 0] for cells in inside], 1)
+    return whole[:, -1] if lengths is None else pick(whole, lengths - 1)
+
+
+def _by_width(scores: Tensor) -> list[Tensor]:
+    """The spans (i, i + w) as (B, n - w) by i, for each w."""
+    n = scores.shape[1]
+    start = torch.arange(n, device=scores.device)
+    end = start[:, None] + start  # [w, i]
+    table = scores[:, start.expand_as(end), torch.where(end < n, end, 0)].unbind(1)
+    return [cells[:, : n - w] for w, cells in enumerate(table)]

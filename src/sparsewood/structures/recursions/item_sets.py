@@ -1,0 +1,40 @@
+"""Sets of items by how many they hold: elementary symmetric polynomials."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from sparsewood.structures.recursions.totals import FORBIDDEN, Total
+
+
+def item_sets(scores: Tensor, total: Total, most: int) -> Tensor:
+    """The totals over all sets of 0, 1, ..., `most` items: (B, n) -> (B, most + 1).
+
+    Each item is a polynomial `1 + exp(score) x`; their product, in which the coefficient of x^k
+    sums the sets of k items, is taken two by two, without powers above `most`. Where `most` is more
+    than n, FORBIDDEN fills up.
+    """
+    table = torch.stack([torch.zeros_like(scores), scores], -1)  # (B, polynomials, coefficients)
+    while table.shape[1] > 1:
+        if table.shape[1] % 2:
+            one = torch.full_like(table[:, :1], FORBIDDEN)
+            one[..., 0] = 0.0
+            table = torch.cat([table, one], 1)
+        table = _product(table[:, ::2], table[:, 1::2], total, most)
+    table = table[:, 0, : most + 1]
+    return pad(table, (0, most + 1 - table.shape[1]), value=FORBIDDEN)
+
+
+def all_sets(scores: Tensor, total: Total) -> Tensor:
+    """The total over all sets of items: (B, n) -> (B,)."""
+    return total(torch.stack([torch.zeros_like(scores), scores]), 0).sum(-1)
+
+
+def _product(left: Tensor, right: Tensor, total: Total, most: int) -> Tensor:
+    """Products of polynomials (..., p) with (..., p), up to the power `most`."""
+    size = left.shape[-1]
+    power = torch.arange(min(2 * size - 1, most + 1), device=left.device)[:, None]
+    other = power - torch.arange(size, device=left.device)  # [power, power taken from left]
+    inside = (other >= 0) & (other < size)
+    factor = torch.where(inside, right[..., torch.where(inside, other, 0)], FORBIDDEN)
+    return total(left.unsqueeze(-2) + factor, -1)

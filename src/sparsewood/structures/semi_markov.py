@@ -1,0 +1,216 @@
+"""Segmentations: a sequence cut into labelled segments of limited length."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood._lengths import lengths_or_full
+from sparsewood._numbers import check_whole
+from sparsewood.structures._listing import check_count
+from sparsewood.structures._transitions import check_ends, moves_into
+from sparsewood.structures.base import Native, NativeStructure
+from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions.semi_markov import segmentations
+
+_OPTIONS_MAX = 32_767  # the native solver counts the scores of a position in 16 bits
+
+
+class SegmentParts(NamedTuple):
+    """The parts of a segmentation as two tables."""
+
+    segments: Tensor  # (B, T, D, K)
+    transition: Tensor  # (B, T - 1, K, K): from the label before (first K) to that from t + 1 on
+
+
+@dataclass(frozen=True)
+class SemiMarkov(NativeStructure):
+    """Segmentations of `T` positions into segments of at most `D = max_length`, with `K` labels.
+
+    The parts are segments and transitions, `scores` (B, T, K, D + K):
+
+        scores[b, t, k, d]      a segment of label k that starts at t and has length d + 1
+        scores[b, t, k, D + j]  the label k of a segment that starts at t, after label j
+
+    Segments that reach past the end and transitions into position 0 are never read. `pack` makes
+    such scores from separate ones. A segmentation is (T, 2) int64: (length, label) where a segment
+    starts, (0, -1) elsewhere, padding included.
+
+    The MAP oracle is the semi-Markov Viterbi algorithm (Sarawagi & Cohen 2004, "Semi-Markov
+    conditional random fields for information extraction", section 3.2) in O(T D K + T K^2).
+
+    Args:
+        max_length: the longest segment.
+        penalty: which parts the quadratic penalty of SparseMAP counts: "segments", which determine
+            the transitions, or "both".
+
+    Example:
+        >>> family = sp.SemiMarkov(max_length=2)
+        >>> segments = torch.zeros(1, 3, 2, 2)  # (B, T, D, K)
+        >>> segments[0, 0, 1, 1] = segments[0, 2, 0, 0] = 1.0
+        >>> family.argmax(family.pack(segments))
+        tensor([[[ 2,  1],
+                 [ 0, -1],
+                 [ 1,  0]]])
+    """
+
+    max_length: int
+    penalty: Literal["segments", "both"] = "segments"
+
+    def __post_init__(self) -> None:
+        check_whole("SemiMarkov: max_length", self.max_length)
+        if self.penalty not in ("segments", "both"):
+            raise ValueError(
+                f'SemiMarkov: penalty must be "segments" or "both", got {self.penalty!r}'
+            )
+
+    def pack(
+        self,
+        segments: Tensor,
+        transition: Tensor | None = None,
+        *,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+        lengths: Tensor | None = None,
+    ) -> Tensor:
+        """Scores (B, T, K, D + K) from tables; differentiable.
+
+        Args:
+            segments: (B, T, D, K), of a segment of length d + 1 and label k that starts at t.
+            transition: from label j to label k as [j, k]: (K, K), shared by all positions, or
+                (B, T - 1, K, K), at t for the segments that start at t + 1. None: zeros.
+            start, end: (K,) or (B, K), added for the label of the first and of the last segment.
+            lengths: (B,), how many positions each instance has. None: T.
+        """
+        if segments.ndim != 4 or segments.shape[2] != self.max_length or 0 in segments.shape[1:]:
+            raise ValueError(
+                f"segments: expected (B, T, {self.max_length}, K) with T, K >= 1, "
+                f"got shape {tuple(segments.shape)}"
+            )
+        check_ends("segments", segments, start, end)
+        _, positions, _, labels = segments.shape
+        begins = torch.arange(positions, device=segments.device)[:, None, None]
+        if start is not None:
+            segments = segments + torch.where(begins == 0, start.reshape(-1, 1, 1, labels), 0)
+        if end is not None:
+            last = self._stops(segments) == lengths_or_full(lengths, segments)[:, None, None]
+            segments = segments + torch.where(last[..., None], end.reshape(-1, 1, 1, labels), 0)
+        moves = moves_into("segments", segments, transition)
+        return torch.cat([segments.transpose(-1, -2), moves], -1)
+
+    def unpack(self, parts: Tensor) -> SegmentParts:
+        """Parts (B, T, K, D + K), marginals say, as tables of segments and transitions."""
+        segments, moves = parts.split([self.max_length, parts.shape[-2]], -1)
+        return SegmentParts(segments.transpose(-1, -2), moves[:, 1:].transpose(-1, -2))
+
+    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return parts[:1]
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return (parts[0], 2)
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        shape, longest = tuple(scores.shape), self.max_length
+        if scores.ndim != 4 or 0 in shape[1:] or shape[3] != longest + shape[2]:
+            raise ValueError(
+                f"segment scores: expected (B, T, K, {longest} + K) with T and K at least 1, "
+                f"got shape {shape}"
+            )
+        if shape[2] * (1 + shape[3]) > _OPTIONS_MAX:
+            raise ValueError(
+                f"segment scores: K (1 + D + K) must be at most {_OPTIONS_MAX}, got shape {shape}"
+            )
+        self.check_dtype_and_lengths("segment scores", scores, lengths)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        batch, positions, labels, _ = scores.shape
+        limit = lengths_or_full(lengths, scores)[:, None, None]
+        starts = torch.arange(positions, device=scores.device)[:, None]
+        segments = self._stops(scores) <= limit
+        moves = ((starts > 0) & (starts < limit)).expand(batch, positions, labels)
+        return torch.cat([segments.expand(batch, -1, -1), moves], -1)[:, :, None].expand_as(scores)
+
+    def _stops(self, table: Tensor) -> Tensor:
+        """(T, D): where segments end, that position not included, in a table (B, T, ...)."""
+        starts = torch.arange(table.shape[1], device=table.device)[:, None]
+        return starts + torch.arange(1, self.max_length + 1, device=table.device)
+
+    def penalised(self, scores: Tensor) -> Tensor | None:
+        if self.penalty == "both":
+            return None
+        segment = torch.arange(scores.shape[-1], device=scores.device) < self.max_length
+        return segment.expand(scores.shape[1:])
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        count, positions, _ = structures.shape
+        length, label = structures.unbind(-1)
+        starts = (length > 0) & (label < parts[1])  # a label that has no scores has no part
+        # The label of the segment before: of the last start at an earlier position.
+        steps = torch.arange(positions, device=structures.device)
+        latest = torch.where(starts, steps, -1).cummax(-1).values
+        before = torch.nn.functional.pad(latest, (1, 0), value=-1)[:, :-1]
+        previous = label.gather(1, before.clamp(min=0))
+        out = torch.zeros(count, *parts, dtype=torch.float64, device=structures.device)
+        h, t = starts.nonzero(as_tuple=True)
+        out[h, t, label[h, t], length[h, t] - 1] = 1.0
+        h, t = (starts & (before >= 0)).nonzero(as_tuple=True)
+        out[h, t, label[h, t], self.max_length + previous[h, t]] = 1.0
+        return out
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        longest = self.max_length
+        segments = parts[..., :longest].flatten(2)
+        used, option = segments.max(-1)
+        length = torch.where(used > 0, option % longest + 1, 0)
+        label = torch.where(used > 0, option // longest, -1)
+        return torch.stack([length, label], -1)
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (S, T, 2) are segmentations of the first `lengths` positions: (S,)."""
+        positions = structures.shape[1]
+        length, label = structures.unbind(-1)
+        limit = lengths_or_full(lengths, structures)
+        start = torch.zeros_like(limit)  # of the next segment
+        legal = torch.ones_like(limit, dtype=torch.bool)
+        for t in range(positions):
+            here = (start == t) & (start < limit)
+            segment = (length[:, t] >= 1) & (length[:, t] <= self.max_length) & (label[:, t] >= 0)
+            nothing = (length[:, t] == 0) & (label[:, t] == -1)
+            legal &= torch.where(here, segment, nothing)
+            start = torch.where(here, t + length[:, t].clamp(min=1), start)
+        return legal & (start == limit)
+
+    def count(self, positions: int, labels: int) -> int:
+        """The number of segmentations: f(T) = K sum_{d=1}^{min(D, T)} f(T - d), f(0) = 1."""
+        if positions < 1 or labels < 1:
+            raise ValueError(
+                f"expected at least one position and one label, got T = {positions}, K = {labels}"
+            )
+        counts = [1]
+        for _ in range(positions):
+            counts.append(labels * sum(counts[-self.max_length :]))
+        return counts[-1]
+
+    def enumerate(self, positions: int, labels: int) -> Tensor:
+        """Every segmentation, (count(T, K), T, 2); at most 20,000."""
+        count = self.count(positions, labels)
+        check_count(count, "segmentations", f"for T = {positions}, K = {labels}")
+        listed: list[list[list[tuple[int, int]]]] = [[[]]]  # by the number of positions covered
+        for t in range(1, positions + 1):
+            listed.append(
+                [
+                    [*rest, (d, k), *[(0, -1)] * (d - 1)]
+                    for d in range(1, min(self.max_length, t) + 1)
+                    for rest in listed[t - d]
+                    for k in range(labels)
+                ]
+            )
+        return torch.tensor(listed[positions])
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        return segmentations(scores, lengths, total, self.max_length)
+
+    @property
+    def native(self) -> Native:
+        return Native("semi_markov", (self.max_length, int(self.penalty == "both")))

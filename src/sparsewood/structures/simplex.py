@@ -1,0 +1,57 @@
+"""The simplex: one out of n items."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sparsewood.structures._items import Items
+from sparsewood.structures._one_hot import one_hot
+from sparsewood.structures.base import Native
+from sparsewood.structures.recursions import Total
+
+
+@dataclass(frozen=True)
+class Simplex(Items):
+    """A choice of one out of `n` items.
+
+    The parts are the items: `scores` (B, n). A structure is the index of the item, () int64. The
+    SparseMAP posterior is sparsemax (Martins & Astudillo 2016, "From softmax to sparsemax",
+    section 2): the Euclidean projection of the scores onto the probability simplex.
+
+    Example:
+        >>> scores = torch.tensor([[0.9, 0.6, 0.1, -0.6]])
+        >>> sp.sparsemap(scores, sp.Simplex()).marginals
+        tensor([[0.6500, 0.3500, 0.0000, 0.0000]])
+    """
+
+    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+        return ()
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        return one_hot(structures, parts[0])
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return parts.argmax(-1)
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T,) are indices, smaller than `lengths` where given: (T,)."""
+        legal = structures >= 0
+        return legal if lengths is None else legal & (structures < lengths.to(structures))
+
+    def count(self, n: int) -> int:
+        """`n`."""
+        return len(self.enumerate(n))
+
+    def enumerate(self, n: int) -> Tensor:
+        """Every index below `n`: (n,)."""
+        if n < 1:
+            raise ValueError(f"an instance has at least one item, got n = {n}")
+        return torch.arange(n)
+
+    def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        return total(scores, -1)
+
+    @property
+    def native(self) -> Native:
+        return Native("simplex")

@@ -1,0 +1,167 @@
+"""What is measured of a model: sums over batches that can be merged across processes."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field, fields
+
+import torch
+from torch import Tensor
+
+from sparsewood._support import sum_by_instance
+from sparsewood.data.batches import Batch
+from sparsewood.posterior import SparsePosterior
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model says of a batch.
+
+    Attributes:
+        loss: (B,) of each example; None where a target is unknown.
+        prediction: (B, labels) the probability of each label, or (B, d) unit vectors.
+        posteriors: over the trees of each side.
+    """
+
+    loss: Tensor | None
+    prediction: Tensor
+    posteriors: tuple[SparsePosterior, ...]
+
+
+@dataclass
+class Metric(ABC):
+    """Adds up what is said of batch after batch."""
+
+    @abstractmethod
+    def add(self, output: Output, batch: Batch) -> None:
+        """Take one more batch into account."""
+
+    def merge(self, other: "Metric") -> None:
+        """Take into account what another process has seen: all fields are sums."""
+        if type(other) is not type(self):
+            raise TypeError(f"merge: expected {type(self).__name__}, got {type(other).__name__}")
+        for sums in fields(self):
+            total = getattr(self, sums.name) + getattr(other, sums.name)
+            setattr(self, sums.name, total)
+
+    @abstractmethod
+    def values(self) -> dict[str, float]:
+        """The metric by name; empty when nothing was added."""
+
+
+@dataclass
+class LossMetric(Metric):
+    """The mean loss."""
+
+    count: int = 0
+    loss: float = 0.0
+
+    def add(self, output: Output, batch: Batch) -> None:
+        assert output.loss is not None, "a metric needs targets"
+        self.count += len(batch)
+        self.loss += float(output.loss.detach().double().sum())
+
+    def values(self) -> dict[str, float]:
+        return {"loss": self.loss / self.count} if self.count else {}
+
+
+@dataclass
+class Accuracy(LossMetric):
+    """The mean loss, and the share of examples whose likeliest label is right, in percent."""
+
+    correct: int = 0
+
+    def add(self, output: Output, batch: Batch) -> None:
+        super().add(output, batch)
+        self.correct += int((output.prediction.argmax(-1) == batch.targets).sum())
+
+    def values(self) -> dict[str, float]:
+        if not self.count:
+            return {}
+        return {**super().values(), "accuracy": 100.0 * self.correct / self.count}
+
+
+@dataclass
+class Ranks(LossMetric):
+    """Where the right word stands among all candidates, 1 being the best.
+
+    Attributes:
+        ranks: of each example.
+    """
+
+    ranks: list[int] = field(default_factory=list)
+
+    def extend(self, loss: Tensor, ranks: Tensor) -> None:
+        """Take examples with (B,) losses and ranks into account."""
+        self.count += len(ranks)
+        self.loss += float(loss.detach().double().sum())
+        self.ranks += ranks.tolist()
+
+    def values(self) -> dict[str, float]:
+        if not self.ranks:
+            return super().values()
+        ranks = torch.tensor(self.ranks, dtype=torch.float64)
+        return {
+            **super().values(),
+            "median_rank": float(ranks.quantile(0.5)),
+            "accuracy_10": 100.0 * float((ranks <= 10).double().mean()),
+            "accuracy_100": 100.0 * float((ranks <= 100).double().mean()),
+        }
+
+
+@dataclass
+class TreeStatistics(Metric):
+    """What the posteriors over trees look like, sentence by sentence.
+
+    Values: `support` is the mean number of trees, `single` the percentage of sentences with one
+    tree, `flat` the mean probability of the flat tree in percent, `unconverged` the number of
+    sentences whose certificate is missing. Where heads are known: `agreement` is the mean
+    probability of their arcs and `attachment` the share of words whose head in the likeliest tree
+    is the known one, both in percent of all words.
+    """
+
+    sizes: Counter[int] = field(default_factory=Counter)
+    flat: float = 0.0
+    unconverged: int = 0
+    words: int = 0
+    agreement: float = 0.0
+    attached: int = 0
+
+    def add(self, output: Output, batch: Batch) -> None:
+        for posterior, side in zip(output.posteriors, batch.sides, strict=True):
+            self.add_posterior(posterior, side.heads)
+
+    def add_posterior(self, posterior: SparsePosterior, heads: Tensor | None) -> None:
+        """Take the sentences of `posterior` into account, whose heads (B, n) may be known."""
+        self.sizes.update(posterior.sizes.tolist())
+        self.unconverged += int((~posterior.converged).sum())
+        weights = posterior.weights.detach().double()
+        flat = (posterior.structures <= 0).all(-1)
+        self.flat += float((weights * flat).sum())
+        if heads is None:
+            return
+        heads = heads.to(posterior.structures.device)
+        inside = heads >= 0
+        self.words += int(inside.sum())
+        self.attached += int(((posterior.mode == heads) & inside).sum())
+        same = (posterior.structures == heads[posterior.instance]) & inside[posterior.instance]
+        arcs = sum_by_instance(weights * same.sum(-1), posterior.instance, len(posterior))
+        self.agreement += float(arcs.sum())
+
+    def values(self) -> dict[str, float]:
+        count = self.sizes.total()
+        if not count:
+            return {}
+        values = {
+            "support": sum(size * n for size, n in self.sizes.items()) / count,
+            "single": 100.0 * self.sizes[1] / count,
+            "flat": 100.0 * self.flat / count,
+            "unconverged": float(self.unconverged),
+        }
+        if self.words:
+            values["agreement"] = 100.0 * self.agreement / self.words
+            values["attachment"] = 100.0 * self.attached / self.words
+        return values
+
+    def histogram(self) -> dict[int, int]:
+        """How many sentences keep so many trees."""
+        return dict(sorted(self.sizes.items()))

@@ -1,0 +1,107 @@
+"""The instances of a structure that the conformance kit draws, and what to tell it about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import hypothesis.strategies as st
+import torch
+from hypothesis import HealthCheck, settings
+from torch import Tensor
+
+from sparsewood.structures.base import Structure
+from sparsewood.testing.reference import totals
+from sparsewood.testing.scores import KINDS, draw_scores
+
+kit_settings = settings(
+    deadline=None,
+    max_examples=20,
+    suppress_health_check=[
+        HealthCheck.differing_executors,  # the same tests run in every subclass
+        HealthCheck.filter_too_much,  # points at a kink have no derivative to check
+        HealthCheck.too_slow,
+    ],
+)
+
+
+@dataclass
+class Case:
+    """A drawn batch, and all structures of its size."""
+
+    size: int
+    scores: Tensor  # (B, *parts)
+    theta: Tensor  # (B, P)
+    reads: Tensor  # (B, P) bool
+    everything: Tensor  # (count, *event)
+    columns: Tensor  # (count, P) 0/1
+    mask: Tensor | None  # (*parts) bool: what is penalised
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.scores.shape[1:])
+
+    def penalised(self, u: Tensor) -> Tensor:
+        """(B, P) with zeros in the place of parts that carry no penalty."""
+        return u if self.mask is None else u * self.mask.flatten()
+
+
+class Instances:
+    """Set `structure` and `shape`; the rest where the defaults do not fit.
+
+    Instances are drawn by a size `n`. With `has_lengths`, one of size `n` occupies the leading
+    corner of a larger table of scores, and `lengths` says so.
+    """
+
+    structure: ClassVar[Structure]
+    sizes: ClassVar[tuple[int, int]] = (1, 4)  # smallest and largest size that is drawn
+    has_lengths: ClassVar[bool] = False
+    has_empty: ClassVar[bool] = False  # a structure without parts, that nothing can forbid
+
+    @staticmethod
+    def shape(n: int) -> tuple[int, ...]:
+        """The shape of the scores of an instance of size `n`, without the batch."""
+        raise NotImplementedError
+
+    @staticmethod
+    def size(n: int) -> tuple[int, ...]:
+        """What `count` and `enumerate` are given for an instance of size `n`."""
+        return (n,)
+
+    @staticmethod
+    def length(n: int) -> tuple[int, ...]:
+        """The entry of `lengths` of an instance of size `n`: one number, or several."""
+        return (n,)
+
+    def lengths(self, *sizes: int) -> Tensor:
+        """(B,), or (B, d), for instances of these sizes."""
+        lengths = torch.tensor([self.length(n) for n in sizes])
+        return lengths.squeeze(1) if lengths.shape[1] == 1 else lengths
+
+    def draw(
+        self,
+        data: st.DataObject,
+        kinds: Sequence[str] = KINDS,
+        batch: int | None = None,
+        largest: int = 100,
+    ) -> Case:
+        """A batch of instances of one size, each of which has a structure."""
+        low, high = self.sizes
+        n = data.draw(st.integers(low, max(low, min(high, largest))))
+        batch = data.draw(st.integers(1, 3)) if batch is None else batch
+        kind = data.draw(st.sampled_from(kinds))
+        seed = data.draw(st.integers(0, 2**32 - 1))
+        scores = draw_scores(kind, batch, self.shape(n), seed)
+        everything = self.structure.enumerate(*self.size(n))
+        columns = self.structure.indicator(everything, self.shape(n)).flatten(1)
+        dead = totals(scores.flatten(1), columns).amax(-1) == -torch.inf
+        scores[dead] = scores[dead].nan_to_num(neginf=0.0)
+        reads = self.structure.reads(scores).flatten(1)
+        return Case(
+            n,
+            scores,
+            scores.flatten(1),
+            reads,
+            everything,
+            columns,
+            self.structure.penalised(scores),
+        )

@@ -1,0 +1,154 @@
+"""What a trained model is worth: metrics, the temperature at test time, a gallery of trees."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from sparsewood.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.posterior import SparsePosterior
+from sparsewood.tasks.metrics import Output, TreeStatistics
+from sparsewood.tasks.model import TreeModel
+from sparsewood.tasks.revdict import ReverseDictionary
+
+TEMPERATURES = tuple(2.0**k for k in range(-8, 9))
+
+_WORDS = range(6, 17)  # how long sentences of a gallery should be
+_SUPPORT = range(2, 7)  # and how many trees they should have
+_LOOKED_AT = 400  # examples that a gallery is chosen from
+_SHOWN = 5  # labels listed with each example
+
+
+def autocast(device: torch.device, precision: str) -> torch.autocast:
+    """The context in which forward passes run in `precision`."""
+    dtype = getattr(torch, precision)
+    enabled = precision != "float32"
+    return torch.autocast(device.type, dtype if enabled else None, enabled=enabled)
+
+
+def evaluate(
+    model: TreeModel,
+    batches: Batches,
+    device: torch.device | str = "cpu",
+    precision: str = "float32",
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> dict[str, Any]:
+    """The metric of the task, the tree statistics and the histogram of support sizes.
+
+    Args:
+        model: on `device`; evaluated with its current temperature.
+        batches: with known targets.
+        device, precision: of the forward pass.
+        check: called before each batch; may raise to stop.
+    """
+    device = torch.device(device)
+    metric, trees = model.new_metric(), TreeStatistics()
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for batch in batches.epoch():
+                check()
+                batch = batch.to(device)
+                with autocast(device, precision):
+                    output = model(batch)
+                metric.add(output, batch)
+                trees.add(output, batch)
+    finally:
+        model.train(was_training)
+    histogram = {str(size): n for size, n in trees.histogram().items()}
+    return {**metric.values(), **trees.values(), "histogram": histogram}
+
+
+def temperature_search(
+    model: TreeModel, evaluation: Callable[[], dict[str, Any]]
+) -> tuple[float, dict[float, float]]:
+    """The temperature that is best on validation, and the criterion at each.
+
+    Tried are 2^-8 ... 2^8 times the temperature of training. Of equally good ones the nearest to
+    that of training is taken, on a logarithmic scale; of two as near, the lower. The model keeps
+    the temperature it came with. Niculae, Martins & Cardie (2018).
+
+    Args:
+        model: whose temperature is varied.
+        evaluation: the metrics of `model` on validation as it is when called.
+    """
+    trained = model.temperature
+    sign = 1 if model.higher_is_better else -1
+    curve: dict[float, float] = {}
+    try:
+        for factor in TEMPERATURES:
+            model.temperature = trained * factor
+            curve[model.temperature] = evaluation()[model.criterion]
+    finally:
+        model.temperature = trained
+    best = max(curve, key=lambda t: (sign * curve[t], -abs(math.log2(t / trained)), -t))
+    return best, curve
+
+
+def gallery(
+    model: TreeModel, split: EncodedSplit, k: int = 12, *, device: torch.device | str = "cpu"
+) -> list[dict[str, Any]]:
+    """Up to `k` examples with the model's answer and its trees, heaviest first.
+
+    Sentences of 6 to 16 words with 2 to 6 trees come before others. The choice depends on the
+    split and the model alone.
+    """
+    device = torch.device(device)
+    handy = [r for r, sides in enumerate(split.tokens) if all(len(t) in _WORDS for t in sides)]
+    rows = handy[:: max(1, len(handy) // _LOOKED_AT)]
+    others = set() if len(handy) >= k else set(range(len(split))).difference(handy)
+    rows = (rows + sorted(others))[:_LOOKED_AT]
+    was_training = model.training
+    model.eval()
+    found: list[tuple[bool, int, int, dict[str, Any]]] = []
+    with torch.inference_mode():
+        for start in range(0, len(rows), 32):
+            batch = split.batch(rows[start : start + 32]).to(device)
+            output = model(batch)
+            for i, row in enumerate(batch.rows.tolist()):
+                sizes = [int(p.sizes[i]) for p in output.posteriors]
+                plain = row in others or not all(size in _SUPPORT for size in sizes)
+                found.append((plain, start + i, row, _entry(model, split, batch, output, i)))
+    model.train(was_training)
+    chosen = sorted(found, key=lambda entry: entry[:2])[:k]
+    return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[2])]
+
+
+def _entry(
+    model: TreeModel, split: EncodedSplit, batch: Batch, output: Output, i: int
+) -> dict[str, Any]:
+    example = split.examples[int(batch.rows[i])]
+    return {
+        "label": example.label,
+        "prediction": answers(model, output, i),
+        "sides": [
+            {
+                "words": list(sentence.words),
+                "given": None if sentence.heads is None else list(sentence.heads),
+                "trees": trees_of(posterior[i], len(sentence.words)),
+            }
+            for sentence, posterior in zip(example.sentences, output.posteriors, strict=True)
+        ],
+    }
+
+
+def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[str, float]:
+    """The `k` likeliest labels of example `i` with probabilities, or nearest words with cosines."""
+    if isinstance(model, ReverseDictionary):
+        return dict(model.nearest(output.prediction[i : i + 1], k)[0])
+    p, index = output.prediction[i].float().topk(min(k, len(model.labels)))
+    return {model.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
+
+
+def trees_of(posterior: SparsePosterior, length: int) -> list[dict[str, Any]]:
+    """The trees of a posterior over one sentence, heaviest first."""
+    best = posterior.topk(int(posterior.sizes[0]))
+    return [
+        {"heads": heads[:length], "weight": weight}
+        for weight, heads in zip(
+            best.weights[0].float().tolist(), best.structures[0].tolist(), strict=True
+        )
+    ]

@@ -1,0 +1,93 @@
+"""The figures of Niculae, Martins & Cardie (2018), and a table beside them."""
+
+from typing import Any
+
+from sparsewood.nn.latent import STRATEGIES
+
+
+def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
+    return {row: {"test": {"accuracy": value}} for row, value in rows.items()}
+
+
+def _ranks(*figures: float) -> dict[str, dict[str, float]]:
+    names = ("median_rank", "accuracy_10", "accuracy_100")
+    tests = ("seen", "unseen", "concepts")
+    return {
+        test: dict(zip(names, figures[3 * i : 3 * i + 3], strict=True))
+        for i, test in enumerate(tests)
+    }
+
+
+# source -> strategy -> test -> metric. SNLI is trained on all 550,000 pairs there; the reverse
+# dictionary on other definitions, with vectors of 500 dimensions.
+PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
+    "sst": _accuracy(left_to_right=82.10, flat=83.96, given=83.25, latent=84.73),
+    "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, latent=92.25),
+    "snli": _accuracy(left_to_right=80.98, flat=81.74, given=81.37, latent=81.87),
+    "revdict": {
+        "left_to_right": _ranks(17, 42.6, 73.8, 43, 33.2, 61.8, 28, 35.9, 66.7),
+        "flat": _ranks(18, 45.1, 71.1, 31, 38.2, 65.6, 29, 34.3, 68.2),
+        "latent": _ranks(12, 47.5, 74.6, 40, 35.6, 60.1, 20, 38.4, 70.7),
+    },
+}
+
+_METRICS = {"accuracy": 2, "median_rank": 1, "accuracy_10": 1, "accuracy_100": 1}
+
+
+def markdown(summary: dict[str, Any], source: str | None = None) -> str:
+    """A table in Markdown: mean and spread over seeds, the paper's figures in brackets.
+
+    Args:
+        summary: as `train_table` returns it.
+        source: the name of the source, for the paper's figures; None leaves them out.
+    """
+    paper = PAPER.get(source or "", {})
+    columns = [
+        (test, metric)
+        for test, metrics in next(iter(summary["rows"].values()), {"tests": {}})["tests"].items()
+        for metric in _METRICS
+        if metric in metrics
+    ]
+    several = len({test for test, _ in columns}) > 1
+    heads = [(f"{test} " if several else "") + metric.replace("_", " ") for test, metric in columns]
+    known = any("attachment" in found["validation"] for found in summary["rows"].values())
+    about = ["validation", "trees kept", *["attachment"] * known, "lr", "seeds", "s/epoch"]
+    lines = [["trees", *heads, *about], ["---", *["---:"] * len(heads + about)]]
+    for row, found in summary["rows"].items():
+        cells = [
+            _cell(found["tests"][test][metric], metric)
+            + _beside(paper.get(row, {}).get(test, {}).get(metric), metric)
+            for test, metric in columns
+        ]
+        lines.append([STRATEGIES[row], *cells, *_about(found, summary["criterion"], known)])
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+    if paper:
+        text += "\nIn brackets: Niculae, Martins & Cardie (2018).\n"
+    return text
+
+
+def _about(found: dict[str, Any], criterion: str, known: bool) -> list[str]:
+    """The cells of a row that follow its tests; attachment to heads if they are `known`."""
+    validation = found["validation"]
+    attachment = validation.get("attachment")
+    attached = "" if attachment is None else f"{attachment['mean']:.1f}"
+    return [
+        _cell(validation[criterion], criterion),
+        f"{validation['support']['mean']:.2f}",
+        *[attached] * known,
+        f"{found['lr']:g}",
+        str(len(found["seeds"])),
+        f"{found['seconds_per_epoch']:.1f}",
+    ]
+
+
+def _cell(spread: dict[str, Any], metric: str) -> str:
+    digits = _METRICS.get(metric, 4)
+    std = "" if spread["std"] is None else f" ± {spread['std']:.{digits}f}"
+    return f"{spread['mean']:.{digits}f}{std}"
+
+
+def _beside(figure: float | None, metric: str) -> str:
+    if figure is None:
+        return ""
+    return f" ({figure:g})" if metric == "median_rank" else f" ({figure:.{_METRICS[metric]}f})"

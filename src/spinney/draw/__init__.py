@@ -1,6 +1,0 @@
-"""Structures and posteriors as something to look at."""
-
-from spinney.draw.drawing import Drawing, Format, draw, show
-from spinney.draw.text import posterior_text, tree_text
-
-__all__ = ["Drawing", "Format", "draw", "posterior_text", "show", "tree_text"]
