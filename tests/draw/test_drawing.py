@@ -75,8 +75,3 @@ def test_one_instance_shows_itself_in_notebooks() -> None:
     texts = [text.text for text in ElementTree.fromstring(picture).iter() if "text" in text.tag]
     assert len(texts) == 2 * int(post.sizes[0])
     assert set(texts) == {"1", "2"}
-
-
-def test_other_structures_show_a_table() -> None:
-    post = sp.sparsemap(torch.tensor([[0.4, 0.1, 0.0]]), Choice())
-    assert (post[0]._repr_html_() or "").startswith("<table>")

@@ -137,7 +137,8 @@ def test_posterior_text_ranks_and_counts_the_rest() -> None:
         converged=torch.ones(2, dtype=torch.bool),
     )
     text = posterior_text(post, ["a", "b"], instance=1, k=1)
-    first, *tree, blank, rest = rows_of(text)
+    caption, empty, first, *tree, blank, rest = rows_of(text)
+    assert (caption, empty) == ("3 trees, certified", "")
     assert first.split()[0] == "62.5%"
     assert "\n".join(tree) == tree_text([0, 1], ["a", "b"])
     assert blank == ""
@@ -152,5 +153,5 @@ def test_agreement_is_marked_below_the_words() -> None:
 
 def test_posterior_text_counts_the_agreement() -> None:
     post = sparsemap(torch.tensor([[[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]]), DependencyTrees())
-    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 1]))[0].endswith("✓ as given")
-    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 0]))[0].endswith("1 of 2 as given")
+    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 1]))[2].endswith("✓ as given")
+    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 0]))[2].endswith("1 of 2 as given")
