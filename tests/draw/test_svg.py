@@ -1,7 +1,7 @@
 """The picture is measured: nothing overlaps, nothing leaves the frame, every arc is there."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -18,7 +18,7 @@ WORD = st.text(st.sampled_from("ab W<&'\"é東\u0301\n\x00"), max_size=9)
 Trees = Callable[..., st.SearchStrategy[list[int]]]
 
 
-def tree_svg(heads: list[int], words: list[str], given: list[int] | None = None) -> str:
+def tree_svg(heads: Sequence[int], words: Sequence[str], given: Sequence[int] | None = None) -> str:
     wanted = None if given is None else tuple(given)
     return picture_svg(Arcs(tuple(words), tuple(heads), given=wanted))
 
@@ -163,3 +163,14 @@ def test_sixty_words_of_one_head_stay_low() -> None:
 def test_widths_grow_with_the_text() -> None:
     assert text_width("", 10) == 0
     assert text_width("i", 10) < text_width("n", 10) < text_width("W", 10) <= text_width("東", 10)
+
+
+def test_the_caption_stands_above_the_pictures() -> None:
+    root = parse(draw(["a", "b"], [[0, 1]], [1.0], None, "svg", certified=False))
+    first, *others = root.iter(f"{SVG}text")
+    assert first.text == "1 tree, not certified: cap reached"
+    assert first.attrib["fill"] == "#d5601c"
+    place = next(g.attrib["transform"] for g in root.iter(f"{SVG}g") if "transform" in g.attrib)
+    assert float(place.rstrip(")").split()[1]) > float(first.attrib["y"])
+    assert frame(root)[0] >= 4 + text_width(first.text, 13)
+    assert others

@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from sparsewood.draw._shapes import Panel
 
+_ALL = 0.99  # weights of a sum below this are not all there are (16 bits are not exact)
+
 
 class Picture(ABC):
     """One structure, drawn in every way; one class for each family of pictures.
@@ -71,6 +73,8 @@ class Sheet:
             return ""
         count = len(self.pictures)
         kept = f"{count} {self.noun}{'s' * (count != 1)}"
+        if sum(self.weights) < _ALL:
+            kept = f"the likeliest {kept}"
         if self.certified:
             return f"{kept}, certified"
         gap = "" if self.gap is None else f" (gap {self.gap:.1e})"

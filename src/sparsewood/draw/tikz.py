@@ -64,9 +64,11 @@ def _shape(shape: Text | Line | Box) -> str:
         corners = (shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)
         path = " rectangle ".join(f"({x:.1f}, {y:.1f})" for x, y in corners)
         return rf"\draw[{_options('rounded corners=2pt', style, dashed, shade)}] {path};"
-    ends = f"{'{Circle}' if shape.dot else ''}-{'{Latex}' if shape.arrow else ''}"
     path = " -- ".join(f"({x:.1f}, {y:.1f})" for x, y in shape.points)
-    return rf"\draw[{_options(ends, 'rounded corners=4pt', style, dashed)}] {path};"
+    ends = "->" if shape.arrow else "-"
+    drawn = rf"\draw[{_options(ends, 'rounded corners=4pt', style, dashed)}] {path};"
+    x, y = shape.points[0]
+    return drawn + rf" \fill[{style}] ({x:.1f}, {y:.1f}) circle (2pt);" * shape.dot
 
 
 def _options(*options: str) -> str:
