@@ -190,6 +190,9 @@ def test_a_factor_of_a_graph_is_drawn_as_its_family() -> None:
     assert "a ── x" in repr(show(post.factor(number), ["a", "b"], other=["x", "y"]))
     with pytest.raises(TypeError, match="show: expected a SparsePosterior, got LPPosterior"):
         show(post)  # pyright: ignore[reportArgumentType]
+    best = sp.kbest(torch.zeros(1, 3), sp.Simplex(), 2)
+    with pytest.raises(TypeError, match="show: expected a SparsePosterior, got KBest"):
+        show(best)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_other_families_are_drawn_by_their_shapes() -> None:
     assert r"{50\%};" in text
     assert r"{A\_1};" in text
     assert text.count("sparsewooddiffer, dashed") == 1
-    assert text.count(" rectangle ") == 2
+    assert text.count(" rectangle ") == 3  # two tags and the frame
     assert r"\draw[-, rounded corners=4pt, opacity=.55]" in text
 
 

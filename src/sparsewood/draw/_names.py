@@ -57,7 +57,7 @@ def named(names: Sequence[str] | None, n: int, what: str, first: int = 0) -> tup
 
 def labels_of(numbers: Tensor, labels: Sequence[str], what: str) -> tuple[str, ...]:
     """The label of each number (n,), or ValueError."""
-    found = [int(number) for number in numbers]
+    found: list[int] = numbers.tolist()
     for i, number in enumerate(found):
         if not 0 <= number < len(labels):
             raise ValueError(f"{what}: label {number} at {i}, expected 0 to {len(labels) - 1}")

@@ -190,8 +190,9 @@ class Arcs(Picture):
         names = ["" if head else "root" for head in self.heads]
         if self.labels is not None:
             names = [latex(label) for label in self.labels]
+        step = 1.6 if self.labels is None else 2.6
         for i, (head, name) in enumerate(zip(self.heads, names, strict=True)):
-            options = f"edge height={2 + 1.6 * levels.get(i, top):.1f}ex{_EDGES[self._kind(i)]}"
+            options = f"edge height={2 + step * levels.get(i, top):.1f}ex{_EDGES[self._kind(i)]}"
             command = rf"\depedge[{options}]{{{head}}}" if head else rf"\deproot[{options}]"
             lines.append(rf"  {command}{{{i + 1}}}{{{name}}}")
         return "\n".join([*lines, r"\end{dependency}"])
@@ -199,7 +200,7 @@ class Arcs(Picture):
 
 def checked_heads(heads: Heads, n: int, what: str) -> tuple[int, ...]:
     """The heads of the n words, padding (-1) beyond them left out, or ValueError."""
-    arcs = tuple(int(head) for head in heads)
+    arcs = tuple(int(head) for head in (heads.tolist() if isinstance(heads, Tensor) else heads))
     if len(arcs) < n or any(head != -1 for head in arcs[n:]):
         raise ValueError(f"{what}: {len(arcs)} heads for {n} words")
     for word, head in enumerate(arcs[:n], start=1):

@@ -1,9 +1,7 @@
 """Which picture each family of structures has: each its own, and none another's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sparsewood.draw._names import Names
 from sparsewood.draw._sheet import Picture, Sheet, sheet
@@ -14,6 +12,7 @@ from sparsewood.draw.links import alignments, matchings
 from sparsewood.draw.listing import listings
 from sparsewood.draw.segments import segmentations
 from sparsewood.draw.tags import taggings
+from sparsewood.posterior import SparsePosterior
 from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
@@ -26,9 +25,6 @@ from sparsewood.structures.matching import Matching
 from sparsewood.structures.semi_markov import SemiMarkov
 from sparsewood.structures.simplex import Simplex
 from sparsewood.structures.subset import Subset
-
-if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
 
 
 class Family(NamedTuple):
@@ -63,11 +59,8 @@ FAMILIES: dict[type, Family] = {
 
 def posterior_sheet(post: SparsePosterior, instance: int, names: Names) -> Sheet:
     """The structures of one instance of a posterior, drawn as what they are."""
-    # Not by its class: the posterior imports this module's package to show itself in notebooks.
-    if not hasattr(post, "structures"):
-        raise TypeError(
-            f"show: expected a SparsePosterior, got {type(post).__name__}: structures are drawn"
-        )
+    if not isinstance(post, SparsePosterior):
+        raise TypeError(f"show: expected a SparsePosterior, got {type(post).__name__}")
     one = post[instance]
     family = next(FAMILIES[kind] for kind in type(one.structure).__mro__ if kind in FAMILIES)
     for name in ("words", "other", "labels", "given"):

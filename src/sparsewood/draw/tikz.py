@@ -32,23 +32,23 @@ _STYLES: dict[Kind, str] = {
 
 def sheet_tikz(sheet: Sheet) -> str:
     """The certificate, and the pictures one under another, each after its probability."""
-    own = any(picture.tikz() is not None for picture in sheet.pictures)
-    blocks = [_PREAMBLE.replace("PACKAGE", "tikz-dependency" if own else "tikz")]
+    drawn = [picture.tikz() for picture in sheet.pictures]
+    blocks = [_PREAMBLE.replace("PACKAGE", "tikz-dependency" if any(drawn) else "tikz")]
     if sheet.caption:
         blocks.append(f"\\noindent {latex(sheet.caption)}\\par\\medskip")
-    for picture, weight in zip(sheet.pictures, sheet.weights, strict=True):
+    for picture, weight, own in zip(sheet.pictures, sheet.weights, drawn, strict=True):
         note = picture.note.replace("✓ ", "")
         title = latex(f"{percent(weight)} {f'({note})' if note else ''}".strip())
-        drawn = picture.tikz() or panel_tikz(picture.panel())
-        blocks.append(f"\\noindent\\textbf{{{title}}}\\par\\noindent\n{drawn}\\par\\medskip")
+        shown = own or panel_tikz(picture.panel())
+        blocks.append(f"\\noindent\\textbf{{{title}}}\\par\\noindent\n{shown}\\par\\medskip")
     return "\n\n".join(blocks)
 
 
 def panel_tikz(panel: Panel) -> str:
     """One `tikzpicture` of the shapes, a pixel as three quarters of a point."""
     lines = [r"\begin{tikzpicture}[x=.75pt, y=-.75pt, every node/.style={inner sep=0pt}]"]
-    for shape in panel.shapes:
-        lines.append(f"  {_shape(shape)}")
+    lines.append(rf"  \path (0, 0) rectangle ({panel.width:.1f}, {panel.height:.1f});")
+    lines += [f"  {_shape(shape)}" for shape in panel.shapes]
     return "\n".join([*lines, r"\end{tikzpicture}"])
 
 
