@@ -4,6 +4,13 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from sparsewood.draw._escape import printable
+
+
+def in_columns(text: str) -> str:
+    """The text in characters of known width: those that a joiner makes one stand apart."""
+    return printable(text).replace("\u200d", "")
+
 
 def centered(text: str, width: int, fill: str = " ") -> str:
     """The text in the middle of `width` columns, more to its left than to its right."""

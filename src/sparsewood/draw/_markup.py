@@ -57,8 +57,8 @@ def number(value: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is in `FONT` at a font size."""
-    return size / 1000 * sum(_character_width(character) for character in text)
+    """About how wide a text is in `FONT` at a font size, as `escaped` writes it."""
+    return size / 1000 * sum(_character_width(character) for character in printable(text))
 
 
 def _character_width(character: str) -> int:

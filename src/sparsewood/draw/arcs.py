@@ -16,9 +16,8 @@ from torch import Tensor
 
 from sparsewood.draw._arcs import Arc, place_legs, stacked_arcs
 from sparsewood.draw._arcs_text import arcs_text
-from sparsewood.draw._characters import marks
+from sparsewood.draw._characters import in_columns, marks
 from sparsewood.draw._columns import centers_of
-from sparsewood.draw._escape import printable
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, given_rows, labels_of, named, size_of
 from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Kind, Line, Panel, Text
@@ -87,10 +86,10 @@ class Arcs(Picture):
         ]
 
     def text(self) -> list[str]:
-        below = [] if self.labels is None else [[printable(label) for label in self.labels]]
+        below = [] if self.labels is None else [[in_columns(label) for label in self.labels]]
         if self.agrees is not None:
             below.append(marks(self.agrees))
-        return arcs_text(self.heads, [printable(word) for word in self.words], below)
+        return arcs_text(self.heads, [in_columns(word) for word in self.words], below)
 
     def panel(self) -> Panel:
         arcs = stacked_arcs(self.heads)
@@ -144,7 +143,7 @@ class Arcs(Picture):
         """
         roots = [word for word, head in enumerate(self.heads) if head == 0]
         sizes = [self._size(word) for word in range(len(self.words))]
-        rooms = [max(_CELL, text_width(printable(word), SIZE)) - 2 for word in self.words]
+        rooms = [max(_CELL, text_width(word, SIZE)) - 2 for word in self.words]
         centers, width = centers_of(sizes)
         places = place_legs(arcs, roots, centers, rooms)
         if self.labels is not None:
@@ -160,10 +159,10 @@ class Arcs(Picture):
     def _size(self, word: int) -> float:
         """The width that a word is given; the label of a root stands above its word."""
         label = 0.0 if self.heads[word] else self._label_width(word)
-        return max(_CELL, text_width(printable(self.words[word]), SIZE), label)
+        return max(_CELL, text_width(self.words[word], SIZE), label)
 
     def _label_width(self, word: int) -> float:
-        return text_width(printable(self.labels[word]), SMALL) if self.labels else 0.0
+        return text_width(self.labels[word], SMALL) if self.labels else 0.0
 
     def _label(self, word: int, x: float, y: float) -> list[Text]:
         if self.labels is None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 
-from sparsewood.draw._characters import Canvas
+from sparsewood.draw._characters import Canvas, in_columns
 from sparsewood.draw._columns import centers_of
-from sparsewood.draw._escape import printable
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, size_of
 from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Line, Panel, Text
@@ -90,8 +89,8 @@ class Brackets(Picture):
         return names[-1:]
 
     def text(self) -> list[str]:
-        words = [printable(word) for word in self.words]
-        names = [printable(node.label) for node in self.nodes]
+        words = [in_columns(word) for word in self.words]
+        names = [in_columns(node.label) for node in self.nodes]
         leaves: list[float] = []
         edge = 0
         for word, name in zip(words, names, strict=False):  # single words are the first nodes
@@ -116,8 +115,8 @@ class Brackets(Picture):
         return [*reversed(rows[1 if self.labelled else 2 :]), rows[0]]
 
     def panel(self) -> Panel:
-        names = [text_width(printable(node.label), SMALL) for node in self.nodes]
-        words = [text_width(printable(word), SIZE) for word in self.words]
+        names = [text_width(node.label, SMALL) for node in self.nodes]
+        words = [text_width(word, SIZE) for word in self.words]
         leaves, _ = centers_of([max(pair) for pair in zip(words, names, strict=False)])
         places = self._places(leaves, [name + 14 for name in names])
         levels = self.nodes[-1].height

@@ -15,7 +15,7 @@ def sheet_conllu(sheet: Sheet) -> str:
     blocks = []
     for tree, weight in zip(sheet.pictures, sheet.weights, strict=True):
         if not isinstance(tree, Arcs):
-            raise ValueError(f"conllu holds dependency trees, not {sheet.noun}s: {sheet.title}")
+            raise ValueError(f"conllu holds dependency trees, not {sheet.noun}s")
         lines = [f"# weight = {weight:.6g}"]
         if sheet.caption:
             lines.append(f"# certificate = {sheet.caption}")

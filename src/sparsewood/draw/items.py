@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 
-from sparsewood.draw._characters import padded
-from sparsewood.draw._escape import printable
+from sparsewood.draw._characters import in_columns, padded
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, parts_of, size_of
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Text
@@ -42,7 +41,7 @@ class Items(Picture):
         return [self.names[i] for i in self.chosen]
 
     def text(self) -> list[str]:
-        texts = [f"{'●' if on else '○'} {name}" for name, on in self._marked()]
+        texts = [f"{'●' if on else '○'} {in_columns(name)}" for name, on in self._marked()]
         width = max(map(cell_len, texts), default=0)
         per_row = max(1, (_COLUMNS + 3) // (width + 3))
         rows = [texts[i : i + per_row] for i in range(0, len(texts), per_row)]
@@ -74,7 +73,7 @@ class Items(Picture):
         """The items that are drawn, and whether each is chosen."""
         inside = set(self.chosen)
         drawn = range(len(self.names)) if len(self.names) <= _SHOWN else self.chosen
-        return [(printable(self.names[i]), i in inside) for i in drawn]
+        return [(self.names[i], i in inside) for i in drawn]
 
     def _count(self) -> list[str]:
         """Said where items are left out."""

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 
-from sparsewood.draw._characters import padded, row_of
+from sparsewood.draw._characters import in_columns, padded, row_of
 from sparsewood.draw._columns import centers_of
-from sparsewood.draw._escape import printable
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, parts_of, size_of
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Text
@@ -46,7 +45,7 @@ class Links(Picture):
 
     def panel(self) -> Panel:
         sides = (self.rows, self.columns)
-        sizes = [[max(8.0, text_width(printable(name), SIZE)) for name in side] for side in sides]
+        sizes = [[max(8.0, text_width(name, SIZE)) for name in side] for side in sides]
         width = max(centers_of(side)[1] for side in sizes)
         above, below = (_justified(side, width) for side in sizes)
         top, bottom = MARGIN + SIZE, MARGIN + SIZE + _APART
@@ -78,17 +77,17 @@ class Pairing(Links):
     kind: ClassVar[str] = "Matching"
 
     def text(self) -> list[str]:
-        names = [printable(name) for name in self.rows]
+        names = [in_columns(name) for name in self.rows]
         partner = dict(self.pairs)
         width = max(map(cell_len, names))
         lines = [
-            f"{padded(name, width)} ── {printable(self.columns[partner[i]])}"
+            f"{padded(name, width)} ── {in_columns(self.columns[partner[i]])}"
             if i in partner
             else name
             for i, name in enumerate(names)
         ]
         free = sorted(set(range(len(self.columns))) - set(partner.values()))
-        lines += [f"{' ' * (width + 4)}{printable(self.columns[j])}" for j in free]
+        lines += [f"{' ' * (width + 4)}{in_columns(self.columns[j])}" for j in free]
         return lines
 
 
@@ -99,8 +98,8 @@ class Path(Links):
 
     def text(self) -> list[str]:
         steps = self._steps()
-        rows = [printable(name) for name in self.rows]
-        columns = [printable(name) for name in self.columns]
+        rows = [in_columns(name) for name in self.rows]
+        columns = [in_columns(name) for name in self.columns]
         table = [
             [
                 rows[i] if i is not None else _NONE,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 
-from sparsewood.draw._characters import centered, row_of
+from sparsewood.draw._characters import centered, in_columns, row_of
 from sparsewood.draw._columns import centers_of
-from sparsewood.draw._escape import printable
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, size_of
 from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Line, Panel, Text
@@ -49,11 +48,11 @@ class Segments(Picture):
         return [f"[{' '.join(self.words[s.first : s.last + 1])}] {s.label}" for s in self.segments]
 
     def text(self) -> list[str]:
-        words = [printable(word) for word in self.words]
+        words = [in_columns(word) for word in self.words]
         cells = [cell_len(word) for word in words]
         braces = []
         for first, last, label in self.segments:
-            name = printable(label)
+            name = in_columns(label)
             width = sum(cells[first : last + 1]) + _GAP * (last - first)
             cells[last] += max(0, cell_len(name) + 2 - width)
             width = max(width, cell_len(name) + 2)
@@ -62,11 +61,11 @@ class Segments(Picture):
         return [(" " * _GAP).join(braces), row_of(words, cells, _GAP)]
 
     def panel(self) -> Panel:
-        sizes = [text_width(printable(word), SIZE) for word in self.words]
+        sizes = [text_width(word, SIZE) for word in self.words]
         widths = []  # of the words of each segment together, or of its label
         for first, last, label in self.segments:
             inner, width = centers_of(sizes[first : last + 1])
-            name = text_width(printable(label), SMALL) + 4
+            name = text_width(label, SMALL) + 4
             widths.append((inner, width - 2 * MARGIN, max(width - 2 * MARGIN, name)))
         middles, total = centers_of([width for *_, width in widths], gap=_APART)
         ground = MARGIN + SMALL + 4 + _FEET

@@ -7,7 +7,6 @@ dashed and orange; the classes `sparsewood-agree` and `sparsewood-differ` may be
 
 from math import hypot
 
-from sparsewood.draw._escape import printable
 from sparsewood.draw._markup import FONT, element, escaped, number, text_width
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Kind, Line, Panel, Point, Text
 from sparsewood.draw._sheet import Picture, Sheet, percent
@@ -110,19 +109,18 @@ def _shapes(panel: Panel) -> str:
 
 
 def _text(shape: Text) -> str:
-    text = printable(shape.text)
-    if not text:
+    if not shape.text:
         return ""
     return element(
         "text",
-        escaped(text),
+        escaped(shape.text),
         x=shape.x,
         y=shape.y,
         text_anchor="middle",
         font_size=None if shape.size == SIZE else shape.size,
         fill=None if COLOURS[shape.kind] == "currentColor" else COLOURS[shape.kind],
         opacity=_FAINT if shape.kind == "faint" else None,
-        textLength=text_width(text, shape.size) or None,
+        textLength=text_width(shape.text, shape.size) or None,
         lengthAdjust="spacingAndGlyphs",
     )
 

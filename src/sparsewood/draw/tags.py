@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 
-from sparsewood.draw._characters import marks, row_of
+from sparsewood.draw._characters import in_columns, marks, row_of
 from sparsewood.draw._columns import centers_of
-from sparsewood.draw._escape import printable
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, given_rows, labels_of, named, size_of
 from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Kind, Line, Panel, Text
@@ -56,15 +55,15 @@ class Tags(Picture):
         return [f"{word} {tag}" for word, tag in zip(self.words, self.tags, strict=True)]
 
     def text(self) -> list[str]:
-        rows = [[printable(name) for name in row] for row in (self.tags, self.words)]
+        rows = [[in_columns(name) for name in row] for row in (self.tags, self.words)]
         if self.agrees is not None:
             rows.append(marks(self.agrees))
         cells = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         return [row_of(row, cells, _GAP) for row in rows]
 
     def panel(self) -> Panel:
-        boxes = [text_width(printable(tag), SMALL) + 2 * _PADDING for tag in self.tags]
-        words = [text_width(printable(word), SIZE) for word in self.words]
+        boxes = [text_width(tag, SMALL) + 2 * _PADDING for tag in self.tags]
+        words = [text_width(word, SIZE) for word in self.words]
         centers, width = centers_of([max(pair) for pair in zip(boxes, words, strict=True)])
         middle, ground = MARGIN + _HEIGHT / 2, MARGIN + _HEIGHT + _FOOT
         shapes: list[Text | Line | Box] = []
