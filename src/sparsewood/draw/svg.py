@@ -15,7 +15,7 @@ _GAP = 13.0  # between two pictures
 _RADIUS = 9.0
 _ARROW = 6.5
 _GUTTER = 104.0  # for the weights
-_ROW = 50.0  # the least height of a picture with its weight
+_ROW, _LOW = 50.0, 40.0  # the least height of a picture with its weight, without a note
 _CAPTION = 26.0
 
 # Blue and orange that people tell apart, readable on white and on black.
@@ -55,11 +55,12 @@ def sheet_svg(sheet: Sheet) -> str:
         width, y = MARGIN + text_width(sheet.caption, 13), _CAPTION
     for picture, weight in zip(sheet.pictures, sheet.weights, strict=True):
         panel = picture.panel()
-        row = max(panel.height, _ROW)
+        row = max(panel.height, _ROW if picture.note else _LOW)
         at = f"translate({number(_GUTTER)} {number(y + row - panel.height)})"
         drawn = element("title", escaped(picture.description(weight))) + _shapes(panel)
         parts.append(element("g", drawn, transform=at))
-        parts.append(_weight(y + row - 24, weight, picture.note))
+        foot = 24 if picture.note or row >= _ROW else 8
+        parts.append(_weight(y + row - foot, weight, picture.note))
         width, y = max(width, _GUTTER + panel.width), y + row + _GAP
     return _svg("".join(parts), max(width, 1) + MARGIN, max(y - _GAP, 1), "sparsewood-alone")
 
