@@ -190,7 +190,7 @@ class SparsePosterior:
         )
 
     def _repr_html_(self) -> str | None:
-        """One instance shows itself in notebooks: trees as pictures, the rest as a table."""
+        """One instance shows itself in notebooks, each family by its own pictures."""
         from sparsewood.draw.drawing import posterior_html  # drawing sits on top of posteriors
 
         return posterior_html(self) if len(self) == 1 else None

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 import conllu
 import pytest
@@ -29,7 +30,17 @@ def test_read_back(tree_heads: Trees, data: st.DataObject) -> None:
         assert (token["misc"] or {}).get("GivenHead") == (str(wanted) if wanted else None)
 
 
-@pytest.mark.parametrize(("word", "expected"), [("a\tb\n c", "a b c"), ("", "_"), ("\n", "_")])
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("a\tb\n c", "a b c"),
+        ("", "_"),
+        ("\n", "_"),
+        ("\x1b[31mred\x1b[0m", "·[31mred·[0m"),
+        ("\udc80x", "·x"),
+        ("می\u200cروم", "می\u200cروم"),
+    ],
+)
 def test_form(word: str, expected: str) -> None:
     assert form(word) == expected
 
@@ -38,3 +49,16 @@ def test_without_given_heads() -> None:
     (block,) = conllu.parse(draw(["a", "b"], [[2, 0]], [1.0], None, "conllu"))
     assert "agreement" not in block.metadata
     assert [token["deprel"] for token in block] == ["dep", "root"]
+
+
+def test_nothing_raw_is_written(tmp_path: Path) -> None:
+    text = draw(["\x1b]0;title\x07", "\ud800", "\x85"], [[0, 1, 1]], [1.0], None, "conllu")
+    (tmp_path / "a.conllu").write_text(text, encoding="utf-8")
+    (block,) = conllu.parse(text)
+    assert [token["form"] for token in block] == ["·]0;title·", "·", "_"]
+
+
+def test_the_certificate_is_a_comment() -> None:
+    text = draw(["a"], [[0]], [1.0], None, "conllu", certified=False)
+    (block,) = conllu.parse(text)
+    assert block.metadata["certificate"] == "1 tree, not certified: cap reached"

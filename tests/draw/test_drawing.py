@@ -77,6 +77,24 @@ def test_one_instance_shows_itself_in_notebooks() -> None:
     assert set(texts) == {"1", "2"}
 
 
-def test_other_structures_show_a_table() -> None:
+def test_a_structure_of_your_own_shows_the_numbers_of_its_parts() -> None:
     post = sp.sparsemap(torch.tensor([[0.4, 0.1, 0.0]]), Choice())
-    assert (post[0]._repr_html_() or "").startswith("<table>")
+    assert [row for row in repr(show(post)).splitlines() if row.startswith("parts")] == [
+        "parts 0",
+        "parts 1",
+        "parts 2",
+    ]
+    assert "parts 0" in (post[0]._repr_html_() or "")
+
+
+def test_thousands_of_structures_are_counted_not_shown() -> None:
+    post = sp.sparsemap(torch.zeros(1, 100), sp.Simplex(), temperature=1.0)
+    text = repr(show(post))
+    assert text.startswith("100 choices, certified")
+    assert text.endswith("and 68 more, together 68.0%")
+    assert show(post).to("text").count("%") == 100
+
+
+def test_a_drawing_has_no_other_format() -> None:
+    with pytest.raises(ValueError, match="Drawing.to: format 'png', expected one of text, svg"):
+        show(posterior()).to("png")  # pyright: ignore[reportArgumentType]

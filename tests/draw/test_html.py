@@ -1,9 +1,7 @@
 from xml.etree import ElementTree
 
-import torch
-
 from sparsewood.draw._trees import checked
-from sparsewood.draw.html import page_html, table_html, trees_html
+from sparsewood.draw.html import page_html, trees_html
 
 
 def test_fragment_is_well_formed_and_escaped() -> None:
@@ -36,7 +34,11 @@ def test_page_has_an_escaped_title() -> None:
     assert page.startswith("<!DOCTYPE html>")
 
 
-def test_table_ranks_and_counts_the_rest() -> None:
-    text = table_html([0.2, 0.5, 0.3], torch.tensor([[1], [2], [3]]), shown=2)
-    cells = ["".join(cell.itertext()) for cell in ElementTree.fromstring(text).iter("td")]
-    assert cells == ["50.0%", "[2]", "30.0%", "[3]", "20.0%", "1 more structures"]
+def test_the_caption_says_whether_it_is_certified() -> None:
+    def caption(certified: bool | None) -> list[str | None]:
+        sheet = checked(["a", "b"], [[0, 0], [0, 1]], [0.6, 0.4], certified=certified)
+        return [p.text for p in ElementTree.fromstring(trees_html(sheet)).iter("p")]
+
+    assert caption(True) == ["2 trees, certified"]
+    assert caption(False) == ["2 trees, not certified: cap reached"]
+    assert caption(None) == []

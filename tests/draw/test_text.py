@@ -65,7 +65,7 @@ def test_every_arc_can_be_read_back(heads: list[int]) -> None:
 
 @given(arcs(max_words=5), st.data())
 def test_rows_have_equal_width(heads: list[int], data: st.DataObject) -> None:
-    word = st.text(st.sampled_from("ab é東京\u0301\n\t"), max_size=8)
+    word = st.text(st.sampled_from("ab é東京\u0301\u200c\u200d👩\n\t"), max_size=8)
     words = data.draw(st.lists(word, min_size=len(heads), max_size=len(heads)))
     assert len({cell_len(row) for row in rows_of(tree_text(heads, words))}) == 1
 
@@ -137,7 +137,8 @@ def test_posterior_text_ranks_and_counts_the_rest() -> None:
         converged=torch.ones(2, dtype=torch.bool),
     )
     text = posterior_text(post, ["a", "b"], instance=1, k=1)
-    first, *tree, blank, rest = rows_of(text)
+    caption, empty, first, *tree, blank, rest = rows_of(text)
+    assert (caption, empty) == ("3 trees, certified", "")
     assert first.split()[0] == "62.5%"
     assert "\n".join(tree) == tree_text([0, 1], ["a", "b"])
     assert blank == ""
@@ -152,5 +153,5 @@ def test_agreement_is_marked_below_the_words() -> None:
 
 def test_posterior_text_counts_the_agreement() -> None:
     post = sparsemap(torch.tensor([[[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]]), DependencyTrees())
-    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 1]))[0].endswith("✓ as given")
-    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 0]))[0].endswith("1 of 2 as given")
+    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 1]))[2].endswith("✓ as given")
+    assert rows_of(posterior_text(post, ["a", "b"], given=[0, 0]))[2].endswith("1 of 2 as given")

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsewood.draw import draw
-from sparsewood.draw.tikz import latex
+from sparsewood.draw.tags import Tags
+from sparsewood.draw.tikz import latex, panel_tikz
 
 
 def test_edges_and_roots() -> None:
@@ -37,3 +38,18 @@ def test_nothing_is_left_for_latex_to_read(word: str) -> None:
         text = text.replace(command, "")
     text = re.sub(r"\\[{}$#%_]", "", text)
     assert not set(text) & set("\\{}$&#%_^~<>|\n\t")
+
+
+def test_other_families_are_drawn_by_their_shapes() -> None:
+    text = panel_tikz(Tags(("50%", "b"), ("A_1", "B"), ("A_1", "C")).panel())
+    assert text.count(r"\node[") == 4
+    assert r"{50\%};" in text
+    assert r"{A\_1};" in text
+    assert text.count("sparsewooddiffer, dashed") == 1
+    assert text.count(" rectangle ") == 3  # two tags and the frame
+    assert r"\draw[-, rounded corners=4pt, opacity=.55]" in text
+
+
+def test_the_certificate_is_said() -> None:
+    text = draw(["a"], [[0]], [1.0], None, "tikz", certified=True)
+    assert r"\noindent 1 tree, certified\par" in text

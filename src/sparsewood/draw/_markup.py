@@ -3,7 +3,7 @@
 import unicodedata
 from html import escape
 
-from sparsewood.draw._trees import printable
+from sparsewood.draw._escape import printable
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"  # the widths below are theirs
 
@@ -57,13 +57,13 @@ def number(value: float) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is in `FONT` at a font size."""
-    return size / 1000 * sum(_character_width(character) for character in text)
+    """About how wide a text is in `FONT` at a font size, as `escaped` writes it."""
+    return size / 1000 * sum(_character_width(character) for character in printable(text))
 
 
 def _character_width(character: str) -> int:
     if character in _WIDTH_OF:
         return _WIDTH_OF[character]
-    if unicodedata.combining(character):
+    if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
         return 0
     return 1000 if unicodedata.east_asian_width(character) in "WF" else 600

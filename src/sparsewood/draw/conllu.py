@@ -1,31 +1,50 @@
 """Dependency trees as CoNLL-U: one block for each tree of a sentence.
 
-The comment `# weight` is the tree's probability. Where heads are given to compare with,
-`# agreement` counts the words that have the given head, and the last column of the others holds
-it as `GivenHead`.
+The comment `# weight` is the tree's probability, `# certificate` says whether it is certified to be
+the solution's. Where heads are given to compare with, `# agreement` counts the words that are as
+given, and the last column of the others holds `GivenHead` and, with labels, `GivenDeprel`.
 """
 
-from sparsewood.draw._trees import Drawable
+from sparsewood.draw._escape import printable
+from sparsewood.draw._sheet import Sheet
+from sparsewood.draw.arcs import Arcs
 
 
-def trees_conllu(drawable: Drawable) -> str:
+def sheet_conllu(sheet: Sheet) -> str:
     """One block for each tree; each ends with an empty line."""
-    forms = [form(word) for word in drawable.words]
     blocks = []
-    for heads, weight in zip(drawable.trees, drawable.weights, strict=True):
-        given = drawable.given or heads
-        lines = [f"# weight = {weight:.6g}", f"# text = {' '.join(forms)}"]
-        if drawable.given is not None:
-            same = sum(head == wanted for head, wanted in zip(heads, given, strict=True))
-            lines.append(f"# agreement = {same}/{len(heads)}")
-        for i, (word, head, wanted) in enumerate(zip(forms, heads, given, strict=True), start=1):
-            relation = "root" if head == 0 else "dep"
-            misc = "_" if head == wanted else f"GivenHead={wanted}"
-            lines.append(f"{i}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t{misc}")
-        blocks.append("\n".join(lines) + "\n\n")
+    for tree, weight in zip(sheet.pictures, sheet.weights, strict=True):
+        if not isinstance(tree, Arcs):
+            raise ValueError(f"conllu holds dependency trees, not {sheet.noun}s")
+        lines = [f"# weight = {weight:.6g}"]
+        if sheet.caption:
+            lines.append(f"# certificate = {sheet.caption}")
+        blocks.append("\n".join([*lines, *_block(tree)]) + "\n\n")
     return "".join(blocks)
+
+
+def _block(tree: Arcs) -> list[str]:
+    forms = [form(word) for word in tree.words]
+    lines = [f"# text = {' '.join(forms)}"]
+    if tree.agrees is not None:
+        lines.append(f"# agreement = {sum(tree.agrees)}/{len(tree.agrees)}")
+    for i, (word, head) in enumerate(zip(forms, tree.heads, strict=True)):
+        relation = "root" if head == 0 else "dep"
+        if tree.labels is not None:
+            relation = form(tree.labels[i])
+        lines.append(f"{i + 1}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t{_misc(tree, i)}")
+    return lines
+
+
+def _misc(tree: Arcs, word: int) -> str:
+    if tree.given is None or tree.agrees is None or tree.agrees[word]:
+        return "_"
+    head = f"GivenHead={tree.given[word]}"
+    if tree.given_labels is None:
+        return head
+    return f"{head}|GivenDeprel={form(tree.given_labels[word]).replace('|', '·')}"
 
 
 def form(word: str) -> str:
     """The word in one column: white space inside it becomes one space; nothing becomes `_`."""
-    return " ".join(word.split()) or "_"
+    return printable(" ".join(word.split())) or "_"

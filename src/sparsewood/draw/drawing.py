@@ -1,4 +1,4 @@
-"""One call for every way of drawing the trees of a sentence."""
+"""One call for every way of drawing the structures of an instance."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from sparsewood.draw._trees import Drawable, Heads, checked
-from sparsewood.draw.conllu import trees_conllu
-from sparsewood.draw.html import page_html, table_html, trees_html
-from sparsewood.draw.svg import trees_svg
-from sparsewood.draw.text import trees_text
-from sparsewood.draw.tikz import trees_tikz
-from sparsewood.structures.dependency import DependencyTrees
+from sparsewood.draw._names import Given, Names
+from sparsewood.draw._sheet import Sheet
+from sparsewood.draw._trees import checked
+from sparsewood.draw.arcs import Heads
+from sparsewood.draw.conllu import sheet_conllu
+from sparsewood.draw.families import posterior_sheet
+from sparsewood.draw.html import page_html, trees_html
+from sparsewood.draw.svg import sheet_svg
+from sparsewood.draw.text import sheet_text
+from sparsewood.draw.tikz import sheet_tikz
 
 if TYPE_CHECKING:
     from sparsewood.posterior import SparsePosterior
 
 Format = Literal["text", "svg", "html", "tikz", "conllu"]
 
-_WRITERS: dict[str, Callable[[Drawable], str]] = {
-    "text": trees_text,
-    "svg": trees_svg,
+_SHOWN = 32  # structures that show themselves; the rest is counted
+_WRITERS: dict[str, Callable[[Sheet], str]] = {
+    "text": sheet_text,
+    "svg": sheet_svg,
     "html": page_html,
-    "tikz": trees_tikz,
-    "conllu": trees_conllu,
+    "tikz": sheet_tikz,
+    "conllu": sheet_conllu,
 }
 
 
@@ -34,8 +38,10 @@ def draw(
     weights: Iterable[float],
     given: Heads | None = None,
     format: Format = "text",  # noqa: A002
+    *,
+    certified: bool | None = None,
 ) -> str:
-    """Draws the trees of one sentence, the most probable first.
+    """Draws the dependency trees of one sentence, the most probable first.
 
     Args:
         words: the n words.
@@ -44,48 +50,61 @@ def draw(
         given: (n,) heads to compare with, a parser's for example.
         format: "text" for the terminal, "svg", "html" (a page of its own), "tikz" (for the LaTeX
             package tikz-dependency) or "conllu".
+        certified: whether the weights are certified to be the solution, `post.converged`; None:
+            nothing is said of it.
     """
-    if format not in _WRITERS:
-        raise ValueError(f"draw: format {format!r}, expected one of {', '.join(_WRITERS)}")
-    return _WRITERS[format](checked(words, trees, weights, given))
+    _check_format("draw", format)
+    return _WRITERS[format](checked(words, trees, weights, given, certified))
 
 
 @dataclass(frozen=True, repr=False)
 class Drawing:
-    """The trees of a sentence that show themselves: as text, and as HTML in notebooks."""
+    """Structures that show themselves: as text, and as HTML in notebooks."""
 
-    trees: Drawable
+    sheet: Sheet
+
+    def to(self, format: Format) -> str:  # noqa: A002
+        """All structures as "text", "svg", "html" (a page), "tikz" or, if trees, "conllu"."""
+        _check_format("Drawing.to", format)
+        return _WRITERS[format](self.sheet)
 
     def __repr__(self) -> str:
-        return trees_text(self.trees)
+        return sheet_text(self.sheet, _SHOWN)
 
     def _repr_html_(self) -> str:
-        return trees_html(self.trees)
+        return trees_html(self.sheet)
 
 
 def show(
     post: SparsePosterior,
     words: Sequence[str] | None = None,
     instance: int = 0,
-    given: Heads | None = None,
+    given: Given | None = None,
+    *,
+    other: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
 ) -> Drawing:
-    """The trees of one instance of a posterior over dependency trees, to be shown.
+    """The structures of one instance of a posterior, each family drawn as what it is.
 
     Args:
         post: the posterior.
-        words: of that instance; by default the numbers of the words.
+        words: the words of a sentence, the items of a set, the rows of a matching or alignment; by
+            default their numbers, as the family counts them.
         instance: which element of the batch.
-        given: (n,) heads to compare with.
+        given: a structure to compare with, for dependency trees (heads (n,); with labels (n, 2))
+            and taggings (tags (n,)).
+        other: the columns of a matching or an alignment.
+        labels: the names of the labels or tags, in the order of their scores; by default their
+            numbers.
     """
-    one = post[instance]
-    if words is None:
-        n = one.structures.shape[1] if one.lengths is None else int(one.lengths[0])
-        words = [str(word) for word in range(1, n + 1)]
-    return Drawing(checked(words, one.structures.tolist(), one.weights.tolist(), given))
+    return Drawing(posterior_sheet(post, instance, Names(words, other, labels, given)))
 
 
 def posterior_html(post: SparsePosterior) -> str:
-    """One instance of a posterior as HTML: trees as pictures, other structures as a table."""
-    if isinstance(post.structure, DependencyTrees):
-        return show(post)._repr_html_()
-    return table_html(post.weights.tolist(), post.structures)
+    """One instance of a posterior as HTML, for notebooks."""
+    return show(post)._repr_html_()
+
+
+def _check_format(what: str, form: str) -> None:
+    if form not in _WRITERS:
+        raise ValueError(f"{what}: format {form!r}, expected one of {', '.join(_WRITERS)}")

@@ -1,9 +1,8 @@
-"""Dependency trees for LaTeX, by the package tikz-dependency."""
+"""Pictures for LaTeX: dependency trees by the package tikz-dependency, the others by tikz."""
 
-from collections.abc import Sequence
-
-from sparsewood.draw._arcs import stacked_arcs
-from sparsewood.draw._trees import Drawable, agreement, percent, printable
+from sparsewood.draw._escape import printable
+from sparsewood.draw._shapes import SIZE, Box, Kind, Line, Panel, Text
+from sparsewood.draw._sheet import Sheet, percent
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -20,48 +19,60 @@ _ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
 }
-_PREAMBLE = r"""% \usepackage{tikz-dependency}
+_PREAMBLE = r"""% \usepackage{PACKAGE}
 \definecolor{sparsewoodagree}{HTML}{2A7FC9}
 \definecolor{sparsewooddiffer}{HTML}{D5601C}"""
-_STYLES = {
+_STYLES: dict[Kind, str] = {
     "plain": "",
-    "agree": ", edge style={draw=sparsewoodagree}",
-    "differ": ", edge style={draw=sparsewooddiffer, dashed}",
+    "faint": "opacity=.55",
+    "agree": "sparsewoodagree",
+    "differ": "sparsewooddiffer",
 }
 
 
-def trees_tikz(drawable: Drawable) -> str:
-    """The trees of one sentence one under another, each after its probability."""
-    blocks = [_PREAMBLE]
-    for heads, weight in zip(drawable.trees, drawable.weights, strict=True):
-        note = agreement(heads, drawable.given).replace("✓ ", "")
-        title = f"{percent(weight)} {f'({note})' if note else ''}".strip()
-        title = title.replace("<", r"\textless{}").replace("%", r"\%")
-        tree = tree_tikz(heads, drawable.words, drawable.given)
-        blocks.append(f"\\noindent\\textbf{{{title}}}\\par\\noindent\n{tree}\\par\\medskip")
+def sheet_tikz(sheet: Sheet) -> str:
+    """The certificate, and the pictures one under another, each after its probability."""
+    drawn = [picture.tikz() for picture in sheet.pictures]
+    blocks = [_PREAMBLE.replace("PACKAGE", "tikz-dependency" if any(drawn) else "tikz")]
+    if sheet.caption:
+        blocks.append(f"\\noindent {latex(sheet.caption)}\\par\\medskip")
+    for picture, weight, own in zip(sheet.pictures, sheet.weights, drawn, strict=True):
+        note = picture.note.replace("✓ ", "")
+        title = latex(f"{percent(weight)} {f'({note})' if note else ''}".strip())
+        shown = own or panel_tikz(picture.panel())
+        blocks.append(f"\\noindent\\textbf{{{title}}}\\par\\noindent\n{shown}\\par\\medskip")
     return "\n\n".join(blocks)
 
 
-def tree_tikz(
-    heads: Sequence[int], words: Sequence[str], given: Sequence[int] | None = None
-) -> str:
-    """One `dependency` environment."""
-    # Braces keep a word that begins with [ from being read as options.
-    row = r" \& ".join(f"{{{latex(word)}}}" for word in words)
-    lines = [
-        r"\begin{dependency}[hide label]",
-        r"  \begin{deptext}[column sep=.6em]",
-        rf"    {row} \\",
-        r"  \end{deptext}",
-    ]
-    levels = {arc.dependent + 1: arc.level for arc in stacked_arcs(heads)}
-    top = 1 + max(levels.values(), default=0)
-    for word, head in enumerate(heads, start=1):
-        kind = "plain" if given is None else "agree" if given[word - 1] == head else "differ"
-        options = f"edge height={2 + 1.6 * levels.get(word, top):.1f}ex{_STYLES[kind]}"
-        command = rf"\depedge[{options}]{{{head}}}" if head else rf"\deproot[{options}]"
-        lines.append(rf"  {command}{{{word}}}{{{'' if head else 'root'}}}")
-    return "\n".join([*lines, r"\end{dependency}"])
+def panel_tikz(panel: Panel) -> str:
+    """One `tikzpicture` of the shapes, a pixel as three quarters of a point."""
+    lines = [r"\begin{tikzpicture}[x=.75pt, y=-.75pt, every node/.style={inner sep=0pt}]"]
+    lines.append(rf"  \path (0, 0) rectangle ({panel.width:.1f}, {panel.height:.1f});")
+    lines += [f"  {_shape(shape)}" for shape in panel.shapes]
+    return "\n".join([*lines, r"\end{tikzpicture}"])
+
+
+def _shape(shape: Text | Line | Box) -> str:
+    style = _STYLES[shape.kind]
+    if isinstance(shape, Text):
+        options = ["anchor=base", "font=" + (r"\small" if shape.size == SIZE else r"\scriptsize")]
+        place = f"({shape.x:.1f}, {shape.y:.1f})"
+        return rf"\node[{_options(*options, style)}] at {place} {{{latex(shape.text)}}};"
+    dashed = "dashed" if shape.kind == "differ" else ""
+    if isinstance(shape, Box):
+        shade = "fill=black!12" if shape.shaded else ""
+        corners = (shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)
+        path = " rectangle ".join(f"({x:.1f}, {y:.1f})" for x, y in corners)
+        return rf"\draw[{_options('rounded corners=2pt', style, dashed, shade)}] {path};"
+    path = " -- ".join(f"({x:.1f}, {y:.1f})" for x, y in shape.points)
+    ends = "->" if shape.arrow else "-"
+    drawn = rf"\draw[{_options(ends, 'rounded corners=4pt', style, dashed)}] {path};"
+    x, y = shape.points[0]
+    return drawn + rf" \fill[{style}] ({x:.1f}, {y:.1f}) circle (2pt);" * shape.dot
+
+
+def _options(*options: str) -> str:
+    return ", ".join(option for option in options if option)
 
 
 def latex(text: str) -> str:

@@ -1,0 +1,59 @@
+"""Rows of characters, measured in the columns of a terminal."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from sparsewood.draw._escape import printable
+
+
+def in_columns(text: str) -> str:
+    """The text in characters of known width: those that a joiner makes one stand apart."""
+    return printable(text).replace("\u200d", "")
+
+
+def centered(text: str, width: int, fill: str = " ") -> str:
+    """The text in the middle of `width` columns, more to its left than to its right."""
+    left = max(0, width - cell_len(text)) // 2
+    return padded(fill * left + text, width, fill)
+
+
+def padded(text: str, width: int, fill: str = " ") -> str:
+    """The text with enough after it to fill `width` columns."""
+    return text + fill * (width - cell_len(text))
+
+
+def row_of(texts: Sequence[str], cells: Sequence[int], gap: int) -> str:
+    """One text in the middle of each cell, the cells `gap` columns apart."""
+    return (" " * gap).join(centered(*pair) for pair in zip(texts, cells, strict=True))
+
+
+def marks(agrees: Sequence[bool]) -> list[str]:
+    """✓ for what agrees, ✗ for what differs."""
+    return ["✓" if same else "✗" for same in agrees]
+
+
+class Canvas:
+    """Rows that are written on at any column; what is written last stays."""
+
+    def __init__(self, height: int) -> None:
+        self._rows: list[list[str]] = [[] for _ in range(height)]
+
+    def put(self, row: int, column: int, text: str, *, centered: bool = False) -> None:
+        """Writes `text` from a column on, or around it. A wide character takes two columns."""
+        if centered:
+            column -= (cell_len(text) - 1) // 2
+        cells = self._rows[row]
+        cells += " " * (column + cell_len(text) - len(cells))
+        for character in text:
+            width = cell_len(character)
+            if width == 0:  # combines with the one before
+                cells[max(0, column - 1)] += character
+                continue
+            cells[column : column + width] = [character, *[""] * (width - 1)]
+            column += width
+
+    def rows(self) -> list[str]:
+        """The rows, of equal width."""
+        width = max(map(len, self._rows), default=0)
+        return ["".join(row) + " " * (width - len(row)) for row in self._rows]

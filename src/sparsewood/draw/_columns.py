@@ -1,0 +1,31 @@
+"""Where words stand side by side in a picture."""
+
+from collections.abc import Iterable, Sequence
+
+from sparsewood.draw._shapes import MARGIN
+
+GAP = 13.0  # between two words
+
+
+def centers_of(
+    sizes: Sequence[float], apart: Iterable[tuple[int, int, float]] = (), gap: float = GAP
+) -> tuple[list[float], float]:
+    """The middle of each word, and the width of the row.
+
+    Args:
+        sizes: the width of each word.
+        apart: (i, j, least) with i < j: how far the middles of words i and j must be apart.
+        gap: between two words.
+    """
+    centers: list[float] = []
+    edge = MARGIN
+    for size in sizes:
+        centers.append(edge + size / 2)
+        edge += size + gap
+    for i, j, least in apart:  # room that is made stays: words only move away from those before
+        missing = max(0.0, least - (centers[j] - centers[i]))
+        for word in range(i + 1, len(centers)):
+            centers[word] += missing * min(1.0, (word - i) / (j - i))
+    if not centers:
+        return [], 2 * MARGIN
+    return centers, centers[-1] + sizes[-1] / 2 + MARGIN

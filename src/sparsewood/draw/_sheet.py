@@ -1,0 +1,126 @@
+"""What is drawn: the structures of one instance, each as a picture, with their weights."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparsewood.draw._shapes import Panel
+
+_ALL = 0.99  # weights of a sum below this are not all there are (16 bits are not exact)
+
+
+class Picture(ABC):
+    """One structure, drawn in every way; one class for each family of pictures.
+
+    Attributes:
+        kind: what the structure is, to begin its description with.
+    """
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def text(self) -> list[str]:
+        """Rows of characters for the terminal."""
+
+    @abstractmethod
+    def panel(self) -> Panel:
+        """The shapes of the picture."""
+
+    @abstractmethod
+    def parts(self) -> list[str]:
+        """The parts of the structure in words, for the description."""
+
+    @property
+    def note(self) -> str:
+        """How it agrees with the structure given to compare with; empty without one."""
+        return ""
+
+    def tikz(self) -> str | None:
+        """LaTeX of its own; None: its shapes are drawn."""
+        return None
+
+    def description(self, weight: float | None = None) -> str:
+        """The structure in one line of words."""
+        share = "" if weight is None else f" with probability {percent(weight)}"
+        return f"{self.kind}{share}: {', '.join(self.parts()) or 'nothing'}"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The pictures of one instance, in falling order of weight.
+
+    Attributes:
+        noun: what one structure is called.
+        title: what the instance is: the words of a sentence, say.
+        pictures: one of each structure.
+        weights: the probability of each.
+        certified: whether the weights are certified to be the solution; None: not known.
+        gap: the duality gap, if it is known.
+    """
+
+    noun: str
+    title: str
+    pictures: tuple[Picture, ...]
+    weights: tuple[float, ...]
+    certified: bool | None = None
+    gap: float | None = None
+
+    @property
+    def caption(self) -> str:
+        """How many structures there are, and whether they are certified; empty if not known."""
+        if self.certified is None:
+            return ""
+        count = len(self.pictures)
+        kept = f"{count} {self.noun}{'s' * (count != 1)}"
+        if sum(self.weights) < _ALL:
+            kept = f"the likeliest {kept}"
+        if self.certified:
+            return f"{kept}, certified"
+        gap = "" if self.gap is None else f" (gap {self.gap:.1e})"
+        return f"{kept}, not certified: cap reached{gap}"
+
+
+def sheet(
+    noun: str,
+    title: str,
+    pictures: Iterable[Picture],
+    weights: Iterable[float],
+    certified: bool | None = None,
+    gap: float | None = None,
+) -> Sheet:
+    """The pictures by falling weight, or a ValueError that names the weight at fault."""
+    drawn = list(pictures)
+    shares = [float(weight) for weight in weights]
+    if len(drawn) != len(shares):
+        raise ValueError(f"{len(drawn)} {noun}s but {len(shares)} weights")
+    for t, weight in enumerate(shares):
+        if not 0 <= weight <= 1.001:
+            raise ValueError(f"{noun} {t}: weight {weight}, expected a probability")
+    order = sorted(range(len(drawn)), key=lambda t: -shares[t])
+    return Sheet(
+        noun,
+        title,
+        tuple(drawn[t] for t in order),
+        tuple(shares[t] for t in order),
+        certified,
+        gap,
+    )
+
+
+def percent(weight: float) -> str:
+    """A probability as people read it; what is not zero does not become so."""
+    return "<0.1%" if 0 < weight < 0.0005 else f"{weight:.1%}"
+
+
+def more(weights: Sequence[float]) -> str:
+    """What is left out: how many, and their probability."""
+    return f"{len(weights)} more, together {percent(sum(weights))}"
+
+
+def agreement(agrees: Sequence[bool] | None) -> str:
+    """How many words are as given; empty where nothing is given."""
+    if agrees is None:
+        return ""
+    same = sum(agrees)
+    return "✓ as given" if same == len(agrees) else f"{same} of {len(agrees)} as given"

@@ -1,0 +1,77 @@
+"""Which picture each family of structures has: each its own, and none another's."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from sparsewood.draw._names import Names
+from sparsewood.draw._sheet import Picture, Sheet, sheet
+from sparsewood.draw.arcs import labelled_trees, trees
+from sparsewood.draw.brackets import binary_trees
+from sparsewood.draw.items import item_sets
+from sparsewood.draw.links import alignments, matchings
+from sparsewood.draw.listing import listings
+from sparsewood.draw.segments import segmentations
+from sparsewood.draw.tags import taggings
+from sparsewood.posterior import SparsePosterior
+from sparsewood.structures.alignment import Alignment
+from sparsewood.structures.base import Structure
+from sparsewood.structures.binary_trees import BinaryTrees
+from sparsewood.structures.branching_trees import BranchingTrees
+from sparsewood.structures.dependency import DependencyTrees
+from sparsewood.structures.hypercube import Hypercube
+from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
+from sparsewood.structures.linear_chain import LinearChain
+from sparsewood.structures.matching import Matching
+from sparsewood.structures.semi_markov import SemiMarkov
+from sparsewood.structures.simplex import Simplex
+from sparsewood.structures.subset import Subset
+
+
+class Family(NamedTuple):
+    """How a family is drawn.
+
+    Attributes:
+        noun: what one structure is called.
+        pictures: of the structures of a posterior over one instance.
+        taken: the names (fields of `Names`) that the pictures have a place for.
+    """
+
+    noun: str
+    pictures: Callable[[SparsePosterior, Names], Sequence[Picture]]
+    taken: tuple[str, ...]
+
+
+FAMILIES: dict[type, Family] = {
+    DependencyTrees: Family("tree", trees, ("words", "given")),
+    BranchingTrees: Family("tree", trees, ("words", "given")),
+    LabelledDependencyTrees: Family("tree", labelled_trees, ("words", "labels", "given")),
+    LinearChain: Family("tagging", taggings, ("words", "labels", "given")),
+    SemiMarkov: Family("segmentation", segmentations, ("words", "labels")),
+    BinaryTrees: Family("tree", binary_trees, ("words", "labels")),
+    Matching: Family("matching", matchings, ("words", "other")),
+    Alignment: Family("alignment", alignments, ("words", "other")),
+    Simplex: Family("choice", item_sets, ("words",)),
+    Subset: Family("set", item_sets, ("words",)),
+    Hypercube: Family("set", item_sets, ("words",)),
+    Structure: Family("structure", listings, ()),  # logic, `Custom` and your own: parts as numbers
+}
+
+
+def posterior_sheet(post: SparsePosterior, instance: int, names: Names) -> Sheet:
+    """The structures of one instance of a posterior, drawn as what they are."""
+    if not isinstance(post, SparsePosterior):
+        raise TypeError(f"show: expected a SparsePosterior, got {type(post).__name__}")
+    one = post[instance]
+    family = next(FAMILIES[kind] for kind in type(one.structure).__mro__ if kind in FAMILIES)
+    for name in ("words", "other", "labels", "given"):
+        if getattr(names, name) is not None and name not in family.taken:
+            taken = " and ".join(family.taken) or "numbers alone"
+            raise ValueError(f"show: {one.structure} is drawn with {taken}, it has no {name}")
+    return sheet(
+        family.noun,
+        str(one.structure) if names.words is None else " ".join(names.words),
+        family.pictures(one, names),
+        one.weights.tolist(),
+        bool(one.converged[0]),
+        float(one.gap[0]),
+    )

@@ -1,0 +1,150 @@
+"""Matchings and alignments: two rows, and a line between what belongs together.
+
+What has no partner is faint. In text, a matching is its pairs one under another, and an alignment
+is written as such are: one column for each step of the path, a dash for a gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+
+from sparsewood.draw._characters import in_columns, padded, row_of
+from sparsewood.draw._columns import centers_of
+from sparsewood.draw._markup import text_width
+from sparsewood.draw._names import Names, named, parts_of, size_of
+from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Text
+from sparsewood.draw._sheet import Picture
+
+if TYPE_CHECKING:
+    from sparsewood.posterior import SparsePosterior
+
+_APART = 58.0  # from one row to the other
+_GAP = 2  # columns between two steps
+_NONE = "–"
+
+
+@dataclass(frozen=True)
+class Links(Picture):
+    """Pairs of a row and a column.
+
+    Attributes:
+        rows: their names.
+        columns: their names.
+        pairs: (row, column), counted from 0, in rising order.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+    def parts(self) -> list[str]:
+        return [f"{self.rows[i]} – {self.columns[j]}" for i, j in self.pairs]
+
+    def panel(self) -> Panel:
+        sides = (self.rows, self.columns)
+        sizes = [[max(8.0, text_width(name, SIZE)) for name in side] for side in sides]
+        width = max(centers_of(side)[1] for side in sizes)
+        above, below = (_justified(side, width) for side in sizes)
+        top, bottom = MARGIN + SIZE, MARGIN + SIZE + _APART
+        shapes: list[Text | Line | Box] = [
+            Line(((above[i], top + 6), (below[j], bottom - SIZE)), title=title)
+            for (i, j), title in zip(self.pairs, self.parts(), strict=True)
+        ]
+        for k, (side, places, y) in enumerate(
+            ((self.rows, above, top), (self.columns, below, bottom))
+        ):
+            linked = {pair[k] for pair in self.pairs}
+            for i, (x, name) in enumerate(zip(places, side, strict=True)):
+                shapes.append(Text(x, y, name, kind="plain" if i in linked else "faint"))
+        return Panel(shapes, width, bottom + MARGIN + 3)
+
+
+def _justified(sizes: list[float], width: float) -> list[float]:
+    """The middles of words that fill `width`; one word stands in its middle."""
+    centers, own = centers_of(sizes)
+    missing = width - own
+    if len(centers) == 1:
+        return [centers[0] + missing / 2]
+    return [x + missing * i / (len(centers) - 1) for i, x in enumerate(centers)]
+
+
+class Pairing(Links):
+    """One matching."""
+
+    kind: ClassVar[str] = "Matching"
+
+    def text(self) -> list[str]:
+        names = [in_columns(name) for name in self.rows]
+        partner = dict(self.pairs)
+        width = max(map(cell_len, names))
+        lines = [
+            f"{padded(name, width)} ── {in_columns(self.columns[partner[i]])}"
+            if i in partner
+            else name
+            for i, name in enumerate(names)
+        ]
+        free = sorted(set(range(len(self.columns))) - set(partner.values()))
+        lines += [f"{' ' * (width + 4)}{in_columns(self.columns[j])}" for j in free]
+        return lines
+
+
+class Path(Links):
+    """One alignment."""
+
+    kind: ClassVar[str] = "Alignment"
+
+    def text(self) -> list[str]:
+        steps = self._steps()
+        rows = [in_columns(name) for name in self.rows]
+        columns = [in_columns(name) for name in self.columns]
+        table = [
+            [
+                rows[i] if i is not None else _NONE,
+                "│" if i is not None and j is not None else "",
+                columns[j] if j is not None else _NONE,
+            ]
+            for i, j in steps
+        ]
+        for before, step, texts in zip(steps, steps[1:], table[1:], strict=False):
+            # A row or column that goes on from the step before is named once.
+            for side, place in ((0, 0), (1, 2)):
+                if step[side] is not None and step[side] == before[side]:
+                    texts[place] = "″"
+        cells = [max(1, *map(cell_len, texts)) for texts in table]
+        return [row_of(row, cells, _GAP) for row in zip(*table, strict=True)]
+
+    def _steps(self) -> list[tuple[int | None, int | None]]:
+        """The pairs in order, and what they leave out: (row, None) and (None, column)."""
+        steps: list[tuple[int | None, int | None]] = []
+        i = j = 0  # the first row and column not yet reached
+        for row, column in (*self.pairs, (len(self.rows), len(self.columns))):
+            steps += [(k, None) for k in range(i, row)]
+            steps += [(None, k) for k in range(j, column)]
+            if row < len(self.rows):
+                steps.append((row, column))
+            i, j = row + 1, column + 1
+        return steps
+
+
+def matchings(post: SparsePosterior, names: Names) -> list[Picture]:
+    """The pictures of a posterior over `Matching`."""
+    rows, columns = _sides(post, names)
+    return [Pairing(rows, columns, pairs) for pairs in _pairs(post)]
+
+
+def alignments(post: SparsePosterior, names: Names) -> list[Picture]:
+    """The pictures of a posterior over `Alignment`."""
+    rows, columns = _sides(post, names)
+    return [Path(rows, columns, pairs) for pairs in _pairs(post)]
+
+
+def _sides(post: SparsePosterior, names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    n, m = size_of(post)
+    return named(names.words, n, "words"), named(names.other, m, "other")
+
+
+def _pairs(post: SparsePosterior) -> list[tuple[tuple[int, int], ...]]:
+    return [tuple((i, j) for i, j in pairs) for pairs in parts_of(post)]

@@ -1,0 +1,57 @@
+"""Structures of any family, your own among them: the parts that each uses, as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, ClassVar
+
+from sparsewood.draw._markup import text_width
+from sparsewood.draw._names import Names, parts_of
+from sparsewood.draw._shapes import MARGIN, SIZE, Panel, Text
+from sparsewood.draw._sheet import Picture
+
+if TYPE_CHECKING:
+    from sparsewood.posterior import SparsePosterior
+
+_SHOWN = 60  # parts that are listed
+_COLUMNS = 78
+_LINE = 20.0
+
+
+@dataclass(frozen=True)
+class Listing(Picture):
+    """One structure.
+
+    Attributes:
+        indices: of the parts that it uses, in the order of the scores.
+    """
+
+    kind: ClassVar[str] = "Structure with the parts"
+
+    indices: tuple[tuple[int, ...], ...]
+
+    def parts(self) -> list[str]:
+        shown = [str(i[0]) if len(i) == 1 else f"({', '.join(map(str, i))})" for i in self.indices]
+        left = len(shown) - _SHOWN
+        return shown if left <= 0 else [*shown[:_SHOWN], f"{left} more"]
+
+    def text(self) -> list[str]:
+        return wrap(f"parts {'  '.join(self.parts())}" if self.indices else "no parts", _COLUMNS)
+
+    def panel(self) -> Panel:
+        lines = self.text()
+        widths = [text_width(line, SIZE) for line in lines]
+        return Panel(
+            [
+                Text(MARGIN + width / 2, MARGIN + SIZE + _LINE * i, line)
+                for i, (line, width) in enumerate(zip(lines, widths, strict=True))
+            ],
+            max(widths) + 2 * MARGIN,
+            _LINE * len(lines) + 2 * MARGIN,
+        )
+
+
+def listings(post: SparsePosterior, names: Names) -> list[Picture]:
+    """The pictures of a posterior over any family."""
+    return [Listing(tuple(indices)) for indices in parts_of(post)]

@@ -1,0 +1,58 @@
+"""The drawing is read back: the pairs in it are the pairs given."""
+
+import pytest
+
+import sparsewood as sp
+from sparsewood.draw._shapes import Line, Text
+from sparsewood.draw.links import Pairing, Path
+
+ROWS, COLUMNS = ("a", "b", "c"), ("x", "y", "z", "w")
+
+
+def read_steps(picture: Path) -> list[tuple[int, int]]:
+    """The pairs of an alignment out of its columns of characters."""
+    above, links, below = picture.text()
+    pairs = []
+    row = column = ""
+    for i in range(0, len(above), 3):
+        row = row if above[i] == "″" else above[i]
+        column = column if below[i] == "″" else below[i]
+        assert (links[i] == "│") == ("–" not in (row, column))
+        if links[i] == "│":
+            pairs.append((ROWS.index(row), COLUMNS.index(column)))
+    return pairs
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_every_alignment_can_be_read_back(gaps: bool) -> None:
+    for cells in sp.Alignment(gaps=gaps).enumerate(3, 4):
+        pairs = tuple((i, j) for i, j in cells.nonzero().tolist())
+        picture = Path(ROWS, COLUMNS, pairs)
+        assert read_steps(picture) == list(pairs)
+        assert all("".join(picture.text()).count(name) == 1 for name in (*ROWS, *COLUMNS))
+
+
+def test_every_matching_can_be_read_back() -> None:
+    for matching in sp.Matching(partial=True).enumerate(3, 4).tolist():
+        pairs = tuple((i, j) for i, j in enumerate(matching) if j >= 0)
+        lines = Pairing(ROWS, COLUMNS, pairs).text()
+        read = [line.split(" ── ") for line in lines if "──" in line]
+        assert [(ROWS.index(a), COLUMNS.index(b)) for a, b in read] == list(pairs)
+        alone = {line.strip() for line in lines if "──" not in line}
+        free = {COLUMNS[j] for j in range(4) if j not in matching}
+        assert alone == free | {ROWS[i] for i in range(3) if matching[i] < 0}
+
+
+def test_lines_join_their_words_and_the_rest_is_faint() -> None:
+    shapes = Pairing(ROWS, COLUMNS, ((0, 2), (2, 0))).panel().shapes
+    texts = {shape.text: shape for shape in shapes if isinstance(shape, Text)}
+    ends = [shape.points for shape in shapes if isinstance(shape, Line)]
+    for (above, below), (a, b) in zip(ends, [("a", "z"), ("c", "x")], strict=True):
+        assert (above[0], below[0]) == (texts[a].x, texts[b].x)
+        assert texts[a].y < above[1] < below[1] < texts[b].y
+    assert {name for name, shape in texts.items() if shape.kind == "faint"} == {"b", "y", "w"}
+
+
+def test_description() -> None:
+    assert Pairing(ROWS, COLUMNS, ((0, 2),)).description() == "Matching: a – z"
+    assert Path(ROWS, COLUMNS, ()).description() == "Alignment: nothing"

@@ -1,0 +1,17 @@
+from sparsewood.draw.listing import Listing
+
+
+def test_parts_are_numbers() -> None:
+    assert Listing(((0,), (3,))).text() == ["parts 0  3"]
+    assert Listing(((0, 1), (3, 2))).text() == ["parts (0, 1)  (3, 2)"]
+    assert Listing(()).text() == ["no parts"]
+    assert Listing(((2,),)).description() == "Structure with the parts: 2"
+
+
+def test_long_lists_are_cut_and_wrapped() -> None:
+    picture = Listing(tuple((i, i) for i in range(100)))
+    assert picture.text()[-1].endswith("40 more")
+    assert all(len(row) <= 78 for row in picture.text())
+    panel = picture.panel()
+    assert len(panel.shapes) == len(picture.text())
+    assert panel.height > 20 * len(picture.text())

@@ -1,0 +1,39 @@
+import pytest
+
+from sparsewood.draw._sheet import agreement, more, percent, sheet
+from sparsewood.draw.items import Items
+
+
+def test_the_heaviest_comes_first() -> None:
+    pictures = [Items(("a", "b"), (0,)), Items(("a", "b"), (1,))]
+    sorted_sheet = sheet("set", "a b", pictures, [0.25, 0.75])
+    assert sorted_sheet.weights == (0.75, 0.25)
+    assert sorted_sheet.pictures == (pictures[1], pictures[0])
+
+
+@pytest.mark.parametrize(
+    ("count", "certified", "gap", "caption"),
+    [
+        (1, True, 0.0, "1 tree, certified"),
+        (2, True, 1e-12, "2 trees, certified"),
+        (2, False, 0.0213, "2 trees, not certified: cap reached (gap 2.1e-02)"),
+        (2, False, None, "2 trees, not certified: cap reached"),
+        (2, None, None, ""),
+    ],
+)
+def test_caption(count: int, certified: bool | None, gap: float | None, caption: str) -> None:
+    pictures = [Items(("a",), ())] * count
+    assert sheet("tree", "a", pictures, [1 / count] * count, certified, gap).caption == caption
+
+
+def test_a_part_of_the_support_is_not_counted_as_the_whole() -> None:
+    part = sheet("tree", "a", [Items(("a",), ())], [0.25], certified=True)
+    assert part.caption == "the likeliest 1 tree, certified"
+
+
+def test_small_words() -> None:
+    assert [percent(weight) for weight in (0, 1e-5, 0.5, 1)] == ["0.0%", "<0.1%", "50.0%", "100.0%"]
+    assert more([0.25, 0.125]) == "2 more, together 37.5%"
+    assert agreement(None) == ""
+    assert agreement([True, True]) == "✓ as given"
+    assert agreement([True, False]) == "1 of 2 as given"
