@@ -9,7 +9,8 @@ from torch import Tensor
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole
 from sparsewood.structures.base import Structure
-from sparsewood.structures.recursions import FORBIDDEN
+from sparsewood.structures.recursions.shifted import or_zero
+from sparsewood.structures.recursions.totals import is_empty
 
 _SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memory
 
@@ -35,20 +36,21 @@ class StructureDistribution:
     structure: Structure
     scores: Tensor
     lengths: Tensor | None
-    _theta: Tensor  # (B, *parts) float64; FORBIDDEN where a part is forbidden or never read
-    _log_partition: Tensor  # (B,) float64, with its graph down to _theta
-    _marginals: Tensor | None  # (B, *parts) float64 likewise, if they came with it
-    _has_graph: bool  # whether the graph goes on from _theta to the scores or the temperature
+    _steps: Tensor  # (B, *steps) float64, less what is shared: see `recursions.Shifted`
+    _shared: Tensor  # (B,) float64
+    _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
+    _step_marginals: Tensor | None  # (B, *steps) float64 likewise, if they came with it
+    _has_graph: bool  # whether the graph goes on from _steps to the scores or the temperature
 
     @property
     def log_partition(self) -> Tensor:
         """(B,) log Z."""
-        return self._result(self._log_z)
+        return self._result(self._log_z + self._shared)
 
     @cached_property
     def marginals(self) -> Tensor:
         """(B, *parts) the probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
-        return self._result(self._mu)
+        return self._result(self.structure.parts_of(self._mu))
 
     @cached_property
     def mode(self) -> Tensor:
@@ -68,8 +70,9 @@ class StructureDistribution:
         """
         structures = check_events("log_prob: structures", structures, self.structure, self.scores)
         parts, member = parts_of_members(structures, self.structure, self.scores, self.lengths)
-        forbidden = (parts.bool() & (self._theta <= FORBIDDEN)).flatten(1).any(-1)
-        log_prob = _inner(self._theta, parts) - self._log_z
+        steps = self.structure.steps_of(parts)
+        forbidden = (steps.bool() & is_empty(self._theta)).flatten(1).any(-1)
+        log_prob = _inner(self._theta, steps) - self._log_z
         return self._result(log_prob.masked_fill(forbidden | ~member, -torch.inf))
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
@@ -82,11 +85,11 @@ class StructureDistribution:
         return torch.cat([self._sample(count, generator) for count in counts])
 
     def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
-        theta = _repeat(self._theta.detach(), n)
+        theta = _repeat(self._steps.detach(), n)
         lengths = None if self.lengths is None else _repeat(self.lengths, n)
         with torch.no_grad():
-            parts = self.structure.sample_parts(theta, lengths, generator)
-            structures = self.structure.decode(parts, lengths)
+            steps = self.structure.sample_steps(theta, lengths, generator)
+            structures = self.structure.decode(self.structure.parts_of(steps), lengths)
         return structures.unflatten(0, (n, len(self)))
 
     def kl(self, other: "StructureDistribution") -> Tensor:
@@ -103,7 +106,7 @@ class StructureDistribution:
                 f"kl: expected two distributions over the same structures, got {self!r} "
                 f"and {other!r}"
             )
-        impossible = ((self._mu > 0) & (other._theta <= FORBIDDEN)).flatten(1).any(-1)
+        impossible = ((self._mu > 0) & is_empty(other._theta)).flatten(1).any(-1)
         kl = other._log_z - self._log_z + _inner(self._theta, self._mu)
         kl = (kl - _inner(other._theta, self._mu)).clamp(min=0)
         return self._result(kl.masked_fill(impossible, torch.inf))
@@ -112,15 +115,19 @@ class StructureDistribution:
     def _log_z(self) -> Tensor:
         return self._log_partition if self._has_graph else self._log_partition.detach()
 
+    @property
+    def _theta(self) -> Tensor:
+        return self._steps if self._has_graph else self._steps.detach()
+
     @cached_property
     def _mu(self) -> Tensor:
-        """The marginals in float64. Where nothing needs a gradient, the graph ends here."""
-        if self._marginals is not None:
-            return self._marginals if self._has_graph else self._marginals.detach()
+        """The marginals of steps. Where nothing needs a gradient, the graph ends here."""
+        if self._step_marginals is not None:
+            return self._step_marginals if self._has_graph else self._step_marginals.detach()
         with torch.enable_grad():
             log_z = self._log_partition
             (mu,) = torch.autograd.grad(
-                log_z, self._theta, torch.ones_like(log_z), create_graph=self._has_graph
+                log_z, self._steps, torch.ones_like(log_z), create_graph=self._has_graph
             )
         return mu
 
@@ -141,6 +148,6 @@ def _repeat(x: Tensor, n: int) -> Tensor:
     return x.expand(n, *x.shape).flatten(0, 1)
 
 
-def _inner(theta: Tensor, parts: Tensor) -> Tensor:
-    """`<theta, parts>` of each instance, (B,); a forbidden part counts nothing."""
-    return (torch.where(theta > FORBIDDEN, theta, 0.0) * parts).flatten(1).sum(-1)
+def _inner(theta: Tensor, steps: Tensor) -> Tensor:
+    """`<theta, steps>` of each instance, (B,); a forbidden one counts nothing."""
+    return (or_zero(theta) * steps).flatten(1).sum(-1)

@@ -1,14 +1,16 @@
 """The distribution over all structures: partition function, marginals, entropy, exact samples."""
 
-import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import (
+    LARGEST,
     check_finite,
     check_input,
+    check_magnitude,
     check_positive,
     check_temperature,
     no_structure_left,
@@ -54,38 +56,79 @@ def marginals(
     """
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
-    if isinstance(temperature, Tensor) and not torch.compiler.is_compiling():
-        check_positive(temperature)
     has_graph = torch.is_grad_enabled() and (
         scores.requires_grad or (isinstance(temperature, Tensor) and temperature.requires_grad)
     )
     reads = structure.reads(scores, lengths)
-    theta = potentials(scores, reads, temperature)
+    with torch.set_grad_enabled(has_graph):
+        usable = reads & (scores != -torch.inf)
+        values = potentials(scores, usable, temperature)
+        if not torch.compiler.is_compiling():
+            check_values(values, scores, reads, temperature)
+        shifted = structure.shift(torch.where(usable, values, FORBIDDEN), lengths)
+    steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
     with torch.enable_grad():
-        if not has_graph:
-            theta = theta.detach().requires_grad_()
-        log_partition, parts = structure.sums(theta, lengths)
-    _check_result(log_partition, scores, reads)
-    return StructureDistribution(structure, scores, lengths, theta, log_partition, parts, has_graph)
+        log_sums, parts = structure.sums(steps, lengths)
+        if torch.compiler.is_compiling():
+            log_sums = check_sums(log_sums, values, scores, reads, _as_tensor(temperature))
+        else:
+            _check_any_left(log_sums, scores)
+    return StructureDistribution(
+        structure, scores, lengths, steps, shifted.shared, log_sums, parts, has_graph
+    )
 
 
-def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
-    """`scores / temperature` in float64; FORBIDDEN for parts that are forbidden or never read."""
-    theta = torch.where(reads, scores, -torch.inf).double()
+def potentials(scores: Tensor, usable: Tensor, temperature: float | Tensor) -> Tensor:
+    """`scores / temperature` in float64; 0 where they are not `usable`."""
+    theta = torch.where(usable, scores, 0.0).double()
     if not isinstance(temperature, Tensor):
-        return (theta if temperature == 1.0 else theta / temperature).clamp_(min=FORBIDDEN)
-    usable = theta != -torch.inf
-    shape = (-1, *[1] * (scores.ndim - 1))
-    # -inf must not reach the gradient of the temperature.
-    theta = torch.where(usable, theta, 0.0) / temperature.double().view(shape)
-    return torch.where(usable, theta, FORBIDDEN)
+        return theta if temperature == 1.0 else theta / temperature
+    return theta / temperature.double().view(-1, *[1] * (scores.ndim - 1))
 
 
-def _check_result(log_partition: Tensor, scores: Tensor, reads: Tensor) -> None:
-    """NaN and +inf among the scores show in the sum, so one look at that is enough."""
-    if torch.compiler.is_compiling():
-        return  # a graph cannot branch on values
-    if FORBIDDEN / 2 < float(log_partition.detach().sum()) < math.inf:
+def check_values(
+    values: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor | None
+) -> None:
+    """ValueError unless `potentials` are finite, and not so large that sums of them are not."""
+    if isinstance(temperature, Tensor):
+        check_positive(temperature)
+    if len(values) == 0:
         return
-    check_finite(scores, reads)
-    raise no_structure_left(int(is_empty(log_partition).nonzero()[0]), scores)
+    low, high = values.detach().aminmax()
+    if not -LARGEST <= float(low) <= float(high) <= LARGEST:  # NaN is in no order
+        check_finite(scores, reads)
+        check_magnitude(values, reads)
+
+
+def _check_any_left(log_sums: Tensor, scores: Tensor) -> None:
+    empty = is_empty(log_sums.detach())
+    if empty.any():
+        raise no_structure_left(int(empty.nonzero()[0]), scores)
+
+
+def _as_tensor(temperature: float | Tensor) -> Tensor | None:
+    return temperature if isinstance(temperature, Tensor) else None
+
+
+@torch.library.custom_op("sparsewood::check_sums", mutates_args=())
+def check_sums(
+    log_sums: Tensor, values: Tensor, scores: Tensor, reads: Tensor, temperature: Tensor | None
+) -> Tensor:
+    """A copy of `log_sums` (B,), once all is checked: a graph cannot branch on values itself."""
+    check_values(values, scores, reads, temperature)
+    _check_any_left(log_sums, scores)
+    return log_sums.clone()
+
+
+@check_sums.register_fake
+def _(
+    log_sums: Tensor, values: Tensor, scores: Tensor, reads: Tensor, temperature: Tensor | None
+) -> Tensor:
+    return torch.empty_like(log_sums)
+
+
+def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
+    return grad, None, None, None, None
+
+
+check_sums.register_autograd(_backward)

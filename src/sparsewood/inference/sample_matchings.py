@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_whole
-from sparsewood.inference._check import check_finite, check_input, check_positive, check_temperature
-from sparsewood.inference.marginals import potentials
+from sparsewood.inference._check import check_input, check_temperature
+from sparsewood.inference.marginals import check_values, potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
 
@@ -67,13 +67,13 @@ def sample_matchings(
         raise ValueError(f"structure: expected a Matching, got {structure!r}")
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
-    if isinstance(temperature, Tensor):
-        check_positive(temperature)
     reads = structure.reads(scores, lengths)
-    check_finite(scores, reads)
+    usable = reads & (scores != -torch.inf)
     with torch.no_grad():
+        values = potentials(scores, usable, temperature)
+        check_values(values, scores, reads, temperature)
         structure.argmax(scores, lengths)  # names an instance that has no matching
-        theta = potentials(scores, reads, temperature)
+        theta = torch.where(usable, values, FORBIDDEN)
         matrix = _scaled(_square(theta, structure.partial, lengths))
         sampler = _Rejection(matrix, generator)
         columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]
