@@ -17,7 +17,6 @@ from sparsewood.inference._check import (
 )
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions import FORBIDDEN
-from sparsewood.structures.recursions.totals import is_empty
 
 
 def marginals(
@@ -60,69 +59,90 @@ def marginals(
         scores.requires_grad or (isinstance(temperature, Tensor) and temperature.requires_grad)
     )
     reads = structure.reads(scores, lengths)
+    if not torch.compiler.is_compiling():
+        check_values(scores, reads, temperature)
     with torch.set_grad_enabled(has_graph):
-        usable = reads & (scores != -torch.inf)
-        values = potentials(scores, usable, temperature)
-        if not torch.compiler.is_compiling():
-            check_values(values, scores, reads, temperature)
-        shifted = structure.shift(torch.where(usable, values, FORBIDDEN), lengths)
+        shifted = structure.shift(potentials(scores, reads, temperature), lengths)
     steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
     with torch.enable_grad():
         log_sums, parts = structure.sums(steps, lengths)
         if torch.compiler.is_compiling():
-            log_sums = check_sums(log_sums, values, scores, reads, _as_tensor(temperature))
+            log_sums = _checked(log_sums, scores, reads, temperature)
         else:
-            _check_any_left(log_sums, scores)
+            _check_result(log_sums, scores, reads)
     return StructureDistribution(
         structure, scores, lengths, steps, shifted.shared, log_sums, parts, has_graph
     )
 
 
-def potentials(scores: Tensor, usable: Tensor, temperature: float | Tensor) -> Tensor:
-    """`scores / temperature` in float64; 0 where they are not `usable`."""
-    theta = torch.where(usable, scores, 0.0).double()
+def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
+    """`scores / temperature` in float64; FORBIDDEN for parts that are forbidden or never read."""
+    theta = torch.where(reads, scores, -torch.inf).double()
     if not isinstance(temperature, Tensor):
-        return theta if temperature == 1.0 else theta / temperature
-    return theta / temperature.double().view(-1, *[1] * (scores.ndim - 1))
+        return (theta if temperature == 1.0 else theta / temperature).clamp_(min=FORBIDDEN)
+    usable = theta != -torch.inf
+    shape = (-1, *[1] * (scores.ndim - 1))
+    # -inf must not reach the gradient of the temperature.
+    theta = torch.where(usable, theta, 0.0) / temperature.double().view(shape)
+    return torch.where(usable, theta, FORBIDDEN)
 
 
-def check_values(
-    values: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor | None
-) -> None:
-    """ValueError unless `potentials` are finite, and not so large that sums of them are not."""
+def check_values(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> None:
+    """ValueError unless the temperature is positive, and no score over it too large to be summed.
+
+    NaN and +inf among scores that need no such look, being of a small dtype, show in the sums.
+    """
     if isinstance(temperature, Tensor):
         check_positive(temperature)
-    if len(values) == 0:
+    elif torch.finfo(scores.dtype).max <= LARGEST * temperature:
         return
-    low, high = values.detach().aminmax()
+    usable = reads & (scores.detach() != -torch.inf)
+    theta = torch.where(usable, scores.detach(), 0.0).double()
+    if isinstance(temperature, Tensor):
+        theta /= temperature.detach().double().view(-1, *[1] * (scores.ndim - 1))
+    else:
+        theta /= temperature
+    if theta.numel() == 0:
+        return
+    low, high = theta.aminmax()
     if not -LARGEST <= float(low) <= float(high) <= LARGEST:  # NaN is in no order
         check_finite(scores, reads)
-        check_magnitude(values, reads)
+        check_magnitude(theta, reads)
 
 
-def _check_any_left(log_sums: Tensor, scores: Tensor) -> None:
-    empty = is_empty(log_sums.detach())
-    if empty.any():
-        raise no_structure_left(int(empty.nonzero()[0]), scores)
+def _check_result(log_sums: Tensor, scores: Tensor, reads: Tensor) -> None:
+    """NaN and +inf among the scores show in the sums, so one look at those is enough."""
+    if len(log_sums) == 0 or float(log_sums.detach().amin()) > FORBIDDEN / 2:
+        return
+    check_finite(scores, reads)
+    left = log_sums.detach() > FORBIDDEN / 2
+    raise no_structure_left(int((~left).nonzero()[0]), scores)
 
 
-def _as_tensor(temperature: float | Tensor) -> Tensor | None:
-    return temperature if isinstance(temperature, Tensor) else None
+def _checked(
+    log_sums: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor
+) -> Tensor:
+    if isinstance(temperature, Tensor):
+        return check_sums(log_sums, scores.detach(), reads, temperature.detach(), 1.0)
+    return check_sums(log_sums, scores.detach(), reads, None, temperature)
 
 
 @torch.library.custom_op("sparsewood::check_sums", mutates_args=())
 def check_sums(
-    log_sums: Tensor, values: Tensor, scores: Tensor, reads: Tensor, temperature: Tensor | None
+    log_sums: Tensor, scores: Tensor, reads: Tensor, each: Tensor | None, temperature: float
 ) -> Tensor:
-    """A copy of `log_sums` (B,), once all is checked: a graph cannot branch on values itself."""
-    check_values(values, scores, reads, temperature)
-    _check_any_left(log_sums, scores)
+    """A copy of `log_sums` (B,) once all is checked: a graph cannot branch on values itself.
+
+    `each` (B,) is the temperature where instances have their own.
+    """
+    check_values(scores, reads, temperature if each is None else each)
+    _check_result(log_sums, scores, reads)
     return log_sums.clone()
 
 
 @check_sums.register_fake
 def _(
-    log_sums: Tensor, values: Tensor, scores: Tensor, reads: Tensor, temperature: Tensor | None
+    log_sums: Tensor, scores: Tensor, reads: Tensor, each: Tensor | None, temperature: float
 ) -> Tensor:
     return torch.empty_like(log_sums)
 

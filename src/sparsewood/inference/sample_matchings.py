@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_whole
-from sparsewood.inference._check import check_input, check_temperature
+from sparsewood.inference._check import check_finite, check_input, check_temperature
 from sparsewood.inference.marginals import check_values, potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
@@ -68,12 +68,11 @@ def sample_matchings(
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
     reads = structure.reads(scores, lengths)
-    usable = reads & (scores != -torch.inf)
+    check_finite(scores, reads)
+    check_values(scores, reads, temperature)
     with torch.no_grad():
-        values = potentials(scores, usable, temperature)
-        check_values(values, scores, reads, temperature)
         structure.argmax(scores, lengths)  # names an instance that has no matching
-        theta = torch.where(usable, values, FORBIDDEN)
+        theta = potentials(scores, reads, temperature)
         matrix = _scaled(_square(theta, structure.partial, lengths))
         sampler = _Rejection(matrix, generator)
         columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]

@@ -126,7 +126,8 @@ class Structure(ABC):
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         """The scores of steps, less what all structures share: see `recursions.Shifted`.
 
-        Arguments as above. Default: the steps are the parts, and nothing is known to be shared.
+        Arguments as above; `scores` may be written to. Default: the steps are the parts, and
+        nothing is known to be shared.
         """
         return Shifted(scores, scores.new_zeros(len(scores)))
 

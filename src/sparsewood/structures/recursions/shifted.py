@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import threshold
 
-from sparsewood.structures.recursions.totals import is_empty
+from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ def top(scores: Tensor, dim: int | tuple[int, ...]) -> Tensor:
 
 def or_zero(scores: Tensor) -> Tensor:
     """0 in the place of what is forbidden."""
-    return torch.where(is_empty(scores), 0.0, scores)
+    return threshold(scores, FORBIDDEN / 2, 0.0)
 
 
 def on_a_grid(potential: Tensor) -> Tensor:
@@ -48,19 +49,34 @@ def on_a_grid(potential: Tensor) -> Tensor:
 
 
 def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
-    """Arcs (B, n, n + 1), or labelled ones (B, n, n + 1, L): every word has one.
+    """Arcs (B, n, n + 1), or labelled ones (B, n, n + 1, L): every word has one."""
+    # What is taken off is constant: the gradient passes by. In place, as memory is what this costs.
+    if torch.compiler.is_compiling():
+        scores = scores.clone()
+    with torch.no_grad():
+        plain = scores.detach()
+        if single_root:
+            return Shifted(scores, _shift_single_root(plain))
+        rows = top(plain, tuple(range(2, plain.ndim)))
+        plain -= rows
+        return Shifted(scores, rows.flatten(1).sum(-1))
 
-    With a single root, one arc of a tree is the root's: its column is shifted as well, before the
-    rows, so that neither a large score of all root arcs nor one of all others takes digits.
+
+def _shift_single_root(arcs: Tensor) -> Tensor:
+    """Arcs in place, and what is shared: one arc of a tree is the root's, so that has a shift too.
+
+    It comes before the rows: neither a large score of all root arcs nor one of all others is to
+    take digits. The row of a word that no other word can be the head of follows the other rows.
     """
-    labels = tuple(range(3, scores.ndim))
-    if not single_root:
-        rows = top(scores, (2, *labels))
-        return Shifted(scores - rows, rows.flatten(1).sum(-1))
-    root, words = scores[:, :, :1], scores[:, :, 1:]
-    rows = top(words, (2, *labels))
-    first = top(root, (1, 2, *labels))
-    root = root - first - rows
-    second = top(root, (1, 2, *labels))
-    shared = (first + second).flatten() + rows.flatten(1).sum(-1)
-    return Shifted(torch.cat([root - second, words - rows], 2), shared)
+    row, column = tuple(range(2, arcs.ndim)), tuple(range(1, arcs.ndim))
+    root, words = arcs[:, :, :1], arcs[:, :, 1:]
+    first = top(root, column)
+    root = root - first
+    best = words.amax(row, keepdim=True)
+    rows = or_zero(best)
+    second = top(torch.where(is_empty(best), FORBIDDEN, root - rows), column)
+    only = root.amax(row, keepdim=True)
+    rows = torch.where(is_empty(best) & ~is_empty(only), only - second, rows)
+    arcs -= rows
+    arcs[:, :, :1] = root - rows - second
+    return (first + second).flatten() + rows.flatten(1).sum(-1)
