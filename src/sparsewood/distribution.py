@@ -1,13 +1,16 @@
 """The distribution over all structures of a family, p(h) proportional to the exponential score."""
 
+import copy
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole
+from sparsewood._transforms import is_transformed
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
 from sparsewood.structures.recursions.totals import is_empty
@@ -47,12 +50,12 @@ class StructureDistribution:
         """(B,) log Z."""
         return self._result(self._log_z + self._shared)
 
-    @cached_property
+    @lazy
     def marginals(self) -> Tensor:
         """(B, *parts) the probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
         return self._result(self.structure.parts_of(self._mu))
 
-    @cached_property
+    @lazy
     def mode(self) -> Tensor:
         """(B, *event) the most probable structure of each instance."""
         with torch.no_grad():
@@ -119,11 +122,17 @@ class StructureDistribution:
     def _theta(self) -> Tensor:
         return self._steps if self._has_graph else self._steps.detach()
 
-    @cached_property
+    @lazy
     def _mu(self) -> Tensor:
         """The marginals of steps. Where nothing needs a gradient, the graph ends here."""
         if self._step_marginals is not None:
             return self._step_marginals if self._has_graph else self._step_marginals.detach()
+        if is_transformed(self._steps):
+
+            def log_z_of(steps: Tensor) -> Tensor:
+                return self.structure.sums(steps, self.lengths)[0].sum()
+
+            return torch.func.grad(log_z_of)(self._steps)
         with torch.enable_grad():
             log_z = self._log_partition
             (mu,) = torch.autograd.grad(
@@ -133,6 +142,16 @@ class StructureDistribution:
 
     def _result(self, value: Tensor) -> Tensor:
         return value.to(self.scores.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
+        """A copy with memory of its own; gradients go on to the scores that this one came from."""
+        lengths = None if self.lengths is None else self.lengths.clone()
+        tensors = (self._steps, self._shared, self._log_z, self._mu)
+        copies = [x.clone() for x in tensors]
+        structure = copy.deepcopy(self.structure, memo)
+        return type(self)(
+            structure, self.scores.clone(), lengths, *copies, _has_graph=self._has_graph
+        )
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sparsewood._transforms import check_not_mapped, is_transformed
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import (
     LARGEST,
@@ -55,16 +56,19 @@ def marginals(
     """
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
-    has_graph = torch.is_grad_enabled() and (
-        scores.requires_grad or (isinstance(temperature, Tensor) and temperature.requires_grad)
+    inputs = [scores, *([temperature] if isinstance(temperature, Tensor) else [])]
+    for x in inputs:
+        check_not_mapped("marginals", x)
+    has_graph = any(map(is_transformed, inputs)) or (
+        torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
     )
     reads = structure.reads(scores, lengths)
     if not torch.compiler.is_compiling():
-        check_values(scores, reads, temperature)
-    with torch.set_grad_enabled(has_graph):
+        check_potentials(scores, reads, temperature)
+    with torch.set_grad_enabled(has_graph and torch.is_grad_enabled()):
         shifted = structure.shift(potentials(scores, reads, temperature), lengths)
     steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
-    with torch.enable_grad():
+    with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
         log_sums, parts = structure.sums(steps, lengths)
         if torch.compiler.is_compiling():
             log_sums = _checked(log_sums, scores, reads, temperature)
@@ -87,7 +91,7 @@ def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Te
     return torch.where(usable, theta, FORBIDDEN)
 
 
-def check_values(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> None:
+def check_potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> None:
     """ValueError unless the temperature is positive, and no score over it too large to be summed.
 
     NaN and +inf among scores that need no such look, being of a small dtype, show in the sums.
@@ -135,7 +139,7 @@ def check_sums(
 
     `each` (B,) is the temperature where instances have their own.
     """
-    check_values(scores, reads, temperature if each is None else each)
+    check_potentials(scores, reads, temperature if each is None else each)
     _check_result(log_sums, scores, reads)
     return log_sums.clone()
 

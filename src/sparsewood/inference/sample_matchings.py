@@ -21,7 +21,7 @@ from torch import Tensor
 
 from sparsewood._numbers import check_whole
 from sparsewood.inference._check import check_finite, check_input, check_temperature
-from sparsewood.inference.marginals import check_values, potentials
+from sparsewood.inference.marginals import check_potentials, potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
 
@@ -69,7 +69,7 @@ def sample_matchings(
     temperature = check_temperature(temperature, scores)
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
-    check_values(scores, reads, temperature)
+    check_potentials(scores, reads, temperature)
     with torch.no_grad():
         structure.argmax(scores, lengths)  # names an instance that has no matching
         theta = potentials(scores, reads, temperature)

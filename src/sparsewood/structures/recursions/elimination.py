@@ -9,9 +9,9 @@ with j over the root and the words still there. It is Gaussian elimination on th
 diagonal kept as a sum (Grassmann, Taksar & Heyman 1985): all terms are positive, so that each digit
 of the result is right, whatever the range of the weights. Here it is done on their logarithms.
 
-With a single root, `d[k]` leaves out the arc from the root, and nothing but the last word is hung on
-it (the same elimination of the matrix of Koo et al. 2007, section 3.2). A word without a head among
-the words still there must be the root itself: from then on it stands for it.
+With a single root, `d[k]` leaves out the arc from the root, and nothing but the last word is hung
+on it (the same elimination of the matrix of Koo et al. 2007, section 3.2). A word without a head
+among the words still there must be the one child of the root: from then on it stands for it.
 """
 
 import torch

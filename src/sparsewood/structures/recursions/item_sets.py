@@ -15,9 +15,9 @@ def in_or_out(items: Tensor, left_out: Tensor | None = None) -> Tensor:
 def item_sets(items: Tensor, total: Total, most: int) -> Tensor:
     """The totals over all sets of 0, 1, ..., `most` items: (B, n, 2) -> (B, most + 1).
 
-    Each item is a polynomial `exp(left out) + exp(taken) x`; their product, in which the coefficient of x^k
-    sums the sets of k items, is taken two by two, without powers above `most`. Where `most` is more
-    than n, FORBIDDEN fills up.
+    Each item is a polynomial `exp(left out) + exp(taken) x`; their product, in which the
+    coefficient of x^k sums the sets of k items, is taken two by two, without powers above `most`.
+    Where `most` is more than n, FORBIDDEN fills up.
     """
     table = items  # (B, polynomials, coefficients)
     while table.shape[1] > 1:
