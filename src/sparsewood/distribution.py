@@ -73,10 +73,14 @@ class StructureDistribution:
         """
         structures = check_events("log_prob: structures", structures, self.structure, self.scores)
         parts, member = parts_of_members(structures, self.structure, self.scores, self.lengths)
+        return self._result(self.log_prob_of_parts(parts).masked_fill(~member, -torch.inf))
+
+    def log_prob_of_parts(self, parts: Tensor) -> Tensor:
+        """The same of members by the parts they use, (B, *parts) 0/1 -> (B,), in float64."""
         steps = self.structure.steps_of(parts)
         forbidden = (steps.bool() & is_empty(self._theta)).flatten(1).any(-1)
         log_prob = _inner(self._theta, steps) - self._log_z
-        return self._result(log_prob.masked_fill(forbidden | ~member, -torch.inf))
+        return log_prob.masked_fill(forbidden, -torch.inf)
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`n` independent, exact samples of each instance: (n, B, *event)."""
