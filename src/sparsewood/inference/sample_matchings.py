@@ -21,7 +21,8 @@ from torch import Tensor
 
 from sparsewood._numbers import check_whole
 from sparsewood.inference._check import check_finite, check_input, check_temperature
-from sparsewood.inference.marginals import check_potentials, potentials
+from sparsewood.inference._check_sums import check_potentials
+from sparsewood.inference.marginals import potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
 
