@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 import sparsewood as sp
 from sparsewood.structures.recursions import FORBIDDEN
-from sparsewood.structures.recursions.shifted import on_a_grid, or_zero, top
+from sparsewood.structures.recursions.shifted import on_a_grid, or_zero, shift_arcs, top
 from sparsewood.testing import draw_scores
 from sparsewood.testing.reference import gains
 
@@ -64,6 +64,25 @@ def test_constants_have_no_gradient(
     slopes = torch.where(value < FORBIDDEN / 2, 0.0, slopes)
     (gradient,) = torch.autograd.grad(value, scores, slopes)
     assert_close(gradient, torch.where(reads, structure.parts_of(slopes), 0.0))
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize("size", [1, 2, 5, 20])
+def test_native_arcs_are_the_same(single_root: bool, labels: int, size: int) -> None:
+    """Scores that are not contiguous go the other way."""
+    scores = draw_scores("forbidden", 8, (size, size + 1, labels), seed=size) * 10
+    scores[1, :, 0] = -torch.inf
+    scores[2, 0, 1:] = -torch.inf
+    scores[3, 0] = -torch.inf
+    scores[4, 0, :, 0] = 1e9
+    theta = scores.nan_to_num(neginf=FORBIDDEN)
+    theta = theta.squeeze(-1) if labels == 1 else theta
+    spread = theta.transpose(0, 1).contiguous().transpose(0, 1)
+    assert not spread.is_contiguous() or size == 1
+    found, expected = (shift_arcs(x, single_root) for x in (theta.clone(), spread))
+    assert torch.equal(found.scores, expected.scores)
+    assert_close(found.shared, expected.shared, rtol=1e-15, atol=1e-13)
 
 
 def test_a_root_score_of_its_own_size() -> None:

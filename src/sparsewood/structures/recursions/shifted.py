@@ -5,11 +5,14 @@ scores has no digits left for their differences. So it is taken off before anyth
 """
 
 from dataclasses import dataclass
+from math import prod
 
 import torch
 from torch import Tensor
 from torch.nn.functional import threshold
 
+from sparsewood import _native
+from sparsewood._transforms import is_transformed
 from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty
 
 
@@ -51,7 +54,13 @@ def on_a_grid(potential: Tensor) -> Tensor:
 def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
     """Arcs (B, n, n + 1), or labelled ones (B, n, n + 1, L): every word has one."""
     # What is taken off is constant: the gradient passes by. In place, as memory is what this costs.
-    if torch.compiler.is_compiling():
+    transformed = is_transformed(scores)
+    if not transformed and scores.device.type == "cpu" and scores.is_contiguous():
+        shared = torch.empty(len(scores), dtype=scores.dtype)
+        root = prod(scores.shape[3:]) if single_root else 0  # cells of a row
+        _native.shift_arcs(scores.detach().flatten(2).numpy(), shared.numpy(), root)
+        return Shifted(scores, shared)
+    if transformed:
         scores = scores.clone()
     with torch.no_grad():
         plain = scores.detach()
