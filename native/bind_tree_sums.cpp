@@ -5,6 +5,7 @@
 
 #include "arrays.h"
 #include "parallel.h"
+#include "shift_arcs.h"
 #include "tree_sums.h"
 
 namespace nb = nanobind;
@@ -17,7 +18,22 @@ SPARSEWOOD_WIDE bool run_sums(TreeSums& sums, const double* scores, int words, d
     return sums(scores, words, marginals, log_sum);
 }
 
+SPARSEWOOD_WIDE double run_shift(double* arcs, int64_t n, int64_t width, int64_t root) {
+    return shift_arcs(arcs, n, width, root);
+}
+
 namespace {
+
+void shift(Out<double, nb::ndim<3>> arcs, Out<double, nb::ndim<1>> shared, int64_t root) {
+    size_t batch = arcs.shape(0);
+    int64_t n = static_cast<int64_t>(arcs.shape(1)), width = static_cast<int64_t>(arcs.shape(2));
+    if (shared.shape(0) != batch || root < 0 || root > width)
+        throw std::invalid_argument("expected arcs (B, n, width), shared (B,), root <= width");
+    double *scores = arcs.data(), *out = shared.data();
+    nb::gil_scoped_release release;
+    for (size_t b = 0; b < batch; ++b, scores += n * width)
+        out[b] = run_shift(scores, n, width, root);
+}
 
 void sum_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
                Out<double, nb::ndim<1>> log_sums, Out<double, nb::ndim<3>> marginals,
@@ -52,6 +68,10 @@ void bind_tree_sums(nb::module_& m) {
           "marginals"_a.noconvert(), "good"_a.noconvert(), "single_root"_a, "threads"_a,
           "Writes the log-partition function of each sentence, its derivatives, and whether both "
           "could be computed.");
+    m.def(
+        "shift_arcs", &shift, "arcs"_a.noconvert(), "shared"_a.noconvert(), "root"_a,
+        "Takes off arcs (B, n, width), in place, what all trees share, and writes that. The first "
+        "`root` cells of a row are those of the root where it has one child; 0 otherwise.");
 }
 
 }  // namespace sparsewood

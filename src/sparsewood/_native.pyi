@@ -89,6 +89,9 @@ def add_rows_levels(
 ) -> Callable[[int, int], None]:
     """A function (begin, end): out[to[e]] += values[from_[e]] for these edges."""
 
+def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
+    """Takes off arcs, in place, what all trees share, and writes that."""
+
 def sum_trees(
     scores: _Reals | Tensor,
     lengths: _Whole | Tensor,

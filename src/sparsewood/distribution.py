@@ -1,15 +1,19 @@
 """The distribution over all structures of a family, p(h) proportional to the exponential score."""
 
+import copy
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole
+from sparsewood._transforms import is_transformed
 from sparsewood.structures.base import Structure
-from sparsewood.structures.recursions import FORBIDDEN
+from sparsewood.structures.recursions.shifted import or_zero
+from sparsewood.structures.recursions.totals import is_empty
 
 _SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memory
 
@@ -35,22 +39,23 @@ class StructureDistribution:
     structure: Structure
     scores: Tensor
     lengths: Tensor | None
-    _theta: Tensor  # (B, *parts) float64; FORBIDDEN where a part is forbidden or never read
-    _log_partition: Tensor  # (B,) float64, with its graph down to _theta
-    _marginals: Tensor | None  # (B, *parts) float64 likewise, if they came with it
-    _has_graph: bool  # whether the graph goes on from _theta to the scores or the temperature
+    _steps: Tensor  # (B, *steps) float64, less what is shared: see `recursions.Shifted`
+    _shared: Tensor  # (B,) float64
+    _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
+    _step_marginals: Tensor | None  # (B, *steps) float64 likewise, if they came with it
+    _has_graph: bool  # whether the graph goes on from _steps to the scores or the temperature
 
     @property
     def log_partition(self) -> Tensor:
         """(B,) log Z."""
-        return self._result(self._log_z)
+        return self._result(self._log_z + self._shared)
 
-    @cached_property
+    @lazy
     def marginals(self) -> Tensor:
         """(B, *parts) the probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
-        return self._result(self._mu)
+        return self._result(self.structure.parts_of(self._mu))
 
-    @cached_property
+    @lazy
     def mode(self) -> Tensor:
         """(B, *event) the most probable structure of each instance."""
         with torch.no_grad():
@@ -68,9 +73,14 @@ class StructureDistribution:
         """
         structures = check_events("log_prob: structures", structures, self.structure, self.scores)
         parts, member = parts_of_members(structures, self.structure, self.scores, self.lengths)
-        forbidden = (parts.bool() & (self._theta <= FORBIDDEN)).flatten(1).any(-1)
-        log_prob = _inner(self._theta, parts) - self._log_z
-        return self._result(log_prob.masked_fill(forbidden | ~member, -torch.inf))
+        return self._result(self.log_prob_of_parts(parts).masked_fill(~member, -torch.inf))
+
+    def log_prob_of_parts(self, parts: Tensor) -> Tensor:
+        """The same of members by the parts they use, (B, *parts) 0/1 -> (B,), in float64."""
+        steps = self.structure.steps_of(parts)
+        forbidden = (steps.bool() & is_empty(self._theta)).flatten(1).any(-1)
+        log_prob = _inner(self._theta, steps) - self._log_z
+        return log_prob.masked_fill(forbidden, -torch.inf)
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`n` independent, exact samples of each instance: (n, B, *event)."""
@@ -82,11 +92,11 @@ class StructureDistribution:
         return torch.cat([self._sample(count, generator) for count in counts])
 
     def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
-        theta = _repeat(self._theta.detach(), n)
+        theta = _repeat(self._steps.detach(), n)
         lengths = None if self.lengths is None else _repeat(self.lengths, n)
         with torch.no_grad():
-            parts = self.structure.sample_parts(theta, lengths, generator)
-            structures = self.structure.decode(parts, lengths)
+            steps = self.structure.sample_steps(theta, lengths, generator)
+            structures = self.structure.decode(self.structure.parts_of(steps), lengths)
         return structures.unflatten(0, (n, len(self)))
 
     def kl(self, other: "StructureDistribution") -> Tensor:
@@ -103,7 +113,7 @@ class StructureDistribution:
                 f"kl: expected two distributions over the same structures, got {self!r} "
                 f"and {other!r}"
             )
-        impossible = ((self._mu > 0) & (other._theta <= FORBIDDEN)).flatten(1).any(-1)
+        impossible = ((self._mu > 0) & is_empty(other._theta)).flatten(1).any(-1)
         kl = other._log_z - self._log_z + _inner(self._theta, self._mu)
         kl = (kl - _inner(other._theta, self._mu)).clamp(min=0)
         return self._result(kl.masked_fill(impossible, torch.inf))
@@ -112,20 +122,40 @@ class StructureDistribution:
     def _log_z(self) -> Tensor:
         return self._log_partition if self._has_graph else self._log_partition.detach()
 
-    @cached_property
+    @property
+    def _theta(self) -> Tensor:
+        return self._steps if self._has_graph else self._steps.detach()
+
+    @lazy
     def _mu(self) -> Tensor:
-        """The marginals in float64. Where nothing needs a gradient, the graph ends here."""
-        if self._marginals is not None:
-            return self._marginals if self._has_graph else self._marginals.detach()
+        """The marginals of steps. Where nothing needs a gradient, the graph ends here."""
+        if self._step_marginals is not None:
+            return self._step_marginals if self._has_graph else self._step_marginals.detach()
+        if is_transformed(self._steps):
+
+            def log_z_of(steps: Tensor) -> Tensor:
+                return self.structure.sums(steps, self.lengths)[0].sum()
+
+            return torch.func.grad(log_z_of)(self._steps)
         with torch.enable_grad():
             log_z = self._log_partition
             (mu,) = torch.autograd.grad(
-                log_z, self._theta, torch.ones_like(log_z), create_graph=self._has_graph
+                log_z, self._steps, torch.ones_like(log_z), create_graph=self._has_graph
             )
         return mu
 
     def _result(self, value: Tensor) -> Tensor:
         return value.to(self.scores.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
+        """A copy with memory of its own; gradients go on to the scores that this one came from."""
+        lengths = None if self.lengths is None else self.lengths.clone()
+        tensors = (self._steps, self._shared, self._log_z, self._mu)
+        copies = [x.clone() for x in tensors]
+        structure = copy.deepcopy(self.structure, memo)
+        return type(self)(
+            structure, self.scores.clone(), lengths, *copies, _has_graph=self._has_graph
+        )
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -141,6 +171,6 @@ def _repeat(x: Tensor, n: int) -> Tensor:
     return x.expand(n, *x.shape).flatten(0, 1)
 
 
-def _inner(theta: Tensor, parts: Tensor) -> Tensor:
-    """`<theta, parts>` of each instance, (B,); a forbidden part counts nothing."""
-    return (torch.where(theta > FORBIDDEN, theta, 0.0) * parts).flatten(1).sum(-1)
+def _inner(theta: Tensor, steps: Tensor) -> Tensor:
+    """`<theta, steps>` of each instance, (B,); a forbidden one counts nothing."""
+    return (or_zero(theta) * steps).flatten(1).sum(-1)

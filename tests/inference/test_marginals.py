@@ -11,6 +11,7 @@ from functools import partial
 import pytest
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.testing import assert_close
 
 import sparsewood as sp
@@ -114,6 +115,88 @@ def test_compiles(projective: bool, single_root: bool) -> None:
     (gradient,) = torch.autograd.grad(compiled(scores).sum(), scores)
     expected = sp.marginals(scores, trees, lengths=lengths).marginals
     assert_close(gradient, expected)
+
+
+def test_marginals_and_entropy_compile() -> None:
+    scores = draw_scores("normal", 2, (3, 2, 3), seed=0).requires_grad_()
+
+    def infer(scores: Tensor) -> tuple[Tensor, Tensor]:
+        dist = sp.marginals(scores, sp.LinearChain(), temperature=0.7)
+        return dist.marginals, dist.entropy()
+
+    compiled = torch.compile(infer, fullgraph=True, backend="aot_eager")
+    found, expected = compiled(scores), infer(scores)
+    assert_close(found, expected)
+    losses = [parts.square().sum() + entropy.sum() for parts, entropy in (found, expected)]
+    assert_close(*(torch.autograd.grad(loss, scores) for loss in losses))
+
+
+def test_sentences_without_a_single_rooted_tree() -> None:
+    """Both words can only hang from the root, which is to have one child."""
+    scores = torch.tensor([[[0.0, 0.0, -math.inf], [0.0, -math.inf, 0.0]]])
+    for projective in (False, True):
+        for structure, table in (
+            (sp.DependencyTrees(projective, single_root=True), scores),
+            (sp.LabelledDependencyTrees(projective, single_root=True), scores[..., None]),
+        ):
+            for infer in (sp.marginals, sp.map):
+                with pytest.raises(ValueError, match="instance 0 has no structure left"):
+                    infer(table, structure)
+
+
+@pytest.mark.parametrize("value", [1e8, 1e17, -1e17, 1e199])
+def test_equal_scores_are_uniform_whatever_their_size(value: float) -> None:
+    for structure, shape, count in (
+        (sp.Simplex(), (4,), 4),
+        (sp.DependencyTrees(projective=True), (3, 4), 12),
+        (sp.DependencyTrees(), (3, 4), 16),
+        (sp.Subset(2), (4,), 6),
+    ):
+        dist = sp.marginals(torch.full((1, *shape), value, dtype=torch.float64), structure)
+        assert dist.entropy().item() == pytest.approx(math.log(count), rel=1e-13)
+        assert dist.kl(dist).item() == 0.0
+        assert dist.log_prob(dist.mode).item() == pytest.approx(-math.log(count), rel=1e-13)
+        assert structure.contains(dist.sample(20)[:, 0]).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
+@pytest.mark.parametrize(
+    ("structure", "shape"),
+    [
+        (sp.DependencyTrees(), (3, 4)),
+        (sp.DependencyTrees(single_root=True), (3, 4)),
+        (sp.DependencyTrees(projective=True), (3, 4)),
+        (sp.LinearChain(), (3, 2, 3)),
+        (sp.Alignment(), (2, 3)),
+        (sp.Subset(at_most=2), (4,)),
+    ],
+    ids=str,
+)
+def test_transforms_of_torch_func(structure: sp.Structure, shape: tuple[int, ...]) -> None:
+    scores, direction = draw_scores("normal", 4, shape, seed=0).chunk(2)
+    exact = sp.marginals(scores, structure).marginals
+
+    def log_partition(scores: Tensor) -> Tensor:
+        return sp.marginals(scores, structure).log_partition
+
+    def infer(scores: Tensor) -> Tensor:
+        return sp.marginals(scores, structure).marginals
+
+    jacobian = torch.autograd.functional.jacobian(infer, scores)
+    along = (jacobian * direction).flatten(scores.ndim).sum(-1)
+    rise = (exact * direction).flatten(1).sum(-1)
+    assert_close(torch.func.jvp(log_partition, (scores,), (direction,))[1], rise)
+    assert_close(torch.func.jvp(infer, (scores,), (direction,))[1], along)
+    assert_close(torch.func.grad(lambda x: log_partition(x).sum())(scores), exact)
+    assert_close(torch.func.jacrev(infer)(scores), jacobian)
+    assert_close(torch.func.jacfwd(infer)(scores), jacobian)
+    assert_close(torch.func.hessian(lambda x: log_partition(x).sum())(scores), jacobian)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(scores, direction)
+        assert_close(forward_ad.unpack_dual(log_partition(dual)).tangent, rise)
+        assert_close(forward_ad.unpack_dual(infer(dual)).tangent, along)
+    with pytest.raises(ValueError, match="vmap is not supported"):
+        torch.func.vmap(log_partition)(scores[None])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -93,5 +93,9 @@ def test_bad_input_is_named() -> None:
     bad[1, 0, 1] = torch.nan
     with pytest.raises(ValueError, match="instance 1"):
         sp.sample_matchings(bad, sp.Matching())
+    with pytest.raises(ValueError, match=r"scores\[0, 0, 0\] / temperature is 1e\+300"):
+        sp.sample_matchings(torch.full((2, 2, 2), 1e300, dtype=torch.float64), sp.Matching())
+    with pytest.raises(ValueError, match=r"scores\[0, 0, 0\] / temperature is inf"):
+        sp.sample_matchings(scores + 1, sp.Matching(), temperature=1e-310)
     with pytest.raises(RuntimeError, match="max_trials"):
         sp.sample_matchings(scores, sp.Matching(), max_trials=0)

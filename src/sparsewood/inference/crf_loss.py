@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce, total
+from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce
 from sparsewood.inference.marginals import marginals
 from sparsewood.structures.base import Structure
 
@@ -36,6 +36,5 @@ def crf_loss(
     """
     check_options(reduction)
     target, lengths = check_gold(scores, gold, structure, lengths)
-    theta = scores.double()
-    log_partition = marginals(theta, structure, lengths=lengths).log_partition
-    return reduce(log_partition - total(theta, target), reduction, scores.dtype)
+    log_prob = marginals(scores, structure, lengths=lengths).log_prob_of_parts(target)
+    return reduce(-log_prob, reduction, scores.dtype)

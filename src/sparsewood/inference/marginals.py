@@ -1,21 +1,14 @@
 """The distribution over all structures: partition function, marginals, entropy, exact samples."""
 
-import math
-
 import torch
 from torch import Tensor
 
+from sparsewood._transforms import check_not_mapped, is_transformed
 from sparsewood.distribution import StructureDistribution
-from sparsewood.inference._check import (
-    check_finite,
-    check_input,
-    check_positive,
-    check_temperature,
-    no_structure_left,
-)
+from sparsewood.inference._check import check_input, check_temperature
+from sparsewood.inference._check_sums import check_potentials, check_result, checked
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions import FORBIDDEN
-from sparsewood.structures.recursions.totals import is_empty
 
 
 def marginals(
@@ -54,19 +47,27 @@ def marginals(
     """
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
-    if isinstance(temperature, Tensor) and not torch.compiler.is_compiling():
-        check_positive(temperature)
-    has_graph = torch.is_grad_enabled() and (
-        scores.requires_grad or (isinstance(temperature, Tensor) and temperature.requires_grad)
+    inputs = [scores, *([temperature] if isinstance(temperature, Tensor) else [])]
+    for x in inputs:
+        check_not_mapped("marginals", x)
+    has_graph = any(map(is_transformed, inputs)) or (
+        torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
     )
     reads = structure.reads(scores, lengths)
-    theta = potentials(scores, reads, temperature)
-    with torch.enable_grad():
-        if not has_graph:
-            theta = theta.detach().requires_grad_()
-        log_partition, parts = structure.sums(theta, lengths)
-    _check_result(log_partition, scores, reads)
-    return StructureDistribution(structure, scores, lengths, theta, log_partition, parts, has_graph)
+    if not torch.compiler.is_compiling():
+        check_potentials(scores, reads, temperature)
+    with torch.set_grad_enabled(has_graph and torch.is_grad_enabled()):
+        shifted = structure.shift(potentials(scores, reads, temperature), lengths)
+    steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
+    with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
+        log_sums, parts = structure.sums(steps, lengths)
+        if torch.compiler.is_compiling():
+            log_sums = checked(log_sums, scores, reads, temperature)
+        else:
+            check_result(log_sums, scores, reads)
+    return StructureDistribution(
+        structure, scores, lengths, steps, shifted.shared, log_sums, parts, has_graph
+    )
 
 
 def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
@@ -79,13 +80,3 @@ def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Te
     # -inf must not reach the gradient of the temperature.
     theta = torch.where(usable, theta, 0.0) / temperature.double().view(shape)
     return torch.where(usable, theta, FORBIDDEN)
-
-
-def _check_result(log_partition: Tensor, scores: Tensor, reads: Tensor) -> None:
-    """NaN and +inf among the scores show in the sum, so one look at that is enough."""
-    if torch.compiler.is_compiling():
-        return  # a graph cannot branch on values
-    if FORBIDDEN / 2 < float(log_partition.detach().sum()) < math.inf:
-        return
-    check_finite(scores, reads)
-    raise no_structure_left(int(is_empty(log_partition).nonzero()[0]), scores)

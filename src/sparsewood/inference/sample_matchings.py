@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_whole
-from sparsewood.inference._check import check_finite, check_input, check_positive, check_temperature
+from sparsewood.inference._check import check_finite, check_input, check_temperature
+from sparsewood.inference._check_sums import check_potentials
 from sparsewood.inference.marginals import potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
@@ -67,10 +68,9 @@ def sample_matchings(
         raise ValueError(f"structure: expected a Matching, got {structure!r}")
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
-    if isinstance(temperature, Tensor):
-        check_positive(temperature)
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
+    check_potentials(scores, reads, temperature)
     with torch.no_grad():
         structure.argmax(scores, lengths)  # names an instance that has no matching
         theta = potentials(scores, reads, temperature)

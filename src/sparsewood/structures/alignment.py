@@ -9,8 +9,17 @@ from torch.nn.functional import pad
 
 from sparsewood.structures._pairs import Pairs, check_sides
 from sparsewood.structures.base import Native
-from sparsewood.structures.recursions import Total
-from sparsewood.structures.recursions.alignment import gapped_alignments, warping_paths
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.alignment import (
+    gap_steps,
+    gapped_alignments,
+    path_steps,
+    shift_gapped,
+    shift_paths,
+    steps_of_gapped,
+    steps_of_paths,
+    warping_paths,
+)
 
 _ENUMERATE_MAX = 6
 
@@ -87,9 +96,22 @@ class Alignment(Pairs):
         return everything
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        steps = gap_steps(scores) if self.gaps else path_steps(scores)
+        return self.sum_steps(steps, lengths, total)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        return shift_gapped(scores) if self.gaps else shift_paths(scores, lengths)
+
+    def sum_steps(self, steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         if self.gaps:
-            return gapped_alignments(scores, total)
-        return warping_paths(scores, lengths, total)
+            return gapped_alignments(steps, total)
+        return warping_paths(steps, lengths, total)
+
+    def steps_of(self, parts: Tensor) -> Tensor:
+        return steps_of_gapped(parts) if self.gaps else steps_of_paths(parts)
+
+    def parts_of(self, steps: Tensor) -> Tensor:
+        return steps[:, 2] if self.gaps else steps.sum(1)
 
     @property
     def native(self) -> Native:

@@ -10,7 +10,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._lengths import check_lengths
 from sparsewood._threads import get_num_threads
-from sparsewood.structures.recursions import SampledTotal, Total, logsumexp
+from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
 
 class Native(NamedTuple):
@@ -123,17 +123,37 @@ class Structure(ABC):
             "or use sparsemap, which needs the MAP oracle alone"
         )
 
-    def sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """The log-partition function (B,), and the marginals where they come with it cheaply."""
-        return self.log_partition(scores, lengths, logsumexp), None
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        """The scores of steps, less what all structures share: see `recursions.Shifted`.
 
-    def sample_parts(
-        self, scores: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+        Arguments as above; `scores` may be written to. Default: the steps are the parts, and
+        nothing is known to be shared.
+        """
+        return Shifted(scores, scores.new_zeros(len(scores)))
+
+    def sum_steps(self, steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        """`log_partition` of the scores of steps: (B, *steps) -> (B,)."""
+        return self.log_partition(steps, lengths, total)
+
+    def steps_of(self, parts: Tensor) -> Tensor:
+        """The steps of structures that use (T, *parts), as (T, *steps)."""
+        return parts
+
+    def parts_of(self, steps: Tensor) -> Tensor:
+        """The parts that (T, *steps) use, as (T, *parts); linear, so of marginals too."""
+        return steps
+
+    def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """`sum_steps`, and the marginals of the steps where they come with it cheaply."""
+        return self.sum_steps(steps, lengths, logsumexp), None
+
+    def sample_steps(
+        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
-        """The parts of one exact sample of each instance, (B, *parts) 0/1; arguments as above."""
+        """One exact sample of each instance, as steps: (B, *steps) scores -> (B, *steps) 0/1."""
         with torch.enable_grad():
-            leaf = scores.detach().requires_grad_()
-            value = self.log_partition(leaf, lengths, SampledTotal(generator))
+            leaf = steps.detach().requires_grad_()
+            value = self.sum_steps(leaf, lengths, SampledTotal(generator))
             return torch.autograd.grad(value.sum(), leaf)[0]
 
     def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -11,8 +11,8 @@ from sparsewood._lengths import lengths_or_full
 from sparsewood.structures._listing import check_count
 from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import Native, NativeStructure
-from sparsewood.structures.recursions import Total
-from sparsewood.structures.recursions.cky import binary_trees
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.cky import binary_trees, shift_spans
 
 _LABELS_MAX = 32_766  # the native code of a span is "none" or a label, in 16 bits
 
@@ -107,6 +107,9 @@ class BinaryTrees(NativeStructure):
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         spans = total(scores, -1) if self.labelled else scores
         return binary_trees(spans, lengths, total)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        return shift_spans(scores, lengths_or_full(lengths, scores))
 
     @property
     def native(self) -> Native:

@@ -10,7 +10,8 @@ from torch import Tensor
 from sparsewood._lengths import lengths_or_full
 from sparsewood.structures.base import Structure
 from sparsewood.structures.dependency import DependencyTrees
-from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.shifted import or_zero
 
 Branching = Literal["flat", "left", "right"]
 
@@ -81,6 +82,11 @@ class BranchingTrees(Structure):
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return (scores * self.indicator(self._heads(scores, lengths))).flatten(1).sum(-1)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        used = self.indicator(self._heads(scores, lengths))
+        arcs = or_zero((scores.detach() * used).sum(-1, keepdim=True))
+        return Shifted(scores - arcs, arcs.flatten(1).sum(-1))
 
     def count(self, n: int) -> int:
         """One, whatever `n`."""

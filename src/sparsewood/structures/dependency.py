@@ -11,9 +11,10 @@ from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import sequences
 from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import Native, NativeStructure
-from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.bounded_eisner import bounded_trees
 from sparsewood.structures.recursions.eisner import projective_trees
+from sparsewood.structures.recursions.shifted import shift_arcs
 from sparsewood.structures.recursions.spanning_tree_samples import sample_spanning_trees
 from sparsewood.structures.recursions.spanning_trees import spanning_tree_sums, spanning_trees
 
@@ -126,17 +127,20 @@ class DependencyTrees(NativeStructure):
             return projective_trees(scores, lengths, total, self.single_root)
         return spanning_trees(scores, lengths, self.single_root)
 
-    def sums(self, scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        if self.projective:
-            return super().sums(scores, lengths)
-        return spanning_tree_sums(scores, lengths, self.single_root)
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        return shift_arcs(scores, self.single_root)
 
-    def sample_parts(
-        self, scores: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        if self.projective:
+            return super().sums(steps, lengths)
+        return spanning_tree_sums(steps, lengths, self.single_root)
+
+    def sample_steps(
+        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
         if self.projective:
-            return super().sample_parts(scores, lengths, generator)
-        return sample_spanning_trees(scores, lengths, self.single_root, generator)
+            return super().sample_steps(steps, lengths, generator)
+        return sample_spanning_trees(steps, lengths, self.single_root, generator)
 
     @property
     def native(self) -> Native:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from sparsewood.structures._items import ItemSets
 from sparsewood.structures.base import Native
-from sparsewood.structures.recursions import Total
-from sparsewood.structures.recursions.item_sets import all_sets
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.item_sets import all_sets, in_or_out
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,20 @@ class Hypercube(ItemSets):
         return super().count(n)
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
-        return all_sets(scores, total)
+        return all_sets(in_or_out(scores), total)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        best = scores.detach().relu()
+        return Shifted(in_or_out(scores) - best.unsqueeze(-1), best.sum(-1))
+
+    def sum_steps(self, steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        return all_sets(steps, total)
+
+    def steps_of(self, parts: Tensor) -> Tensor:
+        return torch.stack([1 - parts, parts], -1)
+
+    def parts_of(self, steps: Tensor) -> Tensor:
+        return steps[..., 1]
 
     @property
     def native(self) -> Native:

@@ -9,7 +9,8 @@ from sparsewood.structures._listing import check_count, sequences
 from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.dependency import DependencyTrees
-from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.shifted import shift_arcs
 from sparsewood.structures.recursions.totals import sample_one
 
 _OPTIONS_MAX = 32_767  # the native code of a word is its head and label, in 16 bits
@@ -89,11 +90,14 @@ class LabelledDependencyTrees(NativeStructure):
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return self.unlabelled.log_partition(total(scores, -1), lengths, total)
 
-    def sample_parts(
-        self, scores: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        return shift_arcs(scores, self.single_root)
+
+    def sample_steps(
+        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
-        arcs = self.unlabelled.sample_parts(scores.logsumexp(-1), lengths, generator)
-        return arcs.unsqueeze(-1) * sample_one(scores, -1, generator)
+        arcs = self.unlabelled.sample_steps(steps.logsumexp(-1), lengths, generator)
+        return arcs.unsqueeze(-1) * sample_one(steps, -1, generator)
 
     @property
     def native(self) -> Native:

@@ -11,8 +11,8 @@ from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import check_count
 from sparsewood.structures._transitions import check_ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
-from sparsewood.structures.recursions import Total
-from sparsewood.structures.recursions.semi_markov import segmentations
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.semi_markov import segmentations, shift_segments
 
 _OPTIONS_MAX = 32_767  # the native solver counts the scores of a position in 16 bits
 
@@ -210,6 +210,9 @@ class SemiMarkov(NativeStructure):
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return segmentations(scores, lengths, total, self.max_length)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        return shift_segments(scores, lengths_or_full(lengths, scores), self.max_length)
 
     @property
     def native(self) -> Native:

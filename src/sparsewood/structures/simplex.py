@@ -8,7 +8,8 @@ from torch import Tensor
 from sparsewood.structures._items import Items
 from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures.base import Native
-from sparsewood.structures.recursions import Total
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.shifted import top
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class Simplex(Items):
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return total(scores, -1)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        best = top(scores, -1)
+        return Shifted(scores - best, best.squeeze(-1))
 
     @property
     def native(self) -> Native:

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from sparsewood._numbers import check_whole
 from sparsewood.structures._items import ItemSets
 from sparsewood.structures.base import Native
-from sparsewood.structures.recursions import Total
-from sparsewood.structures.recursions.item_sets import item_sets
+from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.item_sets import in_or_out, item_sets
+from sparsewood.structures.recursions.shifted import or_zero
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,37 @@ class Subset(ItemSets):
         return super().count(n)
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
-        fewest, most = self.bounds(scores.shape[1])
-        return total(item_sets(scores, total, most)[:, fewest:], -1)
+        places = torch.zeros_like(scores[:, :1])
+        return self.sum_steps(self._steps(scores, places), lengths, total)
+
+    def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
+        _, most = self.bounds(scores.shape[1])
+        place = or_zero(scores.detach().topk(most).values[:, -1:])  # all that are taken score more
+        if self.k is None:
+            place = place.relu()
+        rest = scores - place
+        best = rest.detach().relu()
+        steps = self._steps(rest, -place) - pad(best, (0, 1)).unsqueeze(-1)
+        return Shifted(steps, most * place.squeeze(-1) + best.sum(-1))
+
+    def sum_steps(self, steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+        fewest, most = self.bounds(steps.shape[1] - 1)
+        free = torch.arange(most - fewest, -1, -1, device=steps.device)
+        sets = item_sets(steps[:, :-1], total, most)[:, fewest:]
+        return total(sets + free * steps[:, -1, :1], -1)
+
+    def steps_of(self, parts: Tensor) -> Tensor:
+        _, most = self.bounds(parts.shape[1])
+        return self._steps(parts, most - parts.sum(-1, keepdim=True), 1 - parts)
+
+    def parts_of(self, steps: Tensor) -> Tensor:
+        return steps[:, :-1, 1]
+
+    @staticmethod
+    def _steps(items: Tensor, places: Tensor, left_out: Tensor | None = None) -> Tensor:
+        """(B, n + 1, 2): each item (B, n) left out or taken, and each place (B, 1) left free."""
+        rows = in_or_out(items, left_out)
+        return torch.cat([rows, pad(places, (0, 1)).unsqueeze(1)], 1)
 
     @property
     def native(self) -> Native:

@@ -12,10 +12,11 @@ from torch.testing import assert_close
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference.marginals import marginals
 from sparsewood.testing.instances import Instances, kit_settings
-from sparsewood.testing.reference import totals
+from sparsewood.testing.reference import gains, totals
 from sparsewood.testing.scores import draw_scores
 
 _SAMPLES = 2000
+_COMMON = tuple(sign * size for size in (1e3, 1e6, 1e8, 1e10, 1e15) for sign in (1, -1))
 
 
 class MarginalsConformance(Instances):
@@ -42,6 +43,45 @@ class MarginalsConformance(Instances):
             close(dist.log_prob(same), log_prob[:, k])
         best = totals(case.theta, self._columns(dist.mode, case.shape)[:, None])[:, 0]
         assert_close(best, scores.amax(-1), rtol=1e-12, atol=1e-12)
+
+    @kit_settings
+    @given(st.data())
+    def test_large_scores_in_common_take_no_digits(self, data: st.DataObject) -> None:
+        case = self.draw(data, kinds=("normal", "integers", "forbidden"), largest=3)
+        scores = case.scores + data.draw(st.sampled_from(_COMMON))
+        dist = marginals(scores, self.structure)
+        gain, best = gains(scores.flatten(1), case.columns)
+        log_prob = gain.log_softmax(-1)
+        prob = log_prob.exp()
+        close = partial(assert_close, rtol=1e-11, atol=1e-11)
+        close(dist.log_partition, best + gain.logsumexp(-1))
+        close(dist.marginals.flatten(1), prob @ case.columns)
+        close(dist.entropy(), -torch.where(prob > 0, prob * log_prob, 0.0).sum(-1))
+        for k in range(0, len(case.everything), len(case.everything) // 10 + 1):
+            same = case.everything[k].expand(len(scores), *case.everything.shape[1:])
+            close(dist.log_prob(same), log_prob[:, k])
+        assert (dist.kl(dist) == 0).all()
+
+    @kit_settings
+    @given(st.data())
+    def test_sums_exist_where_a_structure_is_left(self, data: st.DataObject) -> None:
+        case = self.draw(data, kinds=("normal", "integers"), batch=3)
+        generator = torch.Generator().manual_seed(data.draw(st.integers(0, 2**32 - 1)))
+        spread = torch.rand(case.scores.shape, generator=generator)
+        scores = torch.where(spread < data.draw(st.floats(0, 1)), case.scores, -torch.inf)
+        scores -= 700.0 * (torch.rand(scores.shape, generator=generator) < 0.3)
+        each = totals(scores.flatten(1), case.columns)
+        left = each.amax(-1) > -torch.inf
+        if not left.all():
+            with pytest.raises(ValueError, match=rf"instance {int((~left).nonzero()[0])} has no"):
+                marginals(scores, self.structure)
+        scores, each = scores[left], each[left]
+        dist = marginals(scores, self.structure)
+        close = partial(assert_close, rtol=1e-12, atol=1e-9)
+        close(dist.log_partition, each.logsumexp(-1))
+        close(dist.marginals.flatten(1), each.softmax(-1) @ case.columns)
+        for drawn in dist.sample(3, generator=generator):
+            assert (dist.log_prob(drawn) > -torch.inf).all()
 
     def test_sums_have_derivatives(self) -> None:
         n = min(self.sizes[1], max(self.sizes[0], 3))

@@ -1,5 +1,7 @@
 """What SparseMAP is compared with: plain computations over all structures of a small instance."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -41,6 +43,20 @@ def _affine_weights(theta: Tensor, columns: Tensor) -> Tensor:
 def totals(theta: Tensor, columns: Tensor) -> Tensor:
     """`<theta, m>` of each of (count, P) or (B, count, P) columns: (B, count). -inf * 0 is 0."""
     return torch.where(columns != 0, theta[:, None], 0).mul(columns).sum(-1)
+
+
+def gains(theta: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """What each structure scores more than the best one, each gain rounded once: (B, count).
+
+    And the best total, (B,). `theta` (B, P) may share a constant that leaves their sums no digits.
+    """
+    sums = totals(theta, columns)
+    rows = []
+    for scores, best in zip(theta.tolist(), sums.argmax(-1).tolist(), strict=True):
+        less = [-scores[p] for p in columns[best].nonzero().flatten().tolist()]
+        used = [[scores[p] for p in one.nonzero().flatten().tolist()] for one in columns]
+        rows.append([-math.inf if -math.inf in one else math.fsum(one + less) for one in used])
+    return torch.tensor(rows, dtype=torch.float64), sums.amax(-1)
 
 
 def score_range(theta: Tensor, reads: Tensor) -> Tensor:

@@ -49,6 +49,25 @@ def test_each_way_agrees_with_enumeration(
 
 @ways
 @roots
+def test_each_way_knows_that_no_tree_is_left(way: str, single_root: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    seen = set()
+    for n in range(1, 5):
+        scores = table("normal", n, 1.0, seed=n).repeat(20, 1, 1)
+        for low in (FORBIDDEN, -700.0):
+            spread = torch.rand(scores.shape, generator=generator)
+            scores = torch.where(spread < 0.3, scores.clamp(max=low), scores)
+        wanted, _ = expected(scores, single_root)
+        found = WAYS[way](scores, None, single_root)
+        left = wanted > FORBIDDEN / 2
+        assert torch.equal(found > FORBIDDEN / 2, left)
+        torch.testing.assert_close(found[left], wanted[left], rtol=1e-12, atol=1e-9)
+        seen |= set(left.tolist())
+    assert seen == {False, True}
+
+
+@ways
+@roots
 def test_words_that_prefer_each_other(way: str, single_root: bool) -> None:
     """Two cycles of 60 nats each: the determinant of these weights is 0 in float64."""
     scores = torch.zeros(1, 4, 5).double()

@@ -6,6 +6,7 @@ log-partition function; with `SampledTotal` the gradient of what it returns is o
 from the distribution.
 """
 
+from sparsewood.structures.recursions.shifted import Shifted
 from sparsewood.structures.recursions.totals import FORBIDDEN, SampledTotal, Total, logsumexp
 
-__all__ = ["FORBIDDEN", "SampledTotal", "Total", "logsumexp"]
+__all__ = ["FORBIDDEN", "SampledTotal", "Shifted", "Total", "logsumexp"]

@@ -1,55 +1,147 @@
-"""Monotone alignments, with and without gaps, one anti-diagonal of the table after another."""
+"""Monotone alignments, with and without gaps, one anti-diagonal of the table after another.
+
+Both are walks through a table, and their scores are those of steps, (B, 3, n, m): at [i, j] the
+step that comes there from the left, from above, and from above and left at once. A potential at
+each place, that of the best walk to it, leaves the steps of the best one with 0 and others less.
+"""
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
+from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
+from sparsewood.structures.recursions.totals import FORBIDDEN, Total, maximum, pick
 
 
-def warping_paths(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
-    """The total over all paths from the first cell to the last one: (B, n, m) -> (B,).
+def path_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
+    """Steps (B, 3, n, m) of the paths through cells that score (B, n, m), from the first cell on.
 
-    A path steps down, right or diagonally and collects the scores of the cells it visits. `lengths`
-    (B, 2) say which cell is the last.
+    The step to the first cell comes from outside.
     """
-    diagonals = _anti_diagonals(scores)
-    start = pad(torch.zeros_like(scores[:, :1, 0]), (0, scores.shape[1] - 1), value=FORBIDDEN)
-    totals = [start + diagonals[0]]  # over all paths to each cell of an anti-diagonal: (B, n)
-    for d, cells in enumerate(diagonals[1:]):
-        ways = [totals[d], _down(totals[d])]
-        if d > 0:
-            ways.append(_down(totals[d - 1]))
-        totals.append(total(torch.stack(ways), 0) + cells)
+    n, m = scores.shape[1:]
+    down, right = (torch.arange(side, device=scores.device) > 0 for side in (n, m))
+    down = down[:, None].expand(n, m)
+    legal = torch.stack([right.expand(n, m), down, (down & right) | ~(down | right)])
+    steps = scores.unsqueeze(1).expand(-1, 3, -1, -1)
+    if potential is not None:
+        steps = steps - _rises(pad(potential, (1, 0, 1, 0)))
+    return torch.where(legal, steps, FORBIDDEN)
+
+
+def shift_paths(scores: Tensor, lengths: Tensor | None) -> Shifted:
+    """Steps less the potentials, and the potential of the last cell."""
+    totals = _path_totals(path_steps(scores.detach()), maximum)
+    potential = on_a_grid(or_zero(_by_cell(totals, scores.shape[2])))
+    return Shifted(path_steps(scores, potential), _last(potential, lengths))
+
+
+def warping_paths(steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
+    """The total over all paths from the first cell to the last one: (B, 3, n, m) -> (B,).
+
+    `lengths` (B, 2) say which cell is the last.
+    """
+    totals = _path_totals(steps, total)
     if lengths is None:
         return totals[-1][:, -1]
     rows, columns = lengths.unbind(-1)
     return pick(pick(torch.stack(totals, 1), rows + columns - 2), rows - 1)
 
 
-def gapped_alignments(scores: Tensor, total: Total) -> Tensor:
-    """The total over all sets of cells that increase in row and column: (B, n, m) -> (B,).
+def _path_totals(steps: Tensor, total: Total) -> list[Tensor]:
+    """Over all paths to each cell of an anti-diagonal, by row: (B, n) each."""
+    diagonals = _anti_diagonals(steps)
+    totals = [diagonals[0][:, 2]]
+    for d, cells in enumerate(diagonals[1:]):
+        left, above, corner = cells.unbind(1)
+        ways = [totals[d] + left, _down(totals[d]) + above]
+        if d > 0:
+            ways.append(_down(totals[d - 1]) + corner)
+        totals.append(total(torch.stack(ways), 0))
+    return totals
+
+
+def steps_of_paths(cells: Tensor) -> Tensor:
+    """The steps of paths (T, n, m) 0/1 as (T, 3, n, m) 0/1."""
+    left = cells * pad(cells[:, :, :-1], (1, 0))
+    above = cells * pad(cells[:, :-1], (0, 0, 1, 0))
+    return torch.stack([left, above, cells - left - above], 1)
+
+
+def gap_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
+    """Steps (B, 3, n, m) between the corners of cells that score (B, n, m): see below.
+
+    A step from the left passes by a column, one from above by a row; a corner's uses a cell.
+    `potential` (B, n + 1, m + 1) is that of corners.
+    """
+    steps = pad(scores.unsqueeze(1), (0, 0, 0, 0, 2, 0))
+    return steps if potential is None else steps - _rises(potential)
+
+
+def shift_gapped(scores: Tensor) -> Shifted:
+    """Steps less the potentials, and the potential of the last corner."""
+    corners = _gap_totals(gap_steps(scores.detach()), maximum)
+    potential = on_a_grid(_by_cell(corners, scores.shape[2] + 1))
+    return Shifted(gap_steps(scores, potential), potential[:, -1, -1])
+
+
+def gapped_alignments(steps: Tensor, total: Total) -> Tensor:
+    """The total over all sets of cells that increase in row and column: (B, 3, n, m) -> (B,)."""
+    return _gap_totals(steps, total)[-1][:, -1]
+
+
+def _gap_totals(steps: Tensor, total: Total) -> list[Tensor]:
+    """Over all sets above and left of each corner of an anti-diagonal, by row: (B, n + 1) each.
 
     Over the cells above and left of a corner (i, j), `any(i, j)` sums all sets and `last(i, j)`
     those that use row i - 1, so that each set is counted once:
 
-        last(i, j) = last(i, j - 1) + any(i - 1, j - 1) exp(scores[i - 1, j - 1])
-        any(i, j)  = any(i - 1, j) + last(i, j)
+        last(i, j) = last(i, j - 1) left + any(i - 1, j - 1) corner
+        any(i, j)  = any(i - 1, j) above + last(i, j)
 
     Padding needs no care: sets that use a FORBIDDEN cell count nothing.
     """
-    batch, n, _ = scores.shape
-    nothing = scores.new_full((batch, n), FORBIDDEN)
-    one = scores.new_zeros(batch, 1)
+    batch, _, n, _ = steps.shape
+    nothing = steps.new_full((batch, n), FORBIDDEN)
+    one = steps.new_zeros(batch, 1)
+    lefts, _, corners = (_anti_diagonals(table) for table in steps.unbind(1))
+    rows = _anti_diagonals(pad(steps[:, 1], (1, 0)))  # those left of all columns pass at no cost
     # Anti-diagonals of corners, by i: (B, n + 1) for any, (B, n) without i = 0 for last.
-    any_before = any_now = torch.cat([one, nothing], 1)
+    totals = [torch.cat([one, nothing], 1)]
     last = nothing
-    for d, cells in enumerate([nothing, *_anti_diagonals(scores)]):
+    for d, above in enumerate(rows):
         if d > 0:
-            last = total(torch.stack([last, any_before[:, :-1] + cells]), 0)
-        rest = total(torch.stack([any_now[:, :-1], last]), 0)
-        any_before, any_now = any_now, torch.cat([one, rest], 1)
-    return any_now[:, -1]
+            ways = [last + lefts[d - 1], totals[d - 1][:, :-1] + corners[d - 1]]
+            last = total(torch.stack(ways), 0)
+        rest = total(torch.stack([totals[d][:, :-1] + above, last]), 0)
+        totals.append(torch.cat([one, rest], 1))
+    return totals
+
+
+def steps_of_gapped(cells: Tensor) -> Tensor:
+    """The steps of sets of cells (T, n, m) 0/1 as (T, 3, n, m) 0/1, from the last corner back."""
+    m = cells.shape[2]
+    columns = torch.arange(m, device=cells.device)
+    used = cells.bool().any(-1)
+    column = torch.where(used, cells.argmax(-1), m)
+    below = column.flip(1).cummin(1).values.flip(1)  # the first column of this row and later ones
+    limit = pad(below[:, 1:], (0, 1), value=m).unsqueeze(-1)
+    passed = used.unsqueeze(-1) & (column.unsqueeze(-1) < columns) & (columns < limit)
+    skipped = ~used.unsqueeze(-1) & (columns == limit - 1)
+    return torch.stack([passed.to(cells), skipped.to(cells), cells], 1)
+
+
+def _rises(potential: Tensor) -> Tensor:
+    """By how much each step into a place raises the potential: (B, n + 1, m + 1) -> (B, 3, n, m)"""
+    before = [potential[:, 1:, :-1], potential[:, :-1, 1:], potential[:, :-1, :-1]]
+    return potential[:, None, 1:, 1:] - torch.stack(before, 1)
+
+
+def _last(table: Tensor, lengths: Tensor | None) -> Tensor:
+    """The last cell of each instance of a table (B, n, m)."""
+    if lengths is None:
+        return table[:, -1, -1]
+    rows, columns = lengths.unbind(-1)
+    return pick(pick(table, rows - 1), columns - 1)
 
 
 def _down(cells: Tensor) -> Tensor:
@@ -57,11 +149,18 @@ def _down(cells: Tensor) -> Tensor:
     return pad(cells[:, :-1], (1, 0), value=FORBIDDEN)
 
 
-def _anti_diagonals(scores: Tensor) -> tuple[Tensor, ...]:
-    """The cells (i, d - i) of a table (B, n, m) as (B, n) by i, for each d; FORBIDDEN outside."""
-    n, m = scores.shape[1:]
-    rows = torch.arange(n, device=scores.device)
-    columns = torch.arange(n + m - 1, device=scores.device)[:, None] - rows  # [d, i]
+def _anti_diagonals(table: Tensor) -> tuple[Tensor, ...]:
+    """The cells (i, d - i) of (B, ..., n, m) as (B, ..., n) by i, for each d; else FORBIDDEN."""
+    n, m = table.shape[-2:]
+    rows = torch.arange(n, device=table.device)
+    columns = torch.arange(n + m - 1, device=table.device)[:, None] - rows  # [d, i]
     inside = (columns >= 0) & (columns < m)
-    cells = scores[:, rows.expand_as(columns), torch.where(inside, columns, 0)]
-    return torch.where(inside, cells, FORBIDDEN).unbind(1)
+    cells = table[..., rows.expand_as(columns), torch.where(inside, columns, 0)]
+    return torch.where(inside, cells, FORBIDDEN).unbind(-2)
+
+
+def _by_cell(diagonals: list[Tensor], m: int) -> Tensor:
+    """The inverse: (B, n) for each of n + m - 1 anti-diagonals -> (B, n, m)."""
+    rows = torch.arange(diagonals[0].shape[1], device=diagonals[0].device)[:, None]
+    columns = torch.arange(m, device=rows.device)
+    return torch.stack(diagonals, 1)[:, rows + columns, rows.expand(-1, m)]

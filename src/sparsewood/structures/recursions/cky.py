@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from sparsewood.structures.recursions.totals import Total, pick
+from sparsewood.structures.recursions.shifted import Shifted, or_zero, top
+from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
 
 def binary_trees(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
@@ -34,3 +35,19 @@ def _by_width(scores: Tensor) -> list[Tensor]:
     end = start[:, None] + start  # [w, i]
     table = scores[:, start.expand_as(end), torch.where(end < n, end, 0)].unbind(1)
     return [cells[:, : n - w] for w, cells in enumerate(table)]
+
+
+def shift_spans(scores: Tensor, lengths: Tensor) -> Shifted:
+    """Spans (B, n, n), or labelled ones (B, n, n, L).
+
+    Every tree has the single words, the whole sentence and n - 2 spans besides.
+    """
+    best = scores.detach() if scores.ndim == 3 else scores.detach().amax(-1)
+    words = torch.arange(best.shape[1], device=best.device)
+    whole = (words[:, None] == 0) & (words == lengths[:, None, None] - 1)
+    in_all = whole | (words[:, None] == words)
+    between = top(torch.where(in_all, FORBIDDEN, best), (1, 2))
+    tops = torch.where(in_all, or_zero(best), between)
+    shared = torch.where(in_all, tops, 0.0).sum((1, 2))
+    shared += between.flatten() * (lengths - 2).clamp(min=0)
+    return Shifted(scores - (tops if scores.ndim == 3 else tops.unsqueeze(-1)), shared)

@@ -8,46 +8,55 @@ change its course elsewhere if word k is cut out of it: who stepped to k steps o
 with j over the root and the words still there. It is Gaussian elimination on the Laplacian with the
 diagonal kept as a sum (Grassmann, Taksar & Heyman 1985): all terms are positive, so that each digit
 of the result is right, whatever the range of the weights. Here it is done on their logarithms.
-"""
 
-import math
+With a single root, `d[k]` leaves out the arc from the root, and nothing but the last word is hung
+on it (the same elimination of the matrix of Koo et al. 2007, section 3.2). A word without a head
+among the words still there must be the one child of the root: from then on it stands for it.
+"""
 
 import torch
 from torch import Tensor
 
-from sparsewood.structures.recursions.totals import FORBIDDEN
+from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty
 
 
 def eliminate(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
-    """The log-partition function over all trees of each sentence: (B, n, n + 1) -> (B,).
-
-    A second root is made impossible by taking so much off the scores of all root arcs that trees
-    with two of them vanish next to those with one.
-    """
+    """The log-partition function over all trees of each sentence: (B, n, n + 1) -> (B,)."""
     n = scores.shape[1]
-    root = scores[..., 0]
-    penalty = root.new_zeros(len(root))
-    if single_root:
-        penalty = _more_than_any_gain(scores.detach())
-        root = root - penalty[:, None]
-    if lengths is not None:  # padding hangs on the root at no cost
-        root = torch.where(torch.arange(n, device=root.device) < lengths[:, None], root, 0.0)
-    weights = torch.cat([root.unsqueeze(-1), scores[..., 1:]], -1)
+    weights = scores
+    # (B,): where the root has no child yet, but must have one.
+    open_ = torch.full_like(scores[:, 0, 0], single_root, dtype=torch.bool)
     totals = []
-    for k in range(n, 0, -1):  # word k, in row k - 1
-        out = weights[:, k - 1, :k]
-        totals.append(torch.logsumexp(out, -1))
+    for k in range(n, 0, -1):  # word k, in row k - 1; padding is in no tree
+        inside = torch.ones_like(open_) if lengths is None else k <= lengths
+        out, into = weights[:, k - 1, :k], weights[:, : k - 1, k]
+        total, is_root = torch.logsumexp(out, -1), torch.zeros_like(open_)
+        if single_root:
+            by_words = _without_root(out)
+            is_root = open_ & inside & is_empty(by_words)
+            open_ = open_ & ~is_root
+            total = torch.where(open_, by_words, torch.where(is_root, out[:, 0], total))
+        totals.append(torch.where(inside, total, 0.0))
         if k > 1:
-            onward = out - totals[-1].unsqueeze(-1)
-            through = weights[:, : k - 1, k : k + 1] + onward.unsqueeze(1)
-            weights = torch.logsumexp(torch.stack([weights[:, : k - 1, :k], through]), 0)
-    return torch.stack(totals).sum(0) + penalty
+            weights = _cut_out(weights[:, : k - 1, :k], into, out - total[:, None], is_root, inside)
+    return torch.stack(totals).sum(0)
 
 
-def _more_than_any_gain(scores: Tensor) -> Tensor:
-    """(B,): no two sets of trees differ by more in their totals, up to a factor of 1e17."""
-    n = scores.shape[1]
-    allowed = scores > FORBIDDEN / 2
-    span = scores.amax(-1) - torch.where(allowed, scores, torch.inf).amin(-1)
-    span = torch.where(allowed.any(-1), span, 0.0)
-    return span.sum(-1) + n * math.log(n + 1) + 40.0
+def _cut_out(rest: Tensor, into: Tensor, onward: Tensor, is_root: Tensor, inside: Tensor) -> Tensor:
+    """The weights (B, k - 1, k) of the words before word k once it is cut out.
+
+    `into` (B, k - 1) led to it, and `onward` (B, k) are the shares of its heads. Where it `is_root`
+    it takes the place of the root; where it is not `inside`, nothing changes.
+    """
+    through = into.unsqueeze(-1) + onward.unsqueeze(1)
+    weights = torch.logsumexp(torch.stack([rest, through]), 0)
+    below = torch.cat([into.unsqueeze(-1), rest[..., 1:]], -1)
+    weights = torch.where(is_root[:, None, None], below, weights)
+    return torch.where(inside[:, None, None], weights, rest)
+
+
+def _without_root(out: Tensor) -> Tensor:
+    """The total over heads other than the root, the first of (B, k)."""
+    if out.shape[1] == 1:
+        return torch.full_like(out[:, 0], FORBIDDEN)
+    return torch.logsumexp(out[:, 1:], -1)

@@ -7,14 +7,19 @@ from torch.nn.functional import pad
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total
 
 
-def item_sets(scores: Tensor, total: Total, most: int) -> Tensor:
-    """The totals over all sets of 0, 1, ..., `most` items: (B, n) -> (B, most + 1).
+def in_or_out(items: Tensor, left_out: Tensor | None = None) -> Tensor:
+    """(B, n, 2): what it scores to leave out each item, 0 unless given, and to take it."""
+    return torch.stack([torch.zeros_like(items) if left_out is None else left_out, items], -1)
 
-    Each item is a polynomial `1 + exp(score) x`; their product, in which the coefficient of x^k
-    sums the sets of k items, is taken two by two, without powers above `most`. Where `most` is more
-    than n, FORBIDDEN fills up.
+
+def item_sets(items: Tensor, total: Total, most: int) -> Tensor:
+    """The totals over all sets of 0, 1, ..., `most` items: (B, n, 2) -> (B, most + 1).
+
+    Each item is a polynomial `exp(left out) + exp(taken) x`; their product, in which the
+    coefficient of x^k sums the sets of k items, is taken two by two, without powers above `most`.
+    Where `most` is more than n, FORBIDDEN fills up.
     """
-    table = torch.stack([torch.zeros_like(scores), scores], -1)  # (B, polynomials, coefficients)
+    table = items  # (B, polynomials, coefficients)
     while table.shape[1] > 1:
         if table.shape[1] % 2:
             one = torch.full_like(table[:, :1], FORBIDDEN)
@@ -25,9 +30,9 @@ def item_sets(scores: Tensor, total: Total, most: int) -> Tensor:
     return pad(table, (0, most + 1 - table.shape[1]), value=FORBIDDEN)
 
 
-def all_sets(scores: Tensor, total: Total) -> Tensor:
-    """The total over all sets of items: (B, n) -> (B,)."""
-    return total(torch.stack([torch.zeros_like(scores), scores]), 0).sum(-1)
+def all_sets(items: Tensor, total: Total) -> Tensor:
+    """The total over all sets of items: (B, n, 2) -> (B,)."""
+    return total(items, -1).sum(-1)
 
 
 def _product(left: Tensor, right: Tensor, total: Total, most: int) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero, top
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
 
@@ -28,3 +29,29 @@ def segmentations(scores: Tensor, lengths: Tensor | None, total: Total, max_leng
     if lengths is None:
         return total(ends[-1], -1)
     return total(pick(torch.stack(ends, 1), lengths - 1), -1)
+
+
+def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
+    """Scores as above, with a potential at each cut between two positions.
+
+    The segments of a segmentation rise from the potential at 0 to that at the end, whatever their
+    number. The potential is the best score of what comes before, labels apart; so no segment has
+    more than 0 left, with the best step to it.
+    """
+    positions, labels = scores.shape[1:3]
+    segments = scores.detach()[..., :max_length].amax(2)
+    step = top(scores[..., max_length:], (2, 3))
+    reached = [torch.zeros_like(segments[:, 0, 0])]
+    pending = torch.full_like(segments[:, 0], FORBIDDEN)
+    for t in range(positions):
+        here = (reached[-1] + step[:, t, 0, 0]).unsqueeze(-1) + segments[:, t]
+        pending = torch.maximum(pending, here)
+        reached.append(pending[:, 0])
+        pending = pad(pending[:, 1:], (0, 1), value=FORBIDDEN)
+    potential = on_a_grid(or_zero(torch.stack(reached, 1)))
+    starts = torch.arange(positions, device=scores.device)
+    ends = starts[:, None] + torch.arange(1, max_length + 1, device=scores.device)
+    rise = potential[:, ends.clamp(max=positions)] - potential[:, :-1, None]  # (B, T, D)
+    rise = torch.cat([rise.unsqueeze(2), step.expand(-1, -1, -1, labels)], -1)
+    back = pad(step.expand(-1, -1, -1, max_length), (0, labels))
+    return Shifted(scores - rise + back, pick(potential, lengths))

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from sparsewood import _native
 from sparsewood._threads import get_num_threads
+from sparsewood._transforms import is_transformed
 from sparsewood.structures.recursions.elimination import eliminate
 
 # Entries of the inverse beyond this: an error of some 1e-16 times its square is possible.
@@ -38,7 +39,7 @@ def spanning_tree_sums(
     scores: Tensor, lengths: Tensor | None, single_root: bool
 ) -> tuple[Tensor, Tensor | None]:
     """The log-partition function, and the marginals where they come with it."""
-    if torch.compiler.is_compiling():  # a graph cannot branch on values
+    if is_transformed(scores):  # which can neither branch on values nor look into native code
         return eliminate(scores, lengths, single_root), None
     if scores.device.type != "cpu":
         return by_determinant(scores, lengths, single_root), None

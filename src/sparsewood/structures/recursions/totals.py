@@ -8,7 +8,8 @@ from torch import Tensor
 
 # The score of a part that no structure may use. With -inf a sum over no structure at all would have
 # NaN for a gradient. Here exp(FORBIDDEN - s) is exactly 0 next to any score s that can occur, also
-# when many are added up, and stays finite until then.
+# when many are added up, and stays finite until then: scores are at most 1e200 in size, and taking
+# one off leaves FORBIDDEN as it is.
 FORBIDDEN = -1e300
 
 # (scores of alternatives, the dimension they are along) -> log of the sum of their exponentials.
@@ -19,9 +20,14 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
     return torch.logsumexp(x, dim)
 
 
-def is_empty(log_partition: Tensor) -> Tensor:
-    """Where no structure is left, (B,) bool: each of them uses a forbidden part."""
-    return log_partition < FORBIDDEN / 2
+def maximum(x: Tensor, dim: int) -> Tensor:
+    """The best alternative alone."""
+    return x.amax(dim)
+
+
+def is_empty(scores: Tensor) -> Tensor:
+    """Where a score, or the sum over structures, has a part that is forbidden: bool."""
+    return scores < FORBIDDEN / 2
 
 
 class SampledTotal:

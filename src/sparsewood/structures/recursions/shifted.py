@@ -1,0 +1,91 @@
+"""Scores less what all structures of an instance share, so that exponentials keep their digits.
+
+Whatever is added to the score of every structure changes no probability; but the sum of large
+scores has no digits left for their differences. So it is taken off before anything is summed.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import torch
+from torch import Tensor
+from torch.nn.functional import threshold
+
+from sparsewood import _native
+from sparsewood._transforms import is_transformed
+from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """Scores of the steps of a recursion, and what was taken off the score of each structure.
+
+        <theta, m(h)> = shared + <scores, s(h)>      for every structure h
+
+    with the 0/1 parts `m(h)` and the steps `s(h)` of a structure. In most families the steps are
+    the parts. Where structures differ in how many parts they use, to use none is a step as well.
+    """
+
+    scores: Tensor  # (B, *steps) float64; what is FORBIDDEN stays so
+    shared: Tensor  # (B,) float64, a constant: no gradient goes through it
+
+
+def top(scores: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """The largest score along `dim`, which is kept; 0 where all are forbidden. Without a graph."""
+    return or_zero(scores.detach().amax(dim, keepdim=True))
+
+
+def or_zero(scores: Tensor) -> Tensor:
+    """0 in the place of what is forbidden."""
+    return threshold(scores, FORBIDDEN / 2, 0.0)
+
+
+def on_a_grid(potential: Tensor) -> Tensor:
+    """(B, ...) rounded to multiples of one power of two, so that differences of two are exact.
+
+    Potentials that are added at one end of a step and taken off at the other may be anything; but
+    if their differences were rounded, they would not add up to the same for all structures.
+    """
+    size = potential.abs().flatten(1).amax(-1)
+    anchor = 4.0 * size.view(-1, *[1] * (potential.ndim - 1))
+    return (potential + anchor) - anchor
+
+
+def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
+    """Arcs (B, n, n + 1), or labelled ones (B, n, n + 1, L): every word has one."""
+    # What is taken off is constant: the gradient passes by. In place, as memory is what this costs.
+    transformed = is_transformed(scores)
+    if not transformed and scores.device.type == "cpu" and scores.is_contiguous():
+        shared = torch.empty(len(scores), dtype=scores.dtype)
+        root = prod(scores.shape[3:]) if single_root else 0  # cells of a row
+        _native.shift_arcs(scores.detach().flatten(2).numpy(), shared.numpy(), root)
+        return Shifted(scores, shared)
+    if transformed:
+        scores = scores.clone()
+    with torch.no_grad():
+        plain = scores.detach()
+        if single_root:
+            return Shifted(scores, _shift_single_root(plain))
+        rows = top(plain, tuple(range(2, plain.ndim)))
+        plain -= rows
+        return Shifted(scores, rows.flatten(1).sum(-1))
+
+
+def _shift_single_root(arcs: Tensor) -> Tensor:
+    """Arcs in place, and what is shared: one arc of a tree is the root's, so that has a shift too.
+
+    It comes before the rows: neither a large score of all root arcs nor one of all others is to
+    take digits. The row of a word that no other word can be the head of follows the other rows.
+    """
+    row, column = tuple(range(2, arcs.ndim)), tuple(range(1, arcs.ndim))
+    root, words = arcs[:, :, :1], arcs[:, :, 1:]
+    first = top(root, column)
+    root = root - first
+    best = words.amax(row, keepdim=True)
+    rows = or_zero(best)
+    second = top(torch.where(is_empty(best), FORBIDDEN, root - rows), column)
+    only = root.amax(row, keepdim=True)
+    rows = torch.where(is_empty(best) & ~is_empty(only), only - second, rows)
+    arcs -= rows
+    arcs[:, :, :1] = root - rows - second
+    return (first + second).flatten() + rows.flatten(1).sum(-1)

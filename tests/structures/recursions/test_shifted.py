@@ -1,0 +1,109 @@
+"""What all structures share is taken off, and nothing else."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+import sparsewood as sp
+from sparsewood.structures.recursions import FORBIDDEN
+from sparsewood.structures.recursions.shifted import on_a_grid, or_zero, shift_arcs, top
+from sparsewood.testing import draw_scores
+from sparsewood.testing.reference import gains
+
+FAMILIES: list[tuple[sp.Structure, tuple[int, ...], tuple[int, ...]]] = [
+    (sp.Simplex(), (4,), (4,)),
+    (sp.Hypercube(), (4,), (4,)),
+    (sp.Subset(2), (4,), (4,)),
+    (sp.Subset(at_most=3), (4,), (4,)),
+    (sp.LinearChain(), (3, 2, 3), (3, 2)),
+    (sp.SemiMarkov(2), (4, 2, 4), (4, 2)),
+    (sp.Alignment(), (2, 4), (2, 4)),
+    (sp.Alignment(gaps=True), (4, 2), (4, 2)),
+    (sp.BinaryTrees(), (4, 4), (4,)),
+    (sp.BinaryTrees(labelled=True), (3, 3, 2), (3, 2)),
+    (sp.BranchingTrees("left"), (3, 4), (3,)),
+    (sp.DependencyTrees(), (3, 4), (3,)),
+    (sp.DependencyTrees(single_root=True), (3, 4), (3,)),
+    (sp.LabelledDependencyTrees(single_root=True), (3, 4, 2), (3, 2)),
+]
+
+
+@pytest.mark.parametrize(("structure", "shape", "size"), FAMILIES, ids=lambda x: str(x))
+@pytest.mark.parametrize("common", [0.0, 1e12, -1e12])
+def test_scores_of_structures_stay(
+    structure: sp.Structure, shape: tuple[int, ...], size: tuple[int, ...], common: float
+) -> None:
+    scores = draw_scores("normal", 3, shape, seed=0) + common
+    everything = structure.enumerate(*size)
+    columns = structure.indicator(everything, shape)
+    theta = torch.where(structure.reads(scores), scores, FORBIDDEN)
+    shifted = structure.shift(theta.clone(), None)
+    steps = structure.steps_of(columns)
+    assert_close(structure.parts_of(steps), columns)
+    found = (or_zero(shifted.scores)[:, None] * steps).flatten(2).sum(-1)
+    gain, best = gains(scores.flatten(1), columns.flatten(1))
+    assert_close(found.amax(-1) + shifted.shared, best)
+    assert_close(found - found.amax(-1, keepdim=True), gain, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("structure", "shape", "size"), FAMILIES, ids=lambda x: str(x))
+def test_constants_have_no_gradient(
+    structure: sp.Structure, shape: tuple[int, ...], size: tuple[int, ...]
+) -> None:
+    scores = draw_scores("normal", 2, shape, seed=1)
+    reads = structure.reads(scores)
+
+    def steps(scores: Tensor) -> Tensor:
+        return structure.shift(torch.where(reads, scores, FORBIDDEN), None).scores
+
+    value = steps(scores.requires_grad_())
+    slopes = torch.randn(value.shape, dtype=torch.float64)
+    slopes = torch.where(value < FORBIDDEN / 2, 0.0, slopes)
+    (gradient,) = torch.autograd.grad(value, scores, slopes)
+    assert_close(gradient, torch.where(reads, structure.parts_of(slopes), 0.0))
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize("size", [1, 2, 5, 20])
+def test_native_arcs_are_the_same(single_root: bool, labels: int, size: int) -> None:
+    """Scores that are not contiguous go the other way."""
+    scores = draw_scores("forbidden", 8, (size, size + 1, labels), seed=size) * 10
+    scores[1, :, 0] = -torch.inf
+    scores[2, 0, 1:] = -torch.inf
+    scores[3, 0] = -torch.inf
+    scores[4, 0, :, 0] = 1e9
+    theta = scores.nan_to_num(neginf=FORBIDDEN)
+    theta = theta.squeeze(-1) if labels == 1 else theta
+    spread = theta.transpose(0, 1).contiguous().transpose(0, 1)
+    assert not spread.is_contiguous() or size == 1
+    found, expected = (shift_arcs(x, single_root) for x in (theta.clone(), spread))
+    assert torch.equal(found.scores, expected.scores)
+    assert_close(found.shared, expected.shared, rtol=1e-15, atol=1e-13)
+
+
+def test_a_root_score_of_its_own_size() -> None:
+    """Each of these digits counts, though the arcs from the root score 1e10 more."""
+    scores = draw_scores("normal", 1, (3, 4), seed=2)
+    trees = sp.DependencyTrees(single_root=True)
+    large, plain = (
+        sp.marginals(scores.index_fill(2, torch.tensor(0), value), trees) for value in (1e10, 0.0)
+    )
+    assert_close(large.marginals, plain.marginals, rtol=0, atol=1e-14)
+    assert_close(large.entropy(), plain.entropy(), rtol=0, atol=1e-13)
+
+
+def test_helpers() -> None:
+    table = torch.tensor([[1.0, FORBIDDEN], [FORBIDDEN, FORBIDDEN]], dtype=torch.float64)
+    assert top(table, 1).tolist() == [[1.0], [0.0]]
+    assert or_zero(table).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    potential = torch.randn(2, 50, dtype=torch.float64) * 10.0 ** torch.arange(-25, 25)
+    rounded = on_a_grid(potential)
+    size = potential.abs().amax(-1, keepdim=True)
+    assert ((rounded - potential).abs() <= 1e-15 * size).all()
+    for row in rounded.tolist():
+        for value in row:
+            assert math.fsum([row[0], -value]) == row[0] - value

@@ -1,0 +1,40 @@
+"""The distribution object itself: copies and derivatives of what it holds."""
+
+import copy
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+import sparsewood as sp
+from sparsewood.testing import draw_scores
+
+
+@pytest.mark.parametrize("needs_gradient", [False, True])
+@pytest.mark.parametrize("lengths", [None, torch.tensor([3, 2])])
+def test_copies_are_of_their_own(needs_gradient: bool, lengths: torch.Tensor | None) -> None:
+    scores = draw_scores("normal", 2, (3, 4), seed=0).requires_grad_(needs_gradient)
+    for structure in (sp.DependencyTrees(), sp.DependencyTrees(projective=True)):
+        dist = sp.marginals(scores * 2, structure, lengths=lengths)
+        twin = copy.deepcopy(dist)
+        assert twin.structure == dist.structure
+        assert_close(twin.marginals, dist.marginals)
+        assert_close(twin.entropy(), dist.entropy())
+        assert_close(twin.log_prob(dist.mode), dist.log_prob(dist.mode))
+        assert (twin.kl(dist) == 0).all()
+        assert twin.scores.data_ptr() != dist.scores.data_ptr()
+        draws = [d.sample(3, generator=torch.Generator().manual_seed(0)) for d in (dist, twin)]
+        assert torch.equal(*draws)
+        if needs_gradient:
+            slopes = [
+                torch.autograd.grad(d.entropy().sum(), scores, retain_graph=True)[0]
+                for d in (dist, twin)
+            ]
+            assert_close(*slopes)
+
+
+def test_no_graph_without_need() -> None:
+    dist = sp.marginals(draw_scores("normal", 2, (4,), seed=0), sp.Simplex())
+    assert not dist.entropy().requires_grad
+    assert not dist.log_prob(dist.mode).requires_grad
+    assert not dist.kl(dist).requires_grad
