@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import sparsewood as sp
+from sparsewood.inference._check import check_magnitude
 
 TREES = sp.DependencyTrees()
 GOOD = torch.zeros(2, 3, 4, dtype=torch.float64)
@@ -108,3 +109,14 @@ def test_graph_and_start() -> None:
 def test_scores(scores) -> None:
     with pytest.raises(ValueError, match="scores: expected"):
         sp.sparsemap(scores, TREES)
+
+
+@pytest.mark.parametrize("value", [1e201, -1e201, torch.inf, -torch.inf, torch.nan])
+def test_a_score_too_large_for_sums_is_named(value: float) -> None:
+    theta = GOOD.clone()
+    theta[1, 2, 0] = value
+    reads = torch.ones_like(theta, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"scores\[1, 2, 0\] / temperature is .*at most 1e\+200"):
+        check_magnitude(theta, reads)
+    reads[1, 2, 0] = False
+    check_magnitude(theta, reads)

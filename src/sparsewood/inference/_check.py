@@ -9,6 +9,8 @@ from sparsewood import _lengths
 from sparsewood._numbers import check_real, check_whole
 from sparsewood.structures.base import Structure
 
+LARGEST = 1e200  # sums of such scores, and of their products with weights, still fit in a double
+
 
 def check_structure(structure: Any) -> None:
     """A family of structures: an instance, not its class."""
@@ -108,4 +110,22 @@ def check_finite(scores: Tensor, reads: Tensor) -> None:
             f"scores[{', '.join(map(str, index))}] is {float(scores[index])} (instance {index[0]}, "
             f"part {index[1:]}, scores of shape {tuple(scores.shape)}): expected finite scores, "
             "or -inf to forbid a part"
+        )
+
+
+def check_magnitude(theta: Tensor, reads: Tensor) -> None:
+    """No score, divided by the temperature, is beyond 1e200 in size: sums of them stay finite.
+
+    Args:
+        theta: (B, *parts), `scores / temperature`, anything where `reads` is False.
+        reads: bool of that shape, the parts that are read and not forbidden. A finite score that a
+            small temperature turned into -inf is then told from a forbidden one.
+    """
+    bad = reads & ~(theta.abs() <= LARGEST)
+    if bad.any():
+        index = tuple(bad.nonzero()[0].tolist())
+        raise ValueError(
+            f"scores[{', '.join(map(str, index))}] / temperature is {float(theta[index]):.3g} "
+            f"(instance {index[0]}, part {index[1:]}, scores of shape {tuple(theta.shape)}): "
+            f"expected a size of at most {LARGEST:.0e}"
         )
