@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 from sparsewood.inference._active_sets import ActiveSets, system_of
-from sparsewood.inference._check import check_finite, no_structure_left
+from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.posterior import SparsePosterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
@@ -55,12 +55,14 @@ def solve(
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
     forbidden = reads & (scores == -torch.inf)
+    allowed = (reads & ~forbidden).flatten(1)
     # Forbidden and unread parts count as 0 in sums, where they only ever meet the indicator 0.
-    theta = torch.where(reads & ~forbidden, scores, 0).double().flatten(1)
+    theta = torch.where(allowed, scores.flatten(1), 0).double()
     if isinstance(temperature, Tensor):
         theta = theta / temperature.double()[:, None]
     else:
         theta = theta / temperature
+    check_magnitude(theta.detach().reshape(scores.shape), allowed.reshape(scores.shape))
 
     def oracle(rows: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:
         table = potentials.reshape(-1, *scores.shape[1:]).masked_fill(forbidden[rows], -torch.inf)
@@ -75,7 +77,7 @@ def solve(
         return best, parts.flatten(1)
 
     with torch.no_grad():
-        scale = _score_range(theta, (reads & ~forbidden).flatten(1))
+        scale = _score_range(theta, allowed)
         limit = 100 + 10 * theta.shape[1] if max_iter is None else max_iter
         cap = theta.shape[1] + 1 if max_active is None else max_active
         # Where the steps or the structures are few, each should be the best one.

@@ -10,6 +10,7 @@ from sparsewood._numbers import check_real, check_whole
 from sparsewood._support import sum_by_instance
 from sparsewood.inference._check import (
     check_finite,
+    check_magnitude,
     check_positive,
     check_scores,
     check_temperature,
@@ -75,10 +76,11 @@ def lp_sparsemap(
         >>> sp.lp_sparsemap(torch.tensor([[1.0, 0.75, 0.0]]), graph).marginals.tolist()
         [[0.75, 0.25, 0.25]]
     """
-    _check(scores, graph, start)
+    check_graph(scores, graph)
+    _check_start(start, scores, graph)
     temperature = check_temperature(temperature, scores)
-    check_real("tol", tol)
-    check_whole("max_iter", max_iter)
+    tol = check_real("tol", tol)
+    max_iter = check_whole("max_iter", max_iter)
     if isinstance(temperature, Tensor):
         check_positive(temperature)
     unused = graph.off.to(scores.device).expand(len(scores), -1)
@@ -87,6 +89,7 @@ def lp_sparsemap(
     off = unused | (flat == -torch.inf)
     heat = temperature.double()[:, None] if isinstance(temperature, Tensor) else temperature
     theta = torch.where(off, 0, flat).double() / heat
+    check_magnitude(theta.detach().reshape(scores.shape), ~off.reshape(scores.shape))
 
     with torch.no_grad():
         problem = Problem.of(graph, theta.detach(), off)
@@ -213,7 +216,8 @@ class LPPosterior:
         return sum_by_instance((~good).long(), post.instance, len(self)) == 0
 
 
-def _check(scores: Tensor, graph: FactorGraph, start: LPPosterior | None) -> None:
+def check_graph(scores: Tensor, graph: FactorGraph) -> None:
+    """A factor graph, and scores of the shape of its variables."""
     if not isinstance(graph, FactorGraph):
         raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
     size = len(graph)
@@ -225,6 +229,9 @@ def _check(scores: Tensor, graph: FactorGraph, start: LPPosterior | None) -> Non
     if shape[1:] not in ((size,), whole):
         also = "" if whole is None else f" or (B, {', '.join(map(str, whole))})"
         raise ValueError(f"scores: expected (B, {size}){also} for {graph}, got shape {shape}")
+
+
+def _check_start(start: LPPosterior | None, scores: Tensor, graph: FactorGraph) -> None:
     if start is not None and not isinstance(start, LPPosterior):
         raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
     if start is not None and (start.graph is not graph or len(start) != len(scores)):

@@ -20,7 +20,13 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_whole
-from sparsewood.inference._check import check_finite, check_input, check_positive, check_temperature
+from sparsewood.inference._check import (
+    check_finite,
+    check_input,
+    check_magnitude,
+    check_positive,
+    check_temperature,
+)
 from sparsewood.inference.marginals import potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
@@ -61,8 +67,8 @@ def sample_matchings(
         ValueError: bad input, as for `marginals`.
         RuntimeError: `max_trials` were not enough.
     """
-    check_whole("n", n)
-    check_whole("max_trials", max_trials, least=0)
+    n = check_whole("n", n)
+    max_trials = check_whole("max_trials", max_trials, least=0, most=2**62)
     if not isinstance(structure, Matching):
         raise ValueError(f"structure: expected a Matching, got {structure!r}")
     lengths = check_input(scores, structure, lengths)
@@ -74,6 +80,7 @@ def sample_matchings(
     with torch.no_grad():
         structure.argmax(scores, lengths)  # names an instance that has no matching
         theta = potentials(scores, reads, temperature)
+        check_magnitude(theta, reads & (scores != -torch.inf))
         matrix = _scaled(_square(theta, structure.partial, lengths))
         sampler = _Rejection(matrix, generator)
         columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]

@@ -107,6 +107,12 @@ class Custom(Structure):
         used = self._apply(self.parts, structures, None, unit, lambda a: _not_parts(a, shape))
         return used.to(structures.device, torch.float64)
 
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T, *event) the oracle finds again, asked for their parts: (T,) bool."""
+        used = self._apply(self.parts, structures, None, "structure", _not_binary)
+        same = self.decode(used.to(structures.device), lengths) == structures
+        return same.unsqueeze(-1).flatten(1).all(-1)
+
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         name, shape = type(self).__name__, tuple(scores.shape)
         if scores.ndim < 2 or not scores.is_floating_point():
@@ -189,6 +195,10 @@ def _not_integers(answer: Tensor) -> str | None:
 def _not_parts(answer: Tensor, shape: tuple[int, ...]) -> str | None:
     if answer.shape[1:] != shape:
         return f"returned shape {tuple(answer.shape[1:])}, expected {shape}, that of the scores"
+    return _not_binary(answer)
+
+
+def _not_binary(answer: Tensor) -> str | None:
     if not ((answer == 0) | (answer == 1)).all():
         return "returned something other than 0 and 1"
     return None

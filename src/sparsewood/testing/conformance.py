@@ -10,16 +10,16 @@ from torch import Tensor
 
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import SparsePosterior
-from sparsewood.structures.base import Structure
-from sparsewood.testing.instances import Case, Instances, kit_settings
+from sparsewood.testing.instances import Case, kit_settings
 from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
 from sparsewood.testing.scores import KINDS, draw_scores
+from sparsewood.testing.supervised import SupervisedConformance
 
 Solver = Literal["native", "generic"]
 
 
-class StructureConformance(Instances):
-    """The structure, its oracle and SparseMAP over it. Set what `Instances` asks for."""
+class StructureConformance(SupervisedConformance):
+    """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
 
     @property
     def solvers(self) -> tuple[Solver, ...]:
@@ -34,16 +34,6 @@ class StructureConformance(Instances):
             assert parts.shape == (len(everything), *self.shape(n))
             assert parts.dtype == torch.float64
             assert ((parts == 0) | (parts == 1)).all()
-
-    def test_members_are_told_by_their_parts(self) -> None:
-        """`contains` knows them and `decode` finds them again, where they are defined."""
-        n = self.sizes[1]
-        everything = self.structure.enumerate(*self.size(n))
-        if type(self.structure).contains is not Structure.contains:
-            assert self.structure.contains(everything).all()
-        if type(self.structure).decode is not Structure.decode:
-            parts = self.structure.indicator(everything, self.shape(n))
-            assert torch.equal(self.structure.decode(parts), everything)
 
     @kit_settings
     @given(st.data())
