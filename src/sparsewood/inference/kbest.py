@@ -9,6 +9,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._numbers import check_whole
 from sparsewood._threads import get_num_threads
+from sparsewood._values import on_values
 from sparsewood.inference._check import check_input
 from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
@@ -56,7 +57,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
             f"more than {_LARGEST} numbers"
         )
     scores = scores.detach()
-    structures, found = _search(scores, structure, k, lengths)
+    structures, found = on_values(lambda x: _search(x, structure, k, lengths), scores)
     totals = _totals(scores, structures, structure)
     rank = torch.arange(k, device=scores.device)
     missing = rank >= found[:, None]

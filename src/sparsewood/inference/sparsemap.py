@@ -83,7 +83,11 @@ def sparsemap(
         check_positive(temperature)
     if scores.shape[0] == 0:
         return _empty(scores, structure, lengths)
-    return solve(scores, structure, lengths, temperature, tol, max_active, max_iter)
+    if isinstance(temperature, Tensor):
+        heat = temperature.double()
+    else:
+        heat = torch.full((len(scores),), temperature, dtype=torch.float64, device=scores.device)
+    return solve(scores, structure, lengths, heat, tol, max_active, max_iter)
 
 
 def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePosterior]:

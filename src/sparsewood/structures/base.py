@@ -10,6 +10,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._lengths import check_lengths
 from sparsewood._threads import get_num_threads
+from sparsewood._values import on_values
 from sparsewood.structures.recursions import SampledTotal, Total, logsumexp
 
 
@@ -175,9 +176,13 @@ class NativeStructure(Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         self.validate(scores, lengths)
         event = self.event_shape(tuple(scores.shape[1:]))
-        structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
-        _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
-        return structures.reshape(-1, *event).to(scores.device)
+
+        def find(scores: Tensor) -> Tensor:
+            structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
+            _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
+            return structures.reshape(-1, *event).to(scores.device)
+
+        return on_values(find, scores)
 
     def native_batch(
         self, scores: Tensor, lengths: Tensor | None
