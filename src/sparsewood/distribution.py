@@ -6,6 +6,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import CopiedWithGraph
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole
 from sparsewood.structures.base import Structure
@@ -15,7 +16,7 @@ _SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureDistribution:
+class StructureDistribution(CopiedWithGraph):
     """The Gibbs distribution over all structures of each of `B` instances.
 
     With `theta = scores / temperature` and the 0/1 parts `m(h)` of a structure,

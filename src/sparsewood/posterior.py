@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._numbers import check_dense, check_whole
 from sparsewood._support import expectation, instances, sum_by_instance
 from sparsewood.forest import Forest
@@ -26,7 +26,7 @@ class TopK(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparsePosterior:
+class SparsePosterior(CopiedWithGraph):
     """A distribution over a few structures for each of `B` instances.
 
     The support of all instances is stored flat: `T` structures in total, those of instance 0 first.
@@ -53,12 +53,12 @@ class SparsePosterior:
     converged: Tensor
     lengths: Tensor | None = None
 
-    @cached_property
+    @lazy
     def instance(self) -> Tensor:
         """(T,) int64: the batch element each structure belongs to, in rising order."""
-        return instances(self.sizes, len(self.structures))
+        return instances(self.sizes, self.structures.shape[0])  # len() would fix it in a graph
 
-    @cached_property
+    @lazy
     def mode(self) -> Tensor:
         """(B, *event): the heaviest structure of each instance."""
         return self.structures[self._ranking[self._starts]]
@@ -208,12 +208,12 @@ class SparsePosterior:
             lines.append(f"  ... {size - _SHOWN} more")
         return "\n".join(lines)
 
-    @cached_property
+    @lazy
     def _starts(self) -> Tensor:
         """(B,) int64: where each instance's structures begin."""
         return self.sizes.cumsum(0) - self.sizes
 
-    @cached_property
+    @lazy
     def _ranking(self) -> Tensor:
         """(T,) int64: the support by instance, then by falling weight; ties keep their order."""
         by_weight = self.weights.detach().argsort(descending=True, stable=True)

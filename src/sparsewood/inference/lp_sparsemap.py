@@ -7,6 +7,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import CopiedWithGraph
 from sparsewood._numbers import check_real, check_whole
 from sparsewood._support import sum_by_instance
 from sparsewood._values import nested, no_vmap
@@ -165,7 +166,7 @@ class _Solve(torch.autograd.Function):
 
 
 @dataclass(frozen=True, eq=False)
-class LPPosterior:
+class LPPosterior(CopiedWithGraph):
     """Marginals of a factor graph, with their certificate, for each of B instances.
 
     Attributes:
