@@ -73,19 +73,35 @@ def test_bits_are_integers() -> None:
     assert torch.equal(sp.crf_loss(scores, bits, sp.Subset(2)), expected)
 
 
+class Choice(sp.Structure):
+    """One out of n, by three methods."""
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return scores.argmax(-1)
+
+    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+        return torch.nn.functional.one_hot(structures, parts[0]).double()
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        pass
+
+
 def test_contains_of_a_wrong_shape_is_named() -> None:
-    class Choice(sp.Structure):
-        def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-            return scores.argmax(-1)
-
-        def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-            return torch.nn.functional.one_hot(structures, parts[0]).double()
-
-        def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-            pass
-
+    class Indices(Choice):
         def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
             return structures >= 0
 
     with pytest.raises(ValueError, match=r"contains of .* gives shape \(2, 1\)"):
-        sp.perceptron_loss(torch.zeros(2, 3), torch.zeros(2, 1, dtype=torch.int64), Choice())
+        sp.perceptron_loss(torch.zeros(2, 3), torch.zeros(2, 1, dtype=torch.int64), Indices())
+
+
+def test_three_methods_are_enough_for_losses() -> None:
+    scores = torch.tensor([[1.0, 2.0, 0.5], [0.0, 0.0, 3.0]])
+    gold = torch.tensor([0, 2])
+    for loss in (sp.perceptron_loss, sp.hinge_loss, sp.sparsemap_loss):
+        expected = loss(scores, gold, sp.Simplex(), reduction="none")
+        torch.testing.assert_close(loss(scores, gold, Choice(), reduction="none"), expected)
+    with pytest.raises(ValueError, match=r"do not fit scores .*: RuntimeError: Class values must"):
+        sp.hinge_loss(scores, gold + 1, Choice())
+    with pytest.raises(ValueError, match=r"do not fit scores .*: .* parts of shape \(1, 3\)"):
+        sp.hinge_loss(scores, gold[:, None], Choice())

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from sparsewood._numbers import check_dense
+
 
 def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = None) -> None:
     """ValueError unless `lengths` holds the size of each of `batch` instances, at least 1.
@@ -15,8 +17,7 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
         sizes: the full size of an instance, d numbers. None: known to the caller alone; only the
             dtype and the first dimension are checked.
     """
-    if not isinstance(lengths, Tensor):
-        raise ValueError(f"lengths: expected a tensor, got {type(lengths).__name__}")
+    check_dense("lengths", lengths)
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise ValueError(f"lengths: expected an integer dtype, got {lengths.dtype}")
     if sizes is None:

@@ -1,12 +1,13 @@
 """Structures that a caller gives for the instances of a batch: gold ones, or ones to be scored."""
 
-from contextlib import suppress
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from sparsewood._numbers import check_dense
 from sparsewood.structures.base import NativeStructure, Structure
+from sparsewood.structures.custom import Custom
 
 
 def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
@@ -18,8 +19,7 @@ def check_events(what: str, structures: Any, structure: Structure, scores: Tenso
         structure: the family they should be of.
         scores: (B, *parts).
     """
-    if not isinstance(structures, Tensor):
-        raise ValueError(f"{what}: expected a tensor, got {type(structures).__name__}")
+    check_dense(what, structures)
     if structures.is_floating_point() or structures.is_complex():
         raise ValueError(f"{what}: expected an integer dtype, got {structures.dtype}")
     if structures.ndim == 0 or len(structures) != len(scores):
@@ -43,28 +43,35 @@ def parts_of_members(
 
     What is no member has no parts.
     """
-    member = structure.contains(structures, _sizes(structure, scores, lengths))
+    misfit = (
+        f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
+        f"{tuple(scores.shape)}"
+    )
+    by_oracle = type(structure).contains in (Structure.contains, Custom.contains)
+    if by_oracle:  # `decode` will tell
+        member = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
+    else:
+        member = structure.contains(structures, _sizes(structure, scores, lengths))
     if member.shape != scores.shape[:1]:
-        raise ValueError(
-            f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
-            f"{tuple(scores.shape)}: contains of {structure} gives shape {tuple(member.shape)}"
-        )
+        raise ValueError(f"{misfit}: contains of {structure} gives shape {tuple(member.shape)}")
     parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
     if not member.any():
         return parts, member
-    used = structure.indicator(structures[member], tuple(scores.shape[1:]))
+    try:
+        used = structure.indicator(structures[member], tuple(scores.shape[1:]))
+    except Exception as error:
+        if by_oracle:  # code of a user that was given anything
+            raise ValueError(f"{misfit}: {type(error).__name__}: {error}") from error
+        raise
     if used.shape[1:] != scores.shape[1:]:
-        raise ValueError(
-            f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
-            f"{tuple(scores.shape)}: {structure} gives them parts of shape {tuple(used.shape[1:])}"
-        )
+        raise ValueError(f"{misfit}: {structure} gives them parts of shape {tuple(used.shape[1:])}")
     parts[member] = used
     # A label that the scores have no part for leaves a structure with fewer parts than it should
     # have, and it is not found again in them.
-    with suppress(NotImplementedError):
-        same = structure.decode(parts, lengths) == structures
-        member = member & same.unsqueeze(-1).flatten(1).all(-1)
-    return parts, member
+    found = structure.decode(parts, lengths)
+    if found.shape != structures.shape:
+        raise ValueError(f"{misfit}: those of {structure} have shape {tuple(found.shape[1:])}")
+    return parts, member & (found == structures).unsqueeze(-1).flatten(1).all(-1)
 
 
 def _sizes(structure: Structure, scores: Tensor, lengths: Tensor | None) -> Tensor | None:

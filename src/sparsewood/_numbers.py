@@ -1,21 +1,65 @@
-"""Checks of numbers that a caller gives: counts and positive reals."""
+"""Checks of numbers that a caller gives: counts, reals, and tensors of them."""
 
 import math
+import operator
+import reprlib
 from numbers import Real
 from typing import Any
 
+import torch
+from torch import Tensor
 
-def check_whole(name: str, value: Any, least: int = 1) -> None:
-    """ValueError unless `value` is a whole number of at least `least`; `name` says what it is."""
-    if not hasattr(value, "__index__"):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+_LARGEST = 2**31 - 1  # the extension counts in 32 bits
 
 
-def check_real(name: str, value: Any, *, positive: bool = False) -> None:
-    """ValueError unless `value` is finite and at least 0, or more than 0."""
-    good = isinstance(value, Real) and 0 <= float(value) < math.inf
-    if not good or (positive and value == 0):
+def check_whole(name: str, value: Any, least: int = 1, most: int = _LARGEST) -> int:
+    """`value` as an int. ValueError unless it is a whole number from `least` to `most`.
+
+    `name` says what it is. A tensor or array of one integer counts as a number, a bool does not.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number, got {shown(value)}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {shown(number)}")
+    if number > most:
+        raise ValueError(f"{name} must be at most {most}, got {shown(number)}")
+    return number
+
+
+def check_real(name: str, value: Any, *, positive: bool = False) -> float:
+    """`value` as a float. ValueError unless it is finite and at least 0, or more than 0."""
+    number = math.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:  # an int beyond the largest float
+            number = math.inf
+    if not 0 <= number < math.inf or (positive and number == 0):
         rule = "positive" if positive else "at least 0"
-        raise ValueError(f"{name} must be {rule} and finite, got {value!r}")
+        raise ValueError(f"{name} must be {rule} and finite, got {shown(value)}")
+    return number
+
+
+def check_dense(name: str, value: Any) -> None:
+    """ValueError unless `value` is a tensor that holds a number in every place."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name}: expected a tensor, got {type(value).__name__}")
+    if value.layout != torch.strided or value.is_nested:
+        kind = "a nested one" if value.is_nested else f"layout {value.layout}"
+        raise ValueError(f"{name}: expected a dense tensor, got {kind}")
+    if value.is_meta:
+        raise ValueError(f"{name}: expected a tensor with values, got one on the meta device")
+
+
+def shown(value: Any) -> str:
+    """`value` in a line of a message."""
+    short = reprlib.Repr()
+    short.maxother = short.maxstring = short.maxlong = 60
+    try:
+        return " ".join(short.repr(value).split())
+    except ValueError:  # Python writes no int of more than 4,300 digits
+        return "a number too long to show"

@@ -6,7 +6,7 @@ from torch import Tensor
 
 def instances(sizes: Tensor, total: int) -> Tensor:
     """(T,) int64: the instance of each entry, for supports of `sizes` (B,) that sum to `total`."""
-    batch = torch.arange(len(sizes), device=sizes.device)
+    batch = torch.arange(sizes.shape[0], device=sizes.device)
     return batch.repeat_interleave(sizes, output_size=total)
 
 
@@ -17,9 +17,9 @@ def sum_by_instance(values: Tensor, instance: Tensor, batch: int) -> Tensor:
 
 def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: int) -> Tensor:
     """The sum of `values` (T, ...) times `weights` (T,) over each instance: (B, ...)."""
-    if values.ndim == 0 or len(values) != len(weights):
+    if values.ndim == 0 or values.shape[0] != weights.shape[0]:
         raise ValueError(
-            f"expect: the first dimension of values runs over the {len(weights)} "
+            f"expect: the first dimension of values runs over the {weights.shape[0]} "
             f"structures of the support, got shape {tuple(values.shape)}"
         )
     if not (values.is_floating_point() or values.is_complex()):

@@ -1,7 +1,6 @@
 """Many trees as one shared graph, so that a network runs once on every distinct subtree."""
 
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
+from sparsewood._lazy import lazy
 
 
 class Level(NamedTuple):
@@ -108,7 +108,7 @@ class Forest:
         """How many nodes of the trees one node of the forest stands for, on average."""
         return self.num_tree_nodes / self.num_nodes if self.num_nodes else 1.0
 
-    @cached_property
+    @lazy
     def levels(self) -> tuple[Level, ...]:
         """The levels from the leaves to the roots."""
         return tuple(
@@ -118,7 +118,7 @@ class Forest:
             )
         )
 
-    @cached_property
+    @lazy
     def word(self) -> Tensor:
         """(N,) int64: the word of each node as a flat index into (B, n), -1 for a root node."""
         return torch.cat([self.words, self.words.new_tensor([-1])])[self.row]

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._support import expectation, instances
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairPosterior:
+class PairPosterior(CopiedWithGraph):
     """A distribution over pairs of structures for each of `B` instances, the two independent.
 
     The pairs of all instances are stored flat, P in total, those of instance 0 first; of an
@@ -30,10 +30,10 @@ class PairPosterior:
     weights: Tensor
     sizes: Tensor
 
-    @cached_property
+    @lazy
     def instance(self) -> Tensor:
         """(P,) int64: the batch element each pair belongs to, in rising order."""
-        return instances(self.sizes, len(self.left))
+        return instances(self.sizes, self.left.shape[0])
 
     def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """The expectation of `values` over the pairs, per instance.
@@ -61,9 +61,11 @@ def pair_up(
     """All pairs within each instance, from the weights (T,) and sizes (B,) of both sides."""
     sizes = left_sizes * right_sizes
     # Each structure on the left meets all on the right of its instance.
-    meets = right_sizes.repeat_interleave(left_sizes, output_size=len(left_weights))
-    left = torch.arange(len(left_weights), device=meets.device).repeat_interleave(meets)
-    within = torch.arange(len(left), device=meets.device) - (meets.cumsum(0) - meets)[left]
+    count = left_weights.shape[0]  # len() would fix it in a graph
+    meets = right_sizes.repeat_interleave(left_sizes, output_size=count)
+    left = torch.arange(count, device=meets.device).repeat_interleave(meets)
+    pairs = left.shape[0]
+    within = torch.arange(pairs, device=meets.device) - (meets.cumsum(0) - meets)[left]
     starts = right_sizes.cumsum(0) - right_sizes
-    right = starts[instances(sizes, len(left))] + within
+    right = starts[instances(sizes, pairs)] + within
     return PairPosterior(left, right, left_weights[left] * right_weights[right], sizes)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_whole
+from sparsewood._lazy import CopiedWithGraph, lazy
+from sparsewood._numbers import check_dense, check_whole
 from sparsewood._support import expectation, instances, sum_by_instance
 from sparsewood.forest import Forest
 from sparsewood.pairs import PairPosterior, pair_up
@@ -26,7 +26,7 @@ class TopK(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparsePosterior:
+class SparsePosterior(CopiedWithGraph):
     """A distribution over a few structures for each of `B` instances.
 
     The support of all instances is stored flat: `T` structures in total, those of instance 0 first.
@@ -53,12 +53,12 @@ class SparsePosterior:
     converged: Tensor
     lengths: Tensor | None = None
 
-    @cached_property
+    @lazy
     def instance(self) -> Tensor:
         """(T,) int64: the batch element each structure belongs to, in rising order."""
-        return instances(self.sizes, len(self.structures))
+        return instances(self.sizes, self.structures.shape[0])  # len() would fix it in a graph
 
-    @cached_property
+    @lazy
     def mode(self) -> Tensor:
         """(B, *event): the heaviest structure of each instance."""
         return self.structures[self._ranking[self._starts]]
@@ -89,18 +89,18 @@ class SparsePosterior:
         -inf outside the support. Padding must be encoded as the structure itself encodes it.
         """
         expected = (len(self), *self.structures.shape[1:])
-        if not isinstance(structures, Tensor):
-            raise ValueError(f"log_prob: expected a tensor, got {type(structures).__name__}")
+        check_dense("log_prob", structures)
         if structures.shape != expected:
             raise ValueError(f"log_prob: expected {expected}, got {tuple(structures.shape)}")
         same = self.structures == structures.to(self.structures.device)[self.instance]
-        weights = self._total(self.weights * same.flatten(1).all(-1))
+        same = same.unsqueeze(-1).flatten(1).all(-1)  # an event may have no dimension
+        weights = self._total(self.weights * same)
         inside = weights > 0
         return torch.where(inside, torch.where(inside, weights, 1).log(), -torch.inf)
 
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`k` independent structures of each instance: (k, B, *event)."""
-        check_whole("sample: k", k)
+        k = check_whole("sample: k", k)
         weights = self.weights.detach().double()
         share = weights / self._total(weights)[self.instance]
         # The running total of all shares: instance b covers the interval from b to b + 1.
@@ -115,7 +115,7 @@ class SparsePosterior:
 
         Where the support is smaller, the rest has weight 0 and repeats the mode.
         """
-        check_whole("topk: k", k)
+        k = check_whole("topk: k", k)
         rank = torch.arange(k, device=self.sizes.device)
         kept = rank < self.sizes[:, None]
         index = self._ranking[self._starts[:, None] + torch.where(kept, rank, 0)]
@@ -208,12 +208,12 @@ class SparsePosterior:
             lines.append(f"  ... {size - _SHOWN} more")
         return "\n".join(lines)
 
-    @cached_property
+    @lazy
     def _starts(self) -> Tensor:
         """(B,) int64: where each instance's structures begin."""
         return self.sizes.cumsum(0) - self.sizes
 
-    @cached_property
+    @lazy
     def _ranking(self) -> Tensor:
         """(T,) int64: the support by instance, then by falling weight; ties keep their order."""
         by_weight = self.weights.detach().argsort(descending=True, stable=True)

@@ -1,7 +1,11 @@
 """Messages for bad input say what is wrong and where."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.inference._check import check_magnitude
@@ -40,6 +44,8 @@ def test_unread_parts_may_hold_anything(solver) -> None:
         (torch.tensor([3, 0]), r"lengths\[1\] is 0"),
         (torch.tensor([4, 3]), r"lengths\[0\] is 4"),
         ([3, 3], "expected a tensor, got list"),
+        (torch.tensor([3, 3]).to_sparse(), "lengths: expected a dense tensor"),
+        (torch.tensor([3, 3], device="meta"), "lengths: .* on the meta device"),
     ],
 )
 def test_lengths(lengths, message: str) -> None:
@@ -56,6 +62,10 @@ def test_lengths(lengths, message: str) -> None:
         (float("inf"), "positive and finite, got inf"),
         (torch.tensor([1.0, 0.0]), r"temperature\[1\] must be positive"),
         (torch.ones(3), r"shape \(2,\)"),
+        (torch.ones(2, dtype=torch.complex64), "real numbers, got torch.complex64"),
+        (torch.ones(2, dtype=torch.bool), "real numbers, got torch.bool"),
+        (torch.ones(2).to_sparse(), "temperature: expected a dense tensor"),
+        (torch.ones(2, device="meta"), "temperature: .* on the meta device"),
     ],
 )
 def test_temperature(temperature, message: str) -> None:
@@ -84,7 +94,7 @@ def test_options(options, message: str) -> None:
     [
         (None, "got None"),
         (sp.DependencyTrees, "got the class DependencyTrees"),
-        (sp.FactorGraph(), "a FactorGraph is for lp_sparsemap"),
+        (sp.FactorGraph(), "a FactorGraph is for lp_sparsemap and sparsemap_loss"),
     ],
 )
 def test_structure(call, structure, message: str) -> None:
@@ -120,3 +130,102 @@ def test_a_score_too_large_for_sums_is_named(value: float) -> None:
         check_magnitude(theta, reads)
     reads[1, 2, 0] = False
     check_magnitude(theta, reads)
+
+
+class Pair(sp.Custom):
+    """Two items side by side."""
+
+    def best(self, scores: Tensor) -> Tensor:
+        left = (scores[:-1] + scores[1:]).argmax()
+        return (torch.arange(len(scores)) - left).clamp(-1, 2) % 3 < 2
+
+    def parts(self, structure: Tensor) -> Tensor:
+        return structure
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 1:
+            raise ValueError(f"expected (n,), got {shape}")
+
+
+def _items() -> sp.FactorGraph:
+    graph = sp.FactorGraph()
+    x = graph.variables(4)
+    graph.add(sp.Xor(), x[:2])
+    graph.add(sp.Or(), x[1:])
+    return graph
+
+
+FLAT = sp.BranchingTrees("flat")
+HEADS = torch.zeros(1, 3, dtype=torch.int64)
+ITEMS = torch.tensor([[1, 1, 0, 0]])
+SHAPES = {4: (1, 4), 3: (1, 3, 4), 2: (1, 3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("parts", "call"),
+    [
+        (4, lambda x: sp.map(x, Pair())),
+        (4, lambda x: sp.sparsemap(x, Pair())),
+        (4, lambda x: sp.hinge_loss(x, ITEMS, Pair())),
+        (4, lambda x: sp.sparsemap_loss(x, ITEMS, Pair())),
+        (4, lambda x: sp.lp_sparsemap(x, _items())),
+        (3, lambda x: sp.map(x, FLAT)),
+        (3, lambda x: sp.sparsemap(x, FLAT)),
+        (3, lambda x: sp.sparsemap(x, TREES, solver="generic")),
+        (3, lambda x: sp.sparsemap(x, TREES)),
+        (3, lambda x: sp.kbest(x, TREES, 2)),
+        (3, lambda x: sp.perceptron_loss(x, HEADS, FLAT)),
+        (3, lambda x: sp.crf_loss(x, HEADS, TREES)),
+        (2, lambda x: sp.sample_matchings(x, sp.Matching())),
+    ],
+)
+def test_no_sum_may_overflow(parts: int, call: Callable[[Tensor], Any]) -> None:
+    scores = torch.zeros(SHAPES[parts], dtype=torch.float64)
+    scores.view(-1)[0] = 1e199
+    call(scores)
+    scores.view(-1)[0] = 1e308
+    with pytest.raises(ValueError, match=r"scores\[0, 0(, 0)?\] / temperature is (1e\+308|beyond)"):
+        call(scores)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda heat: sp.sparsemap(GOOD - 1, TREES, temperature=heat, solver="generic"),
+        lambda heat: sp.sparsemap(GOOD[:, 0] - 1, Pair(), temperature=heat),
+        lambda heat: sp.lp_sparsemap(GOOD[:, 0] - 1, _items(), temperature=heat),
+        lambda heat: sp.sample_matchings(GOOD - 1, sp.Matching(), temperature=heat),
+    ],
+)
+def test_no_temperature_may_forbid(call: Callable[[float | Tensor], Any]) -> None:
+    """-1 divided by it would be -inf, which is the mark of a forbidden part."""
+    for heat in (1e-310, torch.tensor([1.0, 1e-310], dtype=torch.float64)):
+        with pytest.raises(
+            ValueError, match=r"scores\[[01], 0(, 0)?\] / temperature is (-inf|-1e\+300)"
+        ):
+            call(heat)
+
+
+def test_no_margin_may_overflow() -> None:
+    for loss in (sp.hinge_loss, sp.sparsemap_loss):
+        with pytest.raises(ValueError, match=r"margin must be at most 1e\+200, got 1e\+308"):
+            loss(GOOD[:1], HEADS, TREES, margin=1e308)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(Tensor.to_sparse, "dense tensor, got layout"), (lambda x: x.to("meta"), "the meta device")],
+)
+def test_tensors_without_values(change: Callable[[Tensor], Tensor], message: str) -> None:
+    gold = torch.zeros(2, 3, dtype=torch.int64)
+    for call in (sp.sparsemap, sp.map, sp.marginals):
+        with pytest.raises(ValueError, match=f"scores: .*{message}"):
+            call(change(GOOD), TREES)
+    with pytest.raises(ValueError, match=f"scores: .*{message}"):
+        sp.lp_sparsemap(change(GOOD[:, 0]), _items())
+    with pytest.raises(ValueError, match=f"gold: .*{message}"):
+        sp.hinge_loss(GOOD, change(gold), TREES)
+    with pytest.raises(ValueError, match=f"structures: .*{message}"):
+        sp.marginals(GOOD, TREES).log_prob(change(gold))
+    with pytest.raises(ValueError, match=f"log_prob: .*{message}"):
+        sp.sparsemap(GOOD, TREES).log_prob(change(gold))

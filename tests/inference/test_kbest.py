@@ -1,5 +1,7 @@
 """The k best structures, against the sorted list of all."""
 
+import sys
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -103,8 +105,44 @@ def test_longer_sentences_fall_in_order() -> None:
         assert len(structures.unique(dim=0)) == 40
 
 
+def test_a_large_k_takes_room_for_what_there_is() -> None:
+    scores = draw_scores("normal", 2, (2, 2), seed=0)
+    found = sp.kbest(scores, sp.Matching(), 3_000_000)  # parts of so many would fill 192 MB
+    few = sp.kbest(scores, sp.Matching(), 3)
+    assert torch.equal(found.structures[:, :3], few.structures)
+    assert torch.equal(found.scores[:, :3], few.scores)
+    assert (found.scores[:, 2:] == -torch.inf).all()
+
+
+def test_more_than_a_first_room_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = draw_scores("normal", 3, (4, 4), seed=0)
+    lengths = torch.tensor([[4, 4], [2, 2], [3, 4]])
+    whole = sp.kbest(scores, sp.Matching(), 24, lengths=lengths)
+    module = sys.modules["sparsewood.inference.kbest"]  # the name leads to the function
+    monkeypatch.setattr(module, "_ROOM", 2)
+    monkeypatch.setattr(module, "_PARTS", 100)
+    again = sp.kbest(scores, sp.Matching(), 24, lengths=lengths)
+    assert torch.equal(again.structures, whole.structures)
+    assert torch.equal(again.scores, whole.scores)
+
+
+def test_totals_that_half_precision_cannot_hold() -> None:
+    scores = torch.full((1, 40, 41), -2000.0, dtype=torch.float16)
+    found = sp.kbest(scores, sp.DependencyTrees(), 2)
+    assert found.scores.tolist() == [[-torch.inf, -torch.inf]]
+    assert not torch.equal(*found.structures[0])
+
+
+def test_no_instances() -> None:
+    found = sp.kbest(torch.zeros(0, 3, 4), sp.DependencyTrees(), 2)
+    assert found.structures.shape == (0, 2, 3)
+    assert found.scores.shape == (0, 2)
+
+
 def test_what_cannot_be_asked() -> None:
     scores = torch.zeros(2, 3, 4)
+    with pytest.raises(ValueError, match=r"kbest: k = 1000000000 .* of shape \(3,\) .* of 2 inst"):
+        sp.kbest(scores, sp.DependencyTrees(), 10**9)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         sp.kbest(scores, sp.DependencyTrees(), 0)
     with pytest.raises(ValueError, match="no k-best algorithm is known for BranchingTrees"):

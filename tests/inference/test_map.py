@@ -36,6 +36,14 @@ def test_padding_may_hold_anything() -> None:
     torch.testing.assert_close(found.scores, plain.scores)
 
 
+def test_a_total_that_half_precision_cannot_hold() -> None:
+    scores = torch.full((2, 40, 41), -2000.0, dtype=torch.float16)
+    scores[0] = 1.5
+    found = sp.map(scores, sp.DependencyTrees())
+    assert found.scores.tolist() == [60.0, -torch.inf]
+    assert sp.DependencyTrees().contains(found.structures).all()
+
+
 def test_no_instances() -> None:
     found = sp.map(torch.zeros(0, 3, 4), sp.DependencyTrees())
     assert found.structures.shape == (0, 3)

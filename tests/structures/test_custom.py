@@ -285,3 +285,31 @@ def test_bad_scores_and_declarations() -> None:
 
         class Wrong(Pairs, arrays="jax"):  # pyright: ignore[reportGeneralTypeIssues, reportArgumentType]
             pass
+
+
+@kind
+def test_members_are_found_by_the_oracle(pairs: type[Items]) -> None:
+    structures = torch.tensor([[0, 1], [1, 3], [3, 1], [2, 2]])
+    expected = [True, True, False, False]
+    assert pairs(4).contains(structures).tolist() == expected
+    lengths = torch.tensor([2, 3, 4, 4])  # the second uses padding
+    assert pairs(4).contains(structures, lengths).tolist() == [True, False, False, False]
+    assert pairs(4).decode(torch.tensor([[0, 1, 0, 1]])).tolist() == [[1, 3]]
+
+
+@kind
+def test_losses_are_those_of_the_native_family(pairs: type[Items]) -> None:
+    scores = draw_scores("normal", 3, (5,), seed=0)
+    lengths = torch.tensor([5, 2, 4])
+    gold = torch.tensor([[1, 4], [0, 1], [0, 3]])
+    sets = pairs(5).indicator(gold, (5,)).long()
+    for loss in (sp.perceptron_loss, sp.hinge_loss, sp.sparsemap_loss):
+        ours = loss(scores, gold, pairs(5), lengths=lengths, reduction="none")
+        expected = loss(scores, sets, sp.Subset(2), lengths=lengths, reduction="none")
+        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-9)
+        with pytest.raises(ValueError, match=r"gold\[1\] is not one of"):
+            loss(scores, torch.tensor([[1, 4], [1, 0], [0, 3]]), pairs(5))
+        with pytest.raises(ValueError, match=r"gold\[2\] is not one of"):  # it uses padding
+            loss(scores, torch.tensor([[1, 4], [0, 1], [0, 4]]), pairs(5), lengths=lengths)
+        with pytest.raises(ValueError, match="do not fit scores|is not one of"):
+            loss(scores, torch.tensor([[1, 9], [0, 1], [0, 3]]), pairs(5))

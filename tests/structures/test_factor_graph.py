@@ -106,3 +106,20 @@ def test_bad_factors_are_named(structure: sp.Structure, variables: list, message
 def test_bad_shapes_are_named() -> None:
     with pytest.raises(ValueError, match=r"size in \(2, 0\) must be at least 1, got 0"):
         sp.FactorGraph().variables(2, 0)
+
+
+def test_members_satisfy_every_factor() -> None:
+    graph = sp.FactorGraph()
+    x = graph.variables(2, 3)
+    graph.add(sp.DependencyTrees(), x)  # the arcs of two words
+    graph.add(sp.AtMostOne(), x[:, 0])  # one root
+    assignments = torch.tensor(
+        [
+            [[1, 0, 0], [0, 1, 0]],
+            [[1, 0, 0], [1, 0, 0]],  # two roots
+            [[0, 0, 1], [0, 1, 0]],  # a cycle
+            [[0, 1, 0], [1, 0, 0]],  # a word as its own head
+            [[1, 0, 0], [0, 2, 0]],
+        ]
+    )
+    assert graph.contains(assignments.flatten(1)).tolist() == [True, False, False, False, False]

@@ -1,5 +1,7 @@
 """One out of n: SparseMAP is sparsemax."""
 
+import math
+
 import pytest
 import torch
 from entmax import sparsemax
@@ -66,3 +68,25 @@ def test_bad_input() -> None:
         sp.Simplex().validate(torch.zeros(2, 3, 4))
     with pytest.raises(ValueError, match="at least one item"):
         sp.Simplex().enumerate(0)
+
+
+def test_a_posterior_over_single_numbers() -> None:
+    scores = torch.tensor([[0.9, 0.6, 0.1], [0.0, 3.0, 0.0]])
+    post = sp.sparsemap(scores, sp.Simplex())
+    expected = [pytest.approx(math.log(0.35)), 0.0]
+    assert post.log_prob(torch.tensor([1, 1])).tolist() == expected
+    assert post.log_prob(torch.tensor([2, 0])).tolist() == [-torch.inf, -torch.inf]
+    assert post.mode.tolist() == [0, 1]
+    assert post.sample(4).shape == (4, 2)
+    assert post.topk(2).structures.tolist() == [[0, 1], [1, 1]]
+    assert post.entropy()[1] == 0
+    assert post[0].structures.tolist() == [0, 1]
+    assert "0.6500  0" in repr(post[0])
+    assert "1 to 2 structures each" in repr(post)
+    assert post[0]._repr_html_()
+    assert post.product(post).weights.shape == (5,)
+    assert post.expect(lambda structures, instance: structures).tolist() == pytest.approx([0.35, 1])
+    with pytest.raises(ValueError, match="forest: expected trees"):
+        post.forest()
+    with pytest.raises(ValueError, match=r"log_prob: expected \(2,\), got \(2, 1\)"):
+        post.log_prob(torch.tensor([[1], [1]]))

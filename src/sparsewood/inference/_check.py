@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood import _lengths
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._numbers import check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
 
 LARGEST = 1e200  # sums of such scores, and of their products with weights, still fit in a double
@@ -18,7 +18,7 @@ def check_structure(structure: Any) -> None:
         kind = f"the class {structure.__name__}" if isinstance(structure, type) else repr(structure)
         raise ValueError(
             f"structure: expected a Structure such as DependencyTrees(), got {kind}; "
-            "a FactorGraph is for lp_sparsemap"
+            "a FactorGraph is for lp_sparsemap and sparsemap_loss"
         )
 
 
@@ -27,6 +27,7 @@ def check_scores(scores: Tensor) -> None:
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         kind = scores.dtype if isinstance(scores, Tensor) else type(scores).__name__
         raise ValueError(f"scores: expected a tensor of a floating dtype, got {kind}")
+    check_dense("scores", scores)
     if scores.ndim < 2:
         raise ValueError(f"scores: expected (B, *parts), got shape {tuple(scores.shape)}")
     if 0 in scores.shape[1:]:
@@ -56,8 +57,10 @@ def check_temperature(temperature: float | Tensor, scores: Tensor) -> float | Te
     The values of a tensor are left to `check_positive`.
     """
     if not isinstance(temperature, Tensor):
-        check_real("temperature", temperature, positive=True)
-        return float(temperature)
+        return check_real("temperature", temperature, positive=True)
+    check_dense("temperature", temperature)
+    if temperature.is_complex() or temperature.dtype == torch.bool:
+        raise ValueError(f"temperature: expected real numbers, got {temperature.dtype}")
     batch = scores.shape[:1]
     if temperature.ndim == 0:
         temperature = temperature.expand(batch)
@@ -79,12 +82,9 @@ def check_positive(temperature: Tensor) -> None:
         )
 
 
-def check_limits(tol: float, max_active: int | None, max_iter: int | None) -> None:
-    """A tolerance of at least 0, and caps of at least 1 where they are given."""
-    check_real("tol", tol)
-    for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
-        if cap is not None:
-            check_whole(name, cap)
+def check_cap(name: str, cap: int | None) -> int | None:
+    """A cap of at least 1, or None."""
+    return None if cap is None else check_whole(name, cap)
 
 
 def no_structures(scores: Tensor, structure: Structure) -> Tensor:
@@ -99,6 +99,12 @@ def no_structure_left(instance: int, scores: Tensor) -> ValueError:
         f"instance {instance} has no structure left: each uses a part that is forbidden (-inf) "
         f"(scores of shape {tuple(scores.shape)})"
     )
+
+
+def check_values(scores: Tensor, reads: Tensor) -> None:
+    """The scores that are read are finite and small enough to be summed, or -inf."""
+    check_finite(scores, reads)
+    check_magnitude(scores, reads & (scores != -torch.inf))
 
 
 def check_finite(scores: Tensor, reads: Tensor) -> None:

@@ -7,8 +7,9 @@ from torch import Tensor
 
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_real
-from sparsewood.inference._check import check_finite, check_input
+from sparsewood.inference._check import LARGEST, check_input, check_values
 from sparsewood.structures.base import Structure
+from sparsewood.structures.factor_graph import FactorGraph
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -33,25 +34,33 @@ def check_gold(
             gold structure that is not of the family, or that uses a forbidden part.
     """
     lengths = check_input(scores, structure, lengths)
-    check_finite(scores, structure.reads(scores, lengths))
+    check_values(scores.detach(), structure.reads(scores, lengths))
     gold = check_events("gold", gold, structure, scores)
     parts, legal = parts_of_members(gold, structure, scores, lengths)
+    check_legal(gold, legal, parts, scores, structure)
+    return parts, lengths
+
+
+def check_legal(
+    gold: Tensor, legal: Tensor, parts: Tensor, scores: Tensor, family: Structure | FactorGraph
+) -> None:
+    """ValueError unless each of `gold` (B, *event) is a member, `legal` (B,), and allowed."""
     if not legal.all():
         b = int((~legal).nonzero()[0])
         raise ValueError(
-            f"gold[{b}] is not one of {structure} for scores of shape {tuple(scores.shape)}: "
+            f"gold[{b}] is not one of {family} for scores of shape {tuple(scores.shape)}: "
             f"{gold[b].tolist()}"
         )
     forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
     if forbidden.any():
         b = int(forbidden.nonzero()[0])
         raise ValueError(f"gold[{b}] uses a part that is forbidden (-inf): {gold[b].tolist()}")
-    return parts, lengths
 
 
 def check_options(reduction: str, margin: float = 0.0) -> None:
-    """A known reduction, and a margin that is finite and at least 0."""
-    check_real("margin", margin)
+    """A known reduction, and a margin that is at least 0 and no larger than scores may be."""
+    if check_real("margin", margin) > LARGEST:
+        raise ValueError(f"margin must be at most {LARGEST:.0e}, got {margin!r}")
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
 

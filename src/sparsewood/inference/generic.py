@@ -17,7 +17,8 @@ with `D` keeping the penalised parts, in most families all of them. The active s
    otherwise the structure enters S with weight zero, go to 1. If its penalised parts are an affine
    combination of those in S, it takes the place of one of them instead (a simplex pivot).
 
-All instances of a batch take their steps together; those that are done leave the loop.
+The oracle is asked for all instances of a batch together. The algebra of each is its own, on the
+parts that it reads: neither the batch nor padding changes a bit of an answer.
 
 Tilting. The structure that scores best on `theta - u` moves all parts at once, so that entering it
 approaches the solution like a binary expansion: the last weights are 1e-10 and less, and structures
@@ -26,23 +27,32 @@ oracle is also asked with random numbers, of the size of the gap, added to the s
 so found enters instead if a tenth of the gap is its own: as many steps, no tiny weights.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from sparsewood.inference._active_sets import ActiveSets, system_of
-from sparsewood.inference._check import check_finite, no_structure_left
+from sparsewood.inference._active_set import ActiveSet, Answer, Limits
+from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
+from sparsewood.inference._derivatives import Solution, differentiable
 from sparsewood.posterior import SparsePosterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
 
-_TILTS = (0.1, 0.3)  # sizes of the tilt, in units of the gap; the last that works is taken
+_TILTS = (0.1, 0.3)
+
+# (instances, potentials (R, *parts)) -> the best structure of each (R, *event), its parts (R, P)
+Oracle = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def solve(
     scores: Tensor,
     structure: Structure,
     lengths: Tensor | None,
-    temperature: float | Tensor,
+    temperature: Tensor,
     tol: float,
     max_active: int | None,
     max_iter: int | None,
@@ -52,18 +62,39 @@ def solve(
     Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
     needed, that shows as `converged=False`.
     """
+    options = structure, lengths, tol, max_active, max_iter
+    found = differentiable(partial(_solve, *options), scores, temperature)
+    return SparsePosterior(
+        structure,
+        found.structures,
+        found.weights,
+        found.sizes,
+        found.marginals,
+        found.gap,
+        found.converged,
+        lengths,
+    )
+
+
+def _solve(
+    structure: Structure,
+    lengths: Tensor | None,
+    tol: float,
+    max_active: int | None,
+    max_iter: int | None,
+    scores: Tensor,
+    temperature: Tensor,
+) -> Solution:
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
     forbidden = reads & (scores == -torch.inf)
-    # Forbidden and unread parts count as 0 in sums, where they only ever meet the indicator 0.
-    theta = torch.where(reads & ~forbidden, scores, 0).double().flatten(1)
-    if isinstance(temperature, Tensor):
-        theta = theta / temperature.double()[:, None]
-    else:
-        theta = theta / temperature
+    allowed = reads & ~forbidden
+    heat = temperature.reshape(-1, *[1] * (scores.ndim - 1))
+    theta = torch.where(allowed, scores, 0).double() / heat
+    check_magnitude(theta, allowed)
 
     def oracle(rows: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:
-        table = potentials.reshape(-1, *scores.shape[1:]).masked_fill(forbidden[rows], -torch.inf)
+        table = potentials.masked_fill(forbidden[rows], -torch.inf)
         try:
             best = structure.argmax(table, None if lengths is None else lengths[rows])
             parts = structure.indicator(best, tuple(scores.shape[1:]))
@@ -74,45 +105,92 @@ def solve(
             raise no_structure_left(int(rows[dead][0]), scores)
         return best, parts.flatten(1)
 
-    with torch.no_grad():
-        scale = _score_range(theta, (reads & ~forbidden).flatten(1))
-        limit = 100 + 10 * theta.shape[1] if max_iter is None else max_iter
-        cap = theta.shape[1] + 1 if max_active is None else max_active
-        # Where the steps or the structures are few, each should be the best one.
-        tilts = _TILTS if max_iter is None and max_active is None else ()
-        found = ActiveSets.start(theta.detach(), oracle, structure.penalised(scores))
-        found.run(tol * scale.clamp(max=1), tilts, cap, limit)
-    weights, marginals = _differentiable(found, theta)
-    return SparsePosterior(
-        structure,
-        found.structures[found.active],
-        weights.to(scores.dtype),
-        found.active.sum(-1),
-        marginals.reshape(scores.shape).to(scores.dtype),
-        found.gap,
-        found.gap <= torch.maximum(found.target, tol * scale.clamp(min=1)),
-        lengths,
+    mask = structure.penalised(scores)
+    penalised = None if mask is None else mask.flatten().double().cpu()
+    problems = [
+        _Problem(table[used], used, penalised, tol, max_active, max_iter)
+        for table, used in zip(theta.flatten(1).cpu(), allowed.flatten(1).cpu(), strict=True)
+    ]
+    _ask_together(problems, oracle, theta)
+    return _collect(problems, scores)
+
+
+class _Problem:
+    """The problem of one instance, over the parts that it may use."""
+
+    def __init__(
+        self,
+        theta: Tensor,
+        used: Tensor,
+        penalised: Tensor | None,
+        tol: float,
+        max_active: int | None,
+        max_iter: int | None,
+    ) -> None:
+        count = len(theta)
+        scale = float(theta.max() - theta.min()) if count else 0.0
+        scale = scale or 1.0  # all scores are equal
+        self.promise = tol * scale
+        self.used = used.nonzero()[:, 0]
+        self.set = ActiveSet(theta, None if penalised is None else penalised[used])
+        limits = Limits(
+            aim=tol * min(scale, 1.0),
+            promise=self.promise,
+            # Where the steps or the structures are few, each should be the best one.
+            tilts=_TILTS if max_iter is None and max_active is None else (),
+            most=count + 1 if max_active is None else max_active,
+            steps=100 + 10 * count if max_iter is None else max_iter,
+        )
+        self.run = self.set.run(limits)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gap is within the promise; one below 0 shows how much of it is rounding."""
+        return abs(self.set.optimum.gap) <= self.promise
+
+
+def _ask_together(problems: list[_Problem], oracle: Oracle, theta: Tensor) -> None:
+    """Let all problems run to their end, their questions put to the oracle together."""
+    asked = {b: next(problem.run) for b, problem in enumerate(problems)}
+    while asked:
+        rows = torch.tensor(list(asked), device=theta.device)
+        table = torch.zeros(len(asked), theta[0].numel(), dtype=torch.float64)
+        for row, (b, potentials) in zip(table, asked.items(), strict=True):
+            row[problems[b].used] = potentials
+        table = table.to(theta.device).reshape(-1, *theta.shape[1:])
+        structures, parts = (found.cpu() for found in oracle(rows, table))
+        answers = zip(list(asked), structures, parts, strict=True)
+        asked = {}
+        for b, structure, column in answers:
+            answer = Answer(structure, column[problems[b].used].double())
+            with suppress(StopIteration):
+                asked[b] = problems[b].run.send(answer)
+
+
+def _collect(problems: list[_Problem], scores: Tensor) -> Solution:
+    """What the solvers found, as `native` hands it over."""
+    sets = [problem.set.optimum for problem in problems]
+    weights, marginals, parts, factors = [], [], [], []
+    for problem, one in zip(problems, sets, strict=True):
+        weights.append(one.weights)
+        u = torch.zeros(scores[0].numel(), dtype=torch.float64)
+        u[problem.used] = one.weights @ one.parts
+        marginals.append(u)
+        parts += [problem.used[column.bool()] for column in one.parts]
+        factor = torch.linalg.cholesky(one.gram)
+        factor.diagonal().reciprocal_()
+        low = torch.tril_indices(*factor.shape)
+        factors.append(factor[low[0], low[1]])
+    width = max(map(len, parts))
+    found = Solution(
+        torch.cat(weights).to(scores.dtype),
+        torch.stack(marginals).reshape(scores.shape).to(scores.dtype),
+        torch.stack([structure for one in sets for structure in one.structures]),
+        torch.tensor([len(one.weights) for one in sets]),
+        torch.tensor([max(0.0, one.gap) for one in sets], dtype=torch.float64),
+        torch.tensor([problem.converged for problem in problems]),
+        torch.cat(factors),
+        torch.stack([pad(index, (0, width - len(index)), value=-1) for index in parts]),
+        torch.tensor([problem.set.calls for problem in problems]),
     )
-
-
-def _differentiable(found: ActiveSets, theta: Tensor) -> tuple[Tensor, Tensor]:
-    """Weights (T,) and marginals (B, P) as functions of `theta`.
-
-    Near `theta` the support stays, so the weights are linear in `f = M_S^T theta` with the constant
-    Jacobian `G^-1 - (G^-1 1)(G^-1 1)^T / (1^T G^-1 1)`.
-    """
-    f = (found.parts @ theta[:, :, None]).squeeze(-1)
-    ones = found.active.double()
-    factor = torch.linalg.cholesky(system_of(found.gram, found.active))
-    change = (f - f.detach()) * ones  # zero in value: it carries the gradient
-    a, b = torch.cholesky_solve(torch.stack([change, ones], -1), factor).unbind(-1)
-    weights = found.weights + a - b * (a.sum(-1) / b.sum(-1))[:, None]
-    marginals = (weights[:, None] @ found.parts).squeeze(1)
-    return weights[found.active], marginals
-
-
-def _score_range(theta: Tensor, allowed: Tensor) -> Tensor:
-    """Largest minus smallest score among the allowed parts: (B,)."""
-    high = torch.where(allowed, theta, -torch.inf).amax(-1)
-    low = torch.where(allowed, theta, torch.inf).amin(-1)
-    return (high - low).clamp(min=0)
+    return Solution(*(tensor.to(scores.device) for tensor in found))

@@ -2,14 +2,18 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
+from sparsewood._lazy import CopiedWithGraph
 from sparsewood._numbers import check_real, check_whole
 from sparsewood._support import sum_by_instance
+from sparsewood._values import nested, no_vmap
 from sparsewood.inference._check import (
     check_finite,
+    check_magnitude,
     check_positive,
     check_scores,
     check_temperature,
@@ -75,10 +79,11 @@ def lp_sparsemap(
         >>> sp.lp_sparsemap(torch.tensor([[1.0, 0.75, 0.0]]), graph).marginals.tolist()
         [[0.75, 0.25, 0.25]]
     """
-    _check(scores, graph, start)
+    check_graph(scores, graph)
+    _check_start(start, scores, graph)
     temperature = check_temperature(temperature, scores)
-    check_real("tol", tol)
-    check_whole("max_iter", max_iter)
+    tol = check_real("tol", tol)
+    max_iter = check_whole("max_iter", max_iter)
     if isinstance(temperature, Tensor):
         check_positive(temperature)
     unused = graph.off.to(scores.device).expand(len(scores), -1)
@@ -87,33 +92,81 @@ def lp_sparsemap(
     off = unused | (flat == -torch.inf)
     heat = temperature.double()[:, None] if isinstance(temperature, Tensor) else temperature
     theta = torch.where(off, 0, flat).double() / heat
+    check_magnitude(theta.detach().reshape(scores.shape), ~off.reshape(scores.shape))
 
-    with torch.no_grad():
-        problem = Problem.of(graph, theta.detach(), off)
-        if bool((flat == -torch.inf).any()) or bool(unused.any()):
-            problem.check_possible()
-        state = State.begin(problem) if start is None else start.state.copy()
-        state.run(problem, tol, max_iter)
-        faces = Faces.at(problem, state.scores) if theta.requires_grad and len(theta) else None
-    marginals = state.marginals[:, :-1]
-    if faces is not None:
-        change = torch.nn.functional.pad(theta - theta.detach(), (0, 1))  # zero in value
-        marginals = marginals + faces.jacobian(change)[:, :-1]
+    work = _Work(graph, None if start is None else start.state, tol, max_iter)
+    marginals = cast(Tensor, _Solve.apply(theta, off, work))
+    problem, state = work.problem, work.state
     return LPPosterior(
         graph,
         marginals.to(scores.dtype).reshape(scores.shape),
         state.violation,
         state.gap,
         state.rounds,
-        (state.violation <= tol) & (state.gap <= tol * (1 + theta.detach().abs().amax(-1))),
+        (state.violation <= tol) & (state.gap <= tol * (1 + problem.theta.abs().amax(-1))),
         marginals,
         problem,
         state,
     )
 
 
+class _Work:
+    """A solve, and what its derivatives need."""
+
+    problem: Problem
+    state: State
+
+    def __init__(self, graph: FactorGraph, start: State | None, tol: float, max_iter: int) -> None:
+        self.graph, self.start, self.tol, self.max_iter = graph, start, tol, max_iter
+
+    def solve(self, theta: Tensor, off: Tensor) -> Tensor:
+        """Plain (B, V) scores, 0 where off -> the marginals (B, V)."""
+        self.problem = Problem.of(self.graph, theta.detach(), off)
+        if bool(off.any()):
+            self.problem.check_possible()
+        self.state = State.begin(self.problem) if self.start is None else self.start.copy()
+        self.state.run(self.problem, self.tol, self.max_iter)
+        return self.state.marginals[:, :-1].clone()
+
+    def jacobian(self, direction: Tensor) -> Tensor:
+        """(B, V) -> (B, V), symmetric."""
+        if len(direction) == 0:
+            return direction
+        return self._faces.jacobian(torch.nn.functional.pad(direction, (0, 1)))[:, :-1]
+
+    @cached_property
+    def _faces(self) -> Faces:
+        with torch.no_grad():
+            return Faces.at(self.problem, self.state.scores)
+
+
+class _Solve(torch.autograd.Function):
+    """The marginals of a `_Work`: their Jacobian is symmetric, and constant near the scores."""
+
+    @staticmethod
+    def forward(theta: Tensor, off: Tensor, work: _Work) -> Tensor:
+        return work.solve(theta, off)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.work = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return ctx.work.jacobian(grads[0]), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Tensor:
+        with nested():
+            return ctx.work.jacobian(tangents[0])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *inputs: Any) -> None:
+        raise no_vmap("lp_sparsemap")
+
+
 @dataclass(frozen=True, eq=False)
-class LPPosterior:
+class LPPosterior(CopiedWithGraph):
     """Marginals of a factor graph, with their certificate, for each of B instances.
 
     Attributes:
@@ -213,7 +266,8 @@ class LPPosterior:
         return sum_by_instance((~good).long(), post.instance, len(self)) == 0
 
 
-def _check(scores: Tensor, graph: FactorGraph, start: LPPosterior | None) -> None:
+def check_graph(scores: Tensor, graph: FactorGraph) -> None:
+    """A factor graph, and scores of the shape of its variables."""
     if not isinstance(graph, FactorGraph):
         raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
     size = len(graph)
@@ -225,6 +279,9 @@ def _check(scores: Tensor, graph: FactorGraph, start: LPPosterior | None) -> Non
     if shape[1:] not in ((size,), whole):
         also = "" if whole is None else f" or (B, {', '.join(map(str, whole))})"
         raise ValueError(f"scores: expected (B, {size}){also} for {graph}, got shape {shape}")
+
+
+def _check_start(start: LPPosterior | None, scores: Tensor, graph: FactorGraph) -> None:
     if start is not None and not isinstance(start, LPPosterior):
         raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
     if start is not None and (start.graph is not graph or len(start) != len(scores)):

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from sparsewood.inference._check import (
-    check_finite,
     check_input,
+    check_values,
     no_structure_left,
     no_structures,
 )
@@ -33,6 +33,13 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
         structure: the family of structures.
         lengths: the size of each instance, (B,) or as the family has it.
 
+    Returns:
+        Structures (B, *event) and their scores (B,), summed in float64 and rounded to the dtype of
+        `scores`: a sum that a 16-bit dtype cannot hold is infinite there.
+
+    Raises:
+        ValueError: as for `sparsemap`.
+
     Example:
         >>> best = sp.map(torch.tensor([[[3.0, 1.0], [2.0, 2.5]]]), sp.Matching())
         >>> best.structures.tolist(), best.scores.tolist()
@@ -42,18 +49,18 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     if len(scores) == 0:
         return MAP(no_structures(scores, structure), scores.new_zeros(0))
     scores = scores.detach()
-    check_finite(scores, structure.reads(scores, lengths))
+    check_values(scores, structure.reads(scores, lengths))
     structures = structure.argmax(scores, lengths)
     totals = total_scores(scores, structures, structure)
     if (totals == -torch.inf).any():
         raise no_structure_left(int((totals == -torch.inf).nonzero()[0]), scores)
-    return MAP(structures, totals)
+    return MAP(structures, totals.to(scores.dtype))
 
 
 def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Tensor:
-    """`<scores, m(h)>` of one structure per instance, (B,), summed in float64.
+    """`<scores, m(h)>` of one structure per instance, (B,) float64.
 
-    Parts that a structure does not use may hold anything.
+    Parts that a structure does not use may hold anything. Only a forbidden part gives -inf.
     """
     parts = structure.indicator(structures, tuple(scores.shape[1:]))
-    return total(scores.double(), parts).to(scores.dtype)
+    return total(scores.double(), parts)

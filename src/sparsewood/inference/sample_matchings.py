@@ -62,8 +62,8 @@ def sample_matchings(
         ValueError: bad input, as for `marginals`.
         RuntimeError: `max_trials` were not enough.
     """
-    check_whole("n", n)
-    check_whole("max_trials", max_trials, least=0)
+    n = check_whole("n", n)
+    max_trials = check_whole("max_trials", max_trials, least=0, most=2**62)
     if not isinstance(structure, Matching):
         raise ValueError(f"structure: expected a Matching, got {structure!r}")
     lengths = check_input(scores, structure, lengths)

@@ -6,10 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from sparsewood._numbers import check_real
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
+    check_cap,
     check_input,
-    check_limits,
     check_positive,
     check_temperature,
     no_structures,
@@ -72,7 +73,9 @@ def sparsemap(
     """
     lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, scores)
-    check_limits(tol, max_active, max_iter)
+    tol = check_real("tol", tol)
+    max_active = check_cap("max_active", max_active)
+    max_iter = check_cap("max_iter", max_iter)
     solve = _pick(structure, solver)
     # A compiled graph cannot branch on values. The native solver looks at them where it reads them.
     in_graph = solve is native.solve and torch.compiler.is_compiling()
@@ -80,7 +83,11 @@ def sparsemap(
         check_positive(temperature)
     if scores.shape[0] == 0:
         return _empty(scores, structure, lengths)
-    return solve(scores, structure, lengths, temperature, tol, max_active, max_iter)
+    if isinstance(temperature, Tensor):
+        heat = temperature.double()
+    else:
+        heat = torch.full((len(scores),), temperature, dtype=torch.float64, device=scores.device)
+    return solve(scores, structure, lengths, heat, tol, max_active, max_iter)
 
 
 def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePosterior]:

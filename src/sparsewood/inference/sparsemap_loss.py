@@ -3,15 +3,26 @@
 import torch
 from torch import Tensor
 
-from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce, total
+from sparsewood._numbers import check_dense
+from sparsewood.inference._check import check_cap, check_values
+from sparsewood.inference._gold import (
+    Reduction,
+    check_gold,
+    check_legal,
+    check_options,
+    reduce,
+    total,
+)
+from sparsewood.inference.lp_sparsemap import check_graph, lp_sparsemap
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.structures.base import Structure
+from sparsewood.structures.factor_graph import FactorGraph
 
 
 def sparsemap_loss(
     scores: Tensor,
     gold: Tensor,
-    structure: Structure,
+    structure: Structure | FactorGraph,
     *,
     lengths: Tensor | None = None,
     margin: float = 0.0,
@@ -30,10 +41,15 @@ def sparsemap_loss(
     the margin). Its gradient is `marginals - g`, its Hessian the Jacobian of the marginals; both
     exact.
 
+    For a factor graph `M` is the set over which `lp_sparsemap` maximises, which contains the
+    assignments that satisfy all factors: the loss is that of LP-SparseMAP (Niculae & Martins 2020,
+    section 4), and 0 only where its marginals are the gold assignment.
+
     Args:
-        scores: (B, *parts), floating; as for `sparsemap`.
-        gold: (B, *event), one member of `structure` per instance.
-        structure: the family of structures.
+        scores: (B, *parts), floating; as for `sparsemap` or `lp_sparsemap`.
+        gold: (B, *event), one member of `structure` per instance; for a factor graph 0/1 of the
+            shape of `scores`, the variables that are on.
+        structure: the family of structures, or a factor graph.
         lengths: integers, the size of each instance; as for `sparsemap`.
         margin: cost of each part that is not in the gold structure (Hamming cost), at least 0.
         max_active: keep at most so many structures, as for `sparsemap`. Where more were needed, `u`
@@ -46,13 +62,39 @@ def sparsemap_loss(
         A scalar or (B,), in the dtype of `scores`; differentiable twice.
     """
     check_options(reduction, margin)
-    target, lengths = check_gold(scores, gold, structure, lengths)
+    max_active = check_cap("max_active", max_active)
+    if isinstance(structure, FactorGraph):
+        for name, option in (("lengths", lengths), ("max_active", max_active)):
+            if option is not None:
+                raise ValueError(f"{name}: a factor graph has none, got {option!r}")
+        target = _check_assignment(scores, gold, structure)
+        penalised = structure.penalised.to(scores.device).reshape(scores.shape[1:])
+    else:
+        target, lengths = check_gold(scores, gold, structure, lengths)
+        penalised = structure.penalised(scores)
     theta = scores.double()
     augmented = theta + margin * (1 - target)
-    u = sparsemap(augmented, structure, lengths=lengths, max_active=max_active).marginals
-    penalised = structure.penalised(scores)
+    if isinstance(structure, FactorGraph):
+        u = lp_sparsemap(augmented, structure).marginals
+    else:
+        u = sparsemap(augmented, structure, lengths=lengths, max_active=max_active).marginals
     loss = _objective(augmented, u, penalised) - _objective(theta, target, penalised)
     return reduce(loss, reduction, scores.dtype)
+
+
+def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> Tensor:
+    """`gold` as float64, once it is found to be an assignment that the graph allows."""
+    check_graph(scores, graph)
+    check_values(scores.detach(), ~graph.off.to(scores.device).reshape(scores.shape[1:]))
+    check_dense("gold", gold)
+    if gold.shape != scores.shape or gold.is_floating_point() or gold.is_complex():
+        raise ValueError(
+            f"gold: expected integers of the shape of scores, {tuple(scores.shape)}, got "
+            f"{gold.dtype} of shape {tuple(gold.shape)}"
+        )
+    gold = gold.to(scores.device, torch.int64)
+    check_legal(gold, graph.contains(gold.flatten(1)), gold, scores, graph)
+    return gold.double()
 
 
 def _objective(theta: Tensor, u: Tensor, penalised: Tensor | None) -> Tensor:

@@ -1,16 +1,21 @@
 """The supervised losses as modules: scores (B, *parts), gold (B, *event) -> loss."""
 
+from typing import Generic, TypeVar
+
 from torch import Tensor, nn
 
 from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from sparsewood.inference._gold import Reduction
 from sparsewood.structures.base import Structure
+from sparsewood.structures.factor_graph import FactorGraph
+
+Family = TypeVar("Family", bound=Structure | FactorGraph)
 
 
-class _Loss(nn.Module):
+class _Loss(nn.Module, Generic[Family]):
     """The options that all losses have."""
 
-    def __init__(self, structure: Structure, *, reduction: Reduction = "mean") -> None:
+    def __init__(self, structure: Family, *, reduction: Reduction = "mean") -> None:
         super().__init__()
         self.structure = structure
         self.reduction: Reduction = reduction
@@ -19,12 +24,10 @@ class _Loss(nn.Module):
         return f"{self.structure}, reduction={self.reduction!r}"
 
 
-class _MarginLoss(_Loss):
+class _MarginLoss(_Loss[Family]):
     """The options of the losses with a margin."""
 
-    def __init__(
-        self, structure: Structure, *, margin: float, reduction: Reduction = "mean"
-    ) -> None:
+    def __init__(self, structure: Family, *, margin: float, reduction: Reduction = "mean") -> None:
         super().__init__(structure, reduction=reduction)
         self.margin = margin
 
@@ -32,14 +35,14 @@ class _MarginLoss(_Loss):
         return f"{self.structure}, margin={self.margin}, reduction={self.reduction!r}"
 
 
-class CRFLoss(_Loss):
+class CRFLoss(_Loss[Structure]):
     """`sparsewood.crf_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
 
     def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
         return crf_loss(scores, gold, self.structure, lengths=lengths, reduction=self.reduction)
 
 
-class PerceptronLoss(_Loss):
+class PerceptronLoss(_Loss[Structure]):
     """`sparsewood.perceptron_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
 
     def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -48,7 +51,7 @@ class PerceptronLoss(_Loss):
         )
 
 
-class HingeLoss(_MarginLoss):
+class HingeLoss(_MarginLoss[Structure]):
     """`sparsewood.hinge_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
 
     def __init__(
@@ -67,12 +70,12 @@ class HingeLoss(_MarginLoss):
         )
 
 
-class SparseMAPLoss(_MarginLoss):
+class SparseMAPLoss(_MarginLoss[Structure | FactorGraph]):
     """`sparsewood.sparsemap_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
 
     def __init__(
         self,
-        structure: Structure,
+        structure: Structure | FactorGraph,
         *,
         margin: float = 0.0,
         max_active: int | None = None,

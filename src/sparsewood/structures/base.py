@@ -10,6 +10,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._lengths import check_lengths
 from sparsewood._threads import get_num_threads
+from sparsewood._values import on_values
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
 
@@ -93,12 +94,19 @@ class Structure(ABC):
         return None
 
     def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T, *event) are members of this family: (T,) bool. Checks gold structures."""
+        """Which of (T, *event) are members of this family: (T,) bool.
+
+        Gold structures need it less: without it, those are members that `decode` finds again.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define contains")
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The inverse of `indicator`: the structures that use (T, *parts), as (T, *event)."""
-        raise NotImplementedError(f"{type(self).__name__} does not define decode")
+        """The inverse of `indicator`: the structures that use (T, *parts), as (T, *event).
+
+        Default: the oracle. With a score of 1 for these parts and -1 for all others no other
+        structure scores as high.
+        """
+        return self.argmax(2 * parts.double() - 1, lengths)
 
     # The sizes that fix the set differ from family to family: (n), (n, labels), ...
 
@@ -188,9 +196,13 @@ class NativeStructure(Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         self.validate(scores, lengths)
         event = self.event_shape(tuple(scores.shape[1:]))
-        structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
-        _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
-        return structures.reshape(-1, *event).to(scores.device)
+
+        def find(scores: Tensor) -> Tensor:
+            structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
+            _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
+            return structures.reshape(-1, *event).to(scores.device)
+
+        return on_values(find, scores)
 
     def native_batch(
         self, scores: Tensor, lengths: Tensor | None

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lengths import check_lengths
+from sparsewood._values import on_values
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 
@@ -88,9 +89,7 @@ class Custom(Structure):
         self.validate(scores, lengths)
         if len(scores) == 0:  # what one made-up instance would give, none of it
             return self.argmax(scores.new_zeros(1, *scores.shape[1:]))[:0]
-        table = scores.detach().double()
-        best = self._apply(self.best, table, lengths, "instance", _not_integers)
-        best = best.to(scores.device, torch.int64)
+        best = on_values(lambda table: self._best(table, lengths), scores)
         used = self._parts(best, tuple(scores.shape[1:]), "instance").bool()
         missing = used & (scores.isnan() | ~self.reads(scores, lengths))
         if missing.any():
@@ -98,14 +97,29 @@ class Custom(Structure):
             raise OracleError(f"best uses the part {tuple(part)}, which is padding or NaN", b)
         return best
 
+    def _best(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        table = scores.detach().double()
+        best = self._apply(self.best, table, lengths, "instance", _not_integers)
+        return best.to(scores.device, torch.int64)
+
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         return self._parts(structures, parts, "structure")
 
     def _parts(self, structures: Tensor, shape: tuple[int, ...], unit: str) -> Tensor:
         if len(structures) == 0:
             return torch.zeros(0, *shape, dtype=torch.float64, device=structures.device)
-        used = self._apply(self.parts, structures, None, unit, lambda a: _not_parts(a, shape))
-        return used.to(structures.device, torch.float64)
+
+        def find(structures: Tensor) -> Tensor:
+            used = self._apply(self.parts, structures, None, unit, lambda a: _not_parts(a, shape))
+            return used.to(structures.device, torch.float64)
+
+        return on_values(find, structures)
+
+    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which of (T, *event) the oracle finds again, asked for their parts: (T,) bool."""
+        used = self._apply(self.parts, structures, None, "structure", _not_binary)
+        same = self.decode(used.to(structures.device), lengths) == structures
+        return same.unsqueeze(-1).flatten(1).all(-1)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         name, shape = type(self).__name__, tuple(scores.shape)
@@ -189,6 +203,10 @@ def _not_integers(answer: Tensor) -> str | None:
 def _not_parts(answer: Tensor, shape: tuple[int, ...]) -> str | None:
     if answer.shape[1:] != shape:
         return f"returned shape {tuple(answer.shape[1:])}, expected {shape}, that of the scores"
+    return _not_binary(answer)
+
+
+def _not_binary(answer: Tensor) -> str | None:
     if not ((answer == 0) | (answer == 1)).all():
         return "returned something other than 0 and 1"
     return None

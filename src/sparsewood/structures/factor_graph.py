@@ -7,7 +7,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_whole
+from sparsewood._numbers import check_whole, shown
 from sparsewood.structures.base import Structure
 
 
@@ -45,7 +45,7 @@ class FactorGraph:
     def variables(self, *shape: int) -> Tensor:
         """New variables: their numbers, int64 of this shape. They index marginals and factors."""
         for n in shape:
-            check_whole(f"variables: every size in {shape}", n)
+            check_whole(f"variables: every size in {shown(shape)}", n)
         start, count = len(self), prod(shape)
         self.shapes.append(shape)
         self._degree += [0] * count
@@ -99,6 +99,20 @@ class FactorGraph:
                     f"{', '.join(map(str, shape))}), got {tuple(table.shape)}"
                 )
         return torch.cat([table.reshape(len(table), -1) for table in scores], 1)
+
+    def contains(self, assignments: Tensor) -> Tensor:
+        """Which of (N, V) 0/1 assignments every factor allows: (N,) bool.
+
+        A factor allows what its oracle finds again, asked for exactly these variables.
+        """
+        legal = ((assignments == 0) | (assignments == 1)).all(-1)
+        on = torch.nn.functional.pad((assignments == 1).double(), (0, 1))  # -1: never on
+        for factor in self.factors:
+            parts = on[:, factor.variables.to(on.device)]
+            best = factor.structure.argmax(2 * parts - 1)
+            used = factor.structure.indicator(best, tuple(parts.shape[1:]))
+            legal &= (used == parts).flatten(1).all(-1)
+        return legal
 
     @property
     def degree(self) -> Tensor:

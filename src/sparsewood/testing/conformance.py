@@ -10,16 +10,16 @@ from torch import Tensor
 
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import SparsePosterior
-from sparsewood.structures.base import Structure
-from sparsewood.testing.instances import Case, Instances, kit_settings
+from sparsewood.testing.instances import Case, kit_settings
 from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
 from sparsewood.testing.scores import KINDS, draw_scores
+from sparsewood.testing.supervised import SupervisedConformance
 
 Solver = Literal["native", "generic"]
 
 
-class StructureConformance(Instances):
-    """The structure, its oracle and SparseMAP over it. Set what `Instances` asks for."""
+class StructureConformance(SupervisedConformance):
+    """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
 
     @property
     def solvers(self) -> tuple[Solver, ...]:
@@ -34,16 +34,6 @@ class StructureConformance(Instances):
             assert parts.shape == (len(everything), *self.shape(n))
             assert parts.dtype == torch.float64
             assert ((parts == 0) | (parts == 1)).all()
-
-    def test_members_are_told_by_their_parts(self) -> None:
-        """`contains` knows them and `decode` finds them again, where they are defined."""
-        n = self.sizes[1]
-        everything = self.structure.enumerate(*self.size(n))
-        if type(self.structure).contains is not Structure.contains:
-            assert self.structure.contains(everything).all()
-        if type(self.structure).decode is not Structure.decode:
-            parts = self.structure.indicator(everything, self.shape(n))
-            assert torch.equal(self.structure.decode(parts), everything)
 
     @kit_settings
     @given(st.data())
@@ -84,8 +74,10 @@ class StructureConformance(Instances):
         slope = case.theta - case.penalised(u)
         scores = totals(slope, case.columns)
         here = totals(slope, u[:, None])[:, 0]
-        scale = score_range(case.theta, case.reads).clamp(min=1)
-        assert post.converged.all()
+        spread = score_range(case.theta, case.reads)
+        scale = spread.clamp(min=1)
+        # Of scores closer than that a billionth is less than rounding: then it may say so.
+        assert post.converged[(spread <= 0) | (spread > 1e-4)].all()
         assert (post.gap <= 1e-9 * scale).all()
         assert ((scores.amax(-1) - here - post.gap).abs() <= 1e-9 * scale).all()
 
@@ -151,10 +143,10 @@ class StructureConformance(Instances):
             post = sparsemap(case.scores, self.structure, solver=solver)
             shuffled = sparsemap(case.scores[order], self.structure, solver=solver)
             for k, b in enumerate(order.tolist()):
-                _check_same(post[b], shuffled[k], exact=solver == "native")
+                _check_same(post[b], shuffled[k])
             first = order[:1]
             alone = sparsemap(case.scores[first], self.structure, solver=solver)
-            _check_same(post[int(first)], alone, exact=solver == "native")
+            _check_same(post[int(first)], alone)
 
     @kit_settings
     @given(st.data())
@@ -179,7 +171,7 @@ class StructureConformance(Instances):
             outside[corner] = 0.0
             assert (outside == 0).all()
             for b in range(len(post)):
-                _check_same(post[b], plain[b], exact=solver == "native", corner=corner)
+                _check_same(post[b], plain[b], corner)
 
     def test_padding_has_no_gradient(self) -> None:
         if not self.has_lengths:
@@ -255,25 +247,8 @@ class StructureConformance(Instances):
             assert post.mode.shape == post.structures.shape
 
 
-def _check_same(
-    a: SparsePosterior,
-    b: SparsePosterior,
-    *,
-    exact: bool,
-    corner: tuple[slice, ...] = (),
-) -> None:
-    """One instance in two batches: bit by bit, or up to the rounding of batched algebra.
-
-    Where the weights are not unique, rounding may decide between them, so they count only if exact.
-    `corner` is where the parts of `b` are among those of `a`.
-    """
-    if exact:
-        assert torch.equal(a.weights, b.weights)
-        assert torch.equal(a.marginals[corner], b.marginals)
-        assert torch.equal(a.gap, b.gap)
-    else:
-        # The marginals of parts without a penalty need not be unique either.
-        penalised = b.structure.penalised(b.marginals)
-        counted = torch.ones_like(b.marginals) if penalised is None else penalised
-        a_marginals, b_marginals = a.marginals[corner] * counted, b.marginals * counted
-        torch.testing.assert_close(a_marginals, b_marginals, rtol=0, atol=1e-9)
+def _check_same(a: SparsePosterior, b: SparsePosterior, corner: tuple[slice, ...] = ()) -> None:
+    """One instance in two batches, bit by bit. `corner`: where the parts of `b` are among `a`'s."""
+    assert torch.equal(a.weights, b.weights)
+    assert torch.equal(a.marginals[corner], b.marginals)
+    assert torch.equal(a.gap, b.gap)

@@ -1,0 +1,62 @@
+"""Code that needs plain values, inside whatever derivative is being taken."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+Found = TypeVar("Found", Tensor, tuple[Tensor, ...])
+
+
+def on_values(compute: Callable[..., Found], *tensors: Tensor) -> Found:
+    """`compute(*tensors)`, integers or constants, for code that leaves PyTorch.
+
+    Inside of `torch.func` and of forward mode tensors are wrapped, and nothing but PyTorch can read
+    them. `compute` is given what they wrap; what it returns has no derivative.
+    """
+    if torch.compiler.is_compiling():
+        return compute(*tensors)
+    return _OnValues.apply(compute, *tensors)
+
+
+class _OnValues(torch.autograd.Function):
+    @staticmethod
+    def forward(compute: Callable[..., Any], *tensors: Tensor) -> Any:
+        return compute(*tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        outputs = output if isinstance(output, tuple) else (output,)
+        ctx.mark_non_differentiable(*outputs)
+        ctx.nothing = (None,) * len(output) if isinstance(output, tuple) else None
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
+        return (None,) * len(ctx.needs_input_grad)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return ctx.nothing
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *tensors: Any) -> None:
+        raise no_vmap("a MAP oracle")
+
+
+def nested() -> AbstractContextManager[object]:
+    """Lets outer levels of forward mode see what `jvp` of an `autograd.Function` computes.
+
+    PyTorch calls it with forward mode off, and a second derivative, forward over forward, would
+    lose what the tangents owe to the outer level.
+    """
+    return forward_ad._set_fwd_grad_enabled(True)
+
+
+def no_vmap(what: str) -> RuntimeError:
+    """The error for `what` inside of `torch.vmap`, whose answers differ in size."""
+    return RuntimeError(
+        f"{what} cannot be mapped over by torch.vmap: make the dimension part of the batch"
+    )

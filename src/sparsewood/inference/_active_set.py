@@ -1,0 +1,177 @@
+"""The active set of one SparseMAP problem; `generic` describes the method."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+_EPS = torch.finfo(torch.float64).eps
+_ZERO = 1e-14  # weights below this are rounding
+_DEPENDENT = 1e-9  # squared distance of a column from the affine hull of others; they are 0/1
+
+
+class Answer(NamedTuple):
+    """The best structure for some potentials, and its parts."""
+
+    structure: Tensor  # (*event)
+    column: Tensor  # (P,) 0/1
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The optimum over some structures: K of them, affinely independent."""
+
+    structures: list[Tensor]  # K of (*event)
+    parts: Tensor  # (K, P) rows of M^T
+    gram: Tensor  # (K, K) M^T D M + 1 1^T
+    weights: Tensor  # (K,)
+    gap: float  # as it was computed: less than 0 by rounding alone
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: at a gap of `aim`, or of `promise` where rounding allows no less."""
+
+    aim: float
+    promise: float
+    tilts: tuple[float, ...]  # sizes of the tilt, in units of the gap; the last that works is taken
+    most: int  # structures
+    steps: int  # QP solves
+
+
+class ActiveSet:
+    """The structures that `run` is at, with the weights it has reached.
+
+    Between two optima one structure enters and others only leave, so the last `optimum` stays valid
+    while the method walks from it.
+    """
+
+    optimum: Optimum
+
+    def __init__(self, theta: Tensor, penalised: Tensor | None) -> None:
+        """`theta`: (P,) float64. `penalised`: (P,) 0/1, the diagonal of D; None: ones."""
+        self.theta, self.penalised = theta, penalised
+        self.structures: list[Tensor] = []
+        self.parts = theta.new_zeros(0, len(theta))
+        self.gram = theta.new_zeros(0, 0)
+        self.f = theta.new_zeros(0)  # the score of each, relative to that of the first
+        self.weights = theta.new_zeros(0)
+        self.newest = False  # whether the last one entered since the last optimum
+        self.calls = 0
+
+    def run(self, limits: Limits) -> Generator[Tensor, Answer, None]:
+        """Yields potentials (P,) for the oracle, and is sent what it finds."""
+        first = yield from self._ask(self.theta)
+        self.reference = first.column
+        self._insert(first, 1.0)
+        random = torch.Generator().manual_seed(0)
+        for _ in range(limits.steps):
+            noise = torch.rand(self.theta.shape, dtype=torch.float64, generator=random)
+            factor = torch.linalg.cholesky(self.gram)
+            goal = _equality_qp(self.gram, factor, self.f)
+            low = goal < _ZERO
+            if low.any():
+                # Rounding: the weight of an entering structure is its advantage over something.
+                if self.newest and low[-1]:
+                    return
+                self._walk(goal, low)
+            else:
+                if len(goal) > limits.most:
+                    return
+                if not (yield from self._price(goal, factor, limits, noise)):
+                    return
+
+    def _ask(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
+        self.calls += 1
+        return (yield potentials)
+
+    def _walk(self, goal: Tensor, low: Tensor) -> None:
+        """Go towards `goal` until the first weight reaches zero, and drop that structure."""
+        step = torch.where(low, self.weights / (self.weights - goal).clamp(min=_ZERO), torch.inf)
+        length, leaving = step.min(0)
+        self.weights = (self.weights + length.clamp(max=1) * (goal - self.weights)).clamp(min=0)
+        self._drop(int(leaving))
+
+    def _price(
+        self, goal: Tensor, factor: Tensor, limits: Limits, noise: Tensor
+    ) -> Generator[Tensor, Answer, bool]:
+        """Record the optimum `goal` and its gap; where that is too large, let a structure in."""
+        u = goal @ self.parts
+        residual = self.theta - self._keep(u)
+        best = yield from self._ask(residual)
+        gap = float((residual * (best.column - u)).sum())
+        rounding = 8 * _EPS * float(1 + (residual.abs() * best.column).sum())
+        self.weights = goal
+        self.optimum = Optimum(self.structures, self.parts, self.gram, goal, gap)
+        if gap <= max(limits.aim, min(rounding, limits.promise)):
+            return False
+        # At an optimum over S everything in the affine hull of S scores alike, so a structure in
+        # there (one of S, say) has no advantage but rounding, unless parts go without a penalty.
+        enters, direction = self._outside(best.column, factor)
+        if not enters and self.penalised is not None and gap > rounding:
+            self._pivot(best, direction)
+            return True
+        for tilt in limits.tilts:
+            other = yield from self._ask(residual + tilt * gap * noise)
+            advantage = float((residual * (other.column - u)).sum())
+            if advantage > max(limits.aim, gap / 10) and self._outside(other.column, factor)[0]:
+                best, enters = other, True
+        if enters:
+            self._insert(best, 0.0)
+        return enters
+
+    def _keep(self, parts: Tensor) -> Tensor:
+        """`D parts`: (..., P) with zeros where there is no penalty."""
+        return parts if self.penalised is None else parts * self.penalised
+
+    def _outside(self, column: Tensor, factor: Tensor) -> tuple[bool, Tensor]:
+        """Whether a column lies outside the affine hull of the others, by its penalised parts.
+
+        Also the combination (K,) of the others that is nearest to it.
+        """
+        parts, column = self._keep(self.parts), self._keep(column)
+        d = torch.cholesky_solve((parts @ column + 1)[:, None], factor)[:, 0]
+        rest = column - d @ parts
+        return bool(rest.square().sum() + (1 - d.sum()).square() > _DEPENDENT), d
+
+    def _pivot(self, answer: Answer, d: Tensor) -> None:
+        """Put a structure that equals the combination `d` of the others in the place of one.
+
+        The weights move along (-d, 1), which leaves `D u` as it is, until one reaches zero.
+        """
+        length, leaving = torch.where(d > _DEPENDENT, self.weights / d, torch.inf).min(0)
+        self.weights = (self.weights - length * d).clamp(min=0)
+        self._insert(answer, float(length))
+        self._drop(int(leaving))
+
+    def _insert(self, answer: Answer, weight: float) -> None:
+        structure, column = answer
+        self.structures = [*self.structures, structure]
+        self.parts = torch.cat([self.parts, column[None]])
+        overlap = self.parts @ self._keep(column) + 1
+        rows = torch.cat([self.gram, overlap[None, :-1]])
+        self.gram = torch.cat([rows, overlap[:, None]], 1)
+        # Only the parts in which the two differ: a large score they share cancels exactly.
+        score = (self.theta * (column - self.reference)).sum()
+        self.f = torch.cat([self.f, score[None]])
+        self.weights = torch.cat([self.weights, self.weights.new_tensor([weight])])
+        self.newest = True
+
+    def _drop(self, k: int) -> None:
+        stay = torch.arange(len(self.structures)) != k
+        self.structures = [one for i, one in enumerate(self.structures) if i != k]
+        self.parts, self.f, self.weights = self.parts[stay], self.f[stay], self.weights[stay]
+        self.gram = self.gram[stay][:, stay]
+        self.newest = False
+
+
+def _equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
+    """`q = G^-1 (f + c 1)` with `sum q = 1`: (K,)."""
+    # A constant added to f changes c and not q: without it nothing large has to cancel.
+    sides = torch.stack([f - f.max(), torch.ones_like(f)], -1)
+    x = torch.cholesky_solve(sides, factor)
+    x = x + torch.cholesky_solve(sides - gram @ x, factor)  # one step of refinement
+    a, b = x.unbind(-1)
+    return a + b * ((1 - a.sum()) / b.sum())

@@ -1,0 +1,234 @@
+r"""SparseMAP as a differentiable function: backwards, forwards, and any number of times.
+
+Around a solution with support S the posterior is affine in the scores (Niculae et al. 2018,
+EMNLP, section 3.2): with `K = M_S^T M_S + 1 1^T` and
+
+    J = K^-1 - K^-1 1 1^T K^-1 / (1^T K^-1 1)
+
+the differentials are `d weights = J M_S^T d theta` and `d marginals = M_S J M_S^T d theta`. A
+solver hands over the Cholesky factor of `K`; the symmetric operator
+
+    (w, p)  ->  (x, M_S x),   x = J (w + M_S^T p)
+
+is an op. It serves both directions and, being its own adjoint, every further derivative. Where only
+some parts are penalised, `K` counts those alone and the rest stands.
+
+Custom ops know backward passes alone. What runs outside of compiled graphs is therefore wrapped
+into `torch.autograd.Function`, which knows forward mode and the transforms of `torch.func` too.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sparsewood import _native
+from sparsewood._threads import get_num_threads
+from sparsewood._values import nested, no_vmap
+
+_AT_ONCE = 2**22  # numbers that are copied at once to map over directions
+
+
+class Solution(NamedTuple):
+    """What a solver finds for a batch; weights and marginals have the dtype of the scores."""
+
+    weights: Tensor  # (T,)
+    marginals: Tensor  # (B, *parts)
+    structures: Tensor  # (T, *event) int64
+    sizes: Tensor  # (B,) int64
+    gap: Tensor  # (B,) float64
+    converged: Tensor  # (B,) bool
+    factor: Tensor  # the factor of each K, one after the other: rows of L, its diagonal inverted
+    parts: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
+    calls: Tensor  # (B,) int64, how often the oracle was asked
+
+
+def differentiable(
+    solve: Callable[[Tensor, Tensor], Solution], scores: Tensor, temperature: Tensor
+) -> Solution:
+    """`solve(scores, temperature)` with derivatives.
+
+    `solve` is called on plain values. It takes scores (B, *parts) and temperatures (B,) float64.
+    """
+    # Affine in theta, and constant in all else: derivatives of any order are those of theta.
+    theta = _usable(scores) / temperature[:, None]
+    return Solution(*_Solve.apply(theta, scores.detach(), temperature.detach(), solve))
+
+
+class _Solve(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        theta: Tensor,
+        scores: Tensor,
+        temperature: Tensor,
+        solve: Callable[[Tensor, Tensor], Solution],
+    ) -> tuple[Tensor, ...]:
+        return tuple(solve(scores, temperature))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        found = Solution(*output)
+        ctx.mark_non_differentiable(*found[2:])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(found.parts, found.sizes, found.factor)
+        ctx.save_for_forward(found.parts, found.sizes, found.factor)
+        ctx.shape, ctx.dtype = inputs[1].shape, inputs[1].dtype
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        return on_theta(ctx.saved_tensors, grads[0], grads[1], ctx.shape), None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor | None, ...]:
+        parts, sizes, factor = ctx.saved_tensors
+        if tangents[0] is None:
+            return (None,) * 9
+        with nested():
+            still = factor.new_zeros(len(parts))
+            weights, marginals = jacobian(parts, sizes, factor, still, tangents[0])
+            marginals = marginals.reshape(ctx.shape).to(ctx.dtype)
+            return weights.to(ctx.dtype), marginals, *[None] * 7
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *inputs: Any) -> None:
+        raise no_vmap("sparsemap, whose number of structures depends on the scores,")
+
+
+def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution) -> None:
+    """Keep what `solution_backward` needs."""
+    ctx.mark_non_differentiable(*found[2:])
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(scores, temperature, found.parts, found.sizes, found.factor)
+
+
+def solution_backward(
+    ctx: Any, on_weights: Tensor | None, on_marginals: Tensor | None, heats: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of scores and, if it `heats`, of the temperature."""
+    scores, temperature, *support = ctx.saved_tensors
+    gradient = on_theta(support, on_weights, on_marginals, scores.shape)
+    on_scores = on_temperature = None
+    if ctx.needs_input_grad[0]:
+        on_scores = (gradient / temperature[:, None]).to(scores.dtype).reshape(scores.shape)
+    if heats:
+        on_temperature = -(_usable(scores) * gradient).sum(1) / temperature.square()
+    return on_scores, on_temperature
+
+
+def on_theta(
+    support: Sequence[Tensor],
+    on_weights: Tensor | None,
+    on_marginals: Tensor | None,
+    shape: Sequence[int],
+) -> Tensor:
+    """The gradient of `theta` (B, P), float64, from those of weights (T,) and marginals `shape`."""
+    parts, sizes, factor = support
+    # len() would fix the size in a graph
+    w = factor.new_zeros(parts.shape[0]) if on_weights is None else on_weights
+    p = factor.new_zeros(shape) if on_marginals is None else on_marginals
+    return jacobian(parts, sizes, factor, w, p.flatten(1))[1]
+
+
+def _usable(scores: Tensor) -> Tensor:
+    """(B, P) float64. No structure of the support uses the parts that hold -inf or NaN."""
+    return torch.where(scores.isfinite(), scores, 0).flatten(1).double()
+
+
+def jacobian(
+    parts: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+) -> tuple[Tensor, Tensor]:
+    """(x, M_S x) with x = J (on_weights + M_S^T on_parts): (T,) and (B, P), float64."""
+    apply = jacobian_op if torch.compiler.is_compiling() else _Jacobian.apply
+    return apply(parts, sizes, factor, on_weights, on_parts)
+
+
+class _Jacobian(torch.autograd.Function):
+    @staticmethod
+    def forward(*inputs: Tensor) -> tuple[Tensor, Tensor]:
+        return jacobian_op(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+        _save_support(ctx, inputs, output)
+        ctx.save_for_forward(*inputs[:3])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return _jacobian_backward(ctx, grads[0], grads[1])
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor, Tensor]:
+        parts, sizes, factor = ctx.saved_tensors
+        on_weights, on_parts = tangents[3:]
+        if on_weights is None:
+            on_weights = factor.new_zeros(len(parts))
+        if on_parts is None:
+            on_parts = factor.new_zeros(ctx.shape)
+        with nested():
+            return jacobian(parts, sizes, factor, on_weights, on_parts)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor
+    ) -> tuple[tuple[Tensor, ...], tuple[int, int]]:
+        """Over directions, which become instances of a larger batch."""
+        assert all(dim is None for dim in in_dims[:3])  # `_Solve.vmap` refuses
+        parts, sizes, factor = inputs[:3]
+        on_weights, on_parts = (
+            table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
+            for table, dim in zip(inputs[3:], in_dims[3:], strict=True)
+        )
+        step = max(1, _AT_ONCE // (factor.numel() + parts.numel() + on_parts[0].numel() + 1))
+        found = []
+        for w, p in zip(on_weights.split(step), on_parts.split(step), strict=True):
+            copies = parts.repeat(len(w), 1), sizes.repeat(len(w)), factor.repeat(len(w))
+            x, out = jacobian(*copies, w.flatten(), p.flatten(0, 1))
+            found.append((x.reshape(w.shape), out.reshape(p.shape)))
+        return tuple(torch.cat(blocks) for blocks in zip(*found, strict=True)), (0, 0)
+
+
+def array(tensor: Tensor, dtype: torch.dtype) -> NDArray[Any]:
+    """The values as the extension reads them: of one dtype, contiguous, on the CPU."""
+    return tensor.detach().to("cpu", dtype).contiguous().numpy()
+
+
+@torch.library.custom_op("sparsewood::sparsemap_jacobian", mutates_args=())
+def jacobian_op(
+    parts: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+) -> tuple[Tensor, Tensor]:
+    """`jacobian` as an op."""
+    x, out = _native.jacobian(
+        array(parts, torch.int64),
+        array(sizes, torch.int64),
+        array(factor, torch.float64),
+        array(on_weights, torch.float64),
+        array(on_parts, torch.float64),
+        get_num_threads(),
+    )
+    return torch.from_numpy(x).to(factor.device), torch.from_numpy(out).to(factor.device)
+
+
+@torch.library.register_fake("sparsewood::sparsemap_jacobian")
+def _(
+    parts: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+) -> tuple[Tensor, Tensor]:
+    return factor.new_empty(on_weights.shape), factor.new_empty(on_parts.shape)
+
+
+def _save_support(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
+    ctx.save_for_backward(*inputs[:3])
+    ctx.dtypes = inputs[3].dtype, inputs[4].dtype
+    ctx.shape = inputs[4].shape
+
+
+def _jacobian_backward(ctx: Any, on_x: Tensor, on_parts: Tensor) -> tuple[Tensor | None, ...]:
+    support: tuple[Tensor, Tensor, Tensor] = ctx.saved_tensors
+    x, parts = jacobian(*support, on_x, on_parts)
+    return None, None, None, x.to(ctx.dtypes[0]), parts.to(ctx.dtypes[1])
+
+
+torch.library.register_autograd(
+    "sparsewood::sparsemap_jacobian", _jacobian_backward, setup_context=_save_support
+)
