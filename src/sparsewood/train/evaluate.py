@@ -38,6 +38,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """The metric of the task, the tree statistics and the histogram of support sizes.
 
+    `unknown` is the share of words that the model knows nothing of, in percent.
+
     Args:
         model: on `device`; evaluated with its current temperature.
         batches: with known targets.
@@ -61,9 +63,15 @@ def evaluate(
         model.train(was_training)
     histogram = {str(size): n for size, n in trees.histogram().items()}
     found = {**metric.values(), **trees.values(), "histogram": histogram}
+    found["unknown"] = _unknown(model, batches.split)
     if model.options.trees != "latent":  # no solver, no certificate
         del found["unconverged"], found["capped"]
     return found
+
+
+def _unknown(model: TreeModel, split: EncodedSplit) -> float:
+    tokens = torch.tensor([i for sides in split.tokens for side in sides for i in side])
+    return 100.0 * float((~model.known[tokens]).double().mean())
 
 
 def temperature_search(
