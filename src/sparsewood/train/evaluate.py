@@ -8,7 +8,7 @@ import torch
 
 from sparsewood.data.batches import Batch, Batches, EncodedSplit
 from sparsewood.posterior import SparsePosterior
-from sparsewood.tasks.metrics import Output, TreeStatistics
+from sparsewood.tasks.metrics import Accuracy, Output, TreeStatistics
 from sparsewood.tasks.model import TreeModel
 from sparsewood.tasks.revdict import ReverseDictionary
 
@@ -37,6 +37,8 @@ def evaluate(
 ) -> dict[str, Any]:
     """The metric of the task, the tree statistics and the histogram of support sizes.
 
+    A classifier's has "confusion", {right label: {predicted label: examples}}, besides.
+
     Args:
         model: on `device`; evaluated with its current temperature.
         batches: with known targets.
@@ -58,8 +60,10 @@ def evaluate(
                 trees.add(output, batch)
     finally:
         model.train(was_training)
-    histogram = {str(size): n for size, n in trees.histogram().items()}
-    return {**metric.values(), **trees.values(), "histogram": histogram}
+    found = {**metric.values(), **trees.values()}
+    if isinstance(metric, Accuracy):
+        found["confusion"] = metric.table(model.labels)
+    return {**found, "histogram": {str(size): n for size, n in trees.histogram().items()}}
 
 
 def temperature_search(

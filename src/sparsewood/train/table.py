@@ -157,8 +157,8 @@ def _score(run: Run | None) -> float | None:
 
 def _spread(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     spread = {}
-    for name in results[0]:
-        if name == "histogram":
+    for name, first in results[0].items():
+        if isinstance(first, dict):  # the histogram, the confusion matrix
             continue
         values = [result[name] for result in results]
         spread[name] = {
