@@ -14,9 +14,17 @@ def test_the_run_s_own_data_gives_the_run_s_results(latent: Path, prints: Prints
         (found["test"], result["tests"]["test"]),
         (found["validation"], result["validation"]),
     ):
-        assert mine.pop("histogram") == theirs.pop("histogram")
+        for name in ("histogram", "confusion"):
+            assert mine.pop(name) == theirs.pop(name)
         assert mine == pytest.approx(theirs)
-    assert "accuracy" in prints("evaluate", latent)
+
+
+def test_a_person_sees_metrics_certificates_and_confusions(latent: Path, prints: Prints) -> None:
+    shown = prints("evaluate", latent, "--splits", "test")
+    assert "accuracy" in shown
+    assert "macro-" in shown
+    assert " of 12 sentences" in shown
+    assert "right \\ predicted" in shown
 
 
 def test_a_temperature_and_a_split(latent: Path, prints: Prints) -> None:

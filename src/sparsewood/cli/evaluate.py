@@ -10,7 +10,7 @@ from rich.console import Console
 
 from sparsewood.cli import unknown
 from sparsewood.cli._options import Group, parse
-from sparsewood.cli._results import splits_table
+from sparsewood.cli._results import certificates, confusion_table, splits_table
 from sparsewood.cli._runs import is_run, open_model, source_group
 from sparsewood.data import SOURCES, Batches, Source
 from sparsewood.data.sources import Classify
@@ -65,7 +65,17 @@ def main(args: list[str]) -> None:
     if options.json:
         print(json.dumps(results))
     else:
-        Console(highlight=False).print(splits_table(results))
+        _print(results)
+
+
+def _print(results: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    console.print(splits_table(results))
+    print(certificates(results))
+    for split, values in results.items():
+        table = confusion_table(split, values.get("confusion", {}))
+        if table is not None:
+            console.print("", table)
 
 
 def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:

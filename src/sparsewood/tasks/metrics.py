@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import torch
@@ -74,18 +75,45 @@ class LossMetric(Metric):
 
 @dataclass
 class Accuracy(LossMetric):
-    """The mean loss, and the share of examples whose likeliest label is right, in percent."""
+    """The mean loss, and how often the likeliest label is right.
 
-    correct: int = 0
+    Values: `accuracy` is the share of examples whose likeliest label is right, `macro_f1` the mean
+    over labels of F1 = 2 TP / (2 TP + FP + FN), both in percent. Labels that are neither right nor
+    predicted anywhere have no F1 and do not count.
+
+    Attributes:
+        confusion: how many examples have this label and are predicted to have that one.
+    """
+
+    confusion: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, output: Output, batch: Batch) -> None:
         super().add(output, batch)
-        self.correct += int((output.prediction.argmax(-1) == batch.targets).sum())
+        predicted = output.prediction.argmax(-1).tolist()
+        self.confusion.update(zip(batch.targets.tolist(), predicted, strict=True))
 
     def values(self) -> dict[str, float]:
         if not self.count:
             return {}
-        return {**super().values(), "accuracy": 100.0 * self.correct / self.count}
+        right: Counter[int] = Counter()
+        seen: Counter[int] = Counter()  # as the right label or as the predicted one: 2 TP + FP + FN
+        for (target, predicted), n in self.confusion.items():
+            seen[target] += n
+            seen[predicted] += n
+            right[target] += n if target == predicted else 0
+        f1 = [2 * right[label] / n for label, n in seen.items()]
+        return {
+            **super().values(),
+            "accuracy": 100.0 * right.total() / self.count,
+            "macro_f1": 100.0 * sum(f1) / len(f1),
+        }
+
+    def table(self, labels: Sequence[str]) -> dict[str, dict[str, int]]:
+        """`confusion` by name, without zeros: {right label: {predicted label: examples}}."""
+        named: dict[str, dict[str, int]] = {}
+        for (target, predicted), n in sorted(self.confusion.items()):
+            named.setdefault(labels[target], {})[labels[predicted]] = n
+        return named
 
 
 @dataclass

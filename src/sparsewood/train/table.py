@@ -167,8 +167,8 @@ def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _spread(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     spread = {}
-    for name in results[0]:
-        if name == "histogram":
+    for name, first in results[0].items():
+        if isinstance(first, dict):  # the histogram, the confusion matrix
             continue
         values = [result[name] for result in results]
         spread[name] = {
