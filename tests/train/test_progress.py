@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_bars() -> None:
     file = io.StringIO()
     bars = Bars(Console(file=file, force_terminal=True, width=150))
     bars.start_epoch(3, 2, 10)
-    bars.step(4, Values(Accuracy(4, 2.0, 3), TreeStatistics(), 4, 2.0))
+    bars.step(4, Values(Accuracy(4, 2.0, Counter({(0, 0): 3, (0, 1): 1})), TreeStatistics(), 4, 2.0))
     bars._bar.refresh()
     bars.end_epoch(RECORD)
     bars.note("[red] is no markup here")
