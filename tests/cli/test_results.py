@@ -35,10 +35,10 @@ def test_the_title_says_what_was_chosen() -> None:
 
 def test_how_many_are_certified() -> None:
     splits = {
-        "validation": {"unconverged": 8.0, "histogram": {"3": 1, "10": 1200}},
-        "test": {"unconverged": 0.0, "histogram": {"1": 5}},
+        "validation": {"unconverged": 8.0, "capped": 7.0, "histogram": {"3": 1, "10": 1200}},
+        "test": {"histogram": {"1": 5}},
     }
-    assert certificates(splits) == "certified: validation 1,193 of 1,201, test 5 of 5 sentences"
+    assert certificates(splits) == ["validation: certified 1,193 of 1,201, cap reached in 7"]
 
 
 def test_all_metrics_of_a_classifier_fit_a_terminal() -> None:

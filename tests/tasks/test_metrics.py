@@ -70,6 +70,7 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
         "single": 100 * sizes[1] / batch,
         "flat": 100 * flat / batch,
         "unconverged": float((~post.converged).sum()),
+        "capped": 0.0,
     }
     if known:
         expected["agreement"] = 100 * agreement / words
@@ -77,6 +78,20 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
     assert metric.values() == pytest.approx(expected)
     assert metric.histogram() == dict(sorted(sizes.items()))
     assert list(metric.histogram()) == sorted(sizes)
+
+
+def test_sentences_that_reach_the_cap_are_counted():
+    scores = torch.zeros(3, 6, 7)  # all trees alike: many are needed
+    scores[1, :, 0] += 100  # one will do
+    post = sp.sparsemap(scores, sp.DependencyTrees(), max_active=3)
+    assert post.converged.tolist() == [False, True, False]
+    metric = TreeStatistics()
+    side = Padded(torch.zeros(3, 6, dtype=torch.int64), torch.full((3,), 6), None)
+    batch = Batch((side,), torch.zeros(3, dtype=torch.int64), torch.arange(3))
+    metric.add(Output(None, torch.zeros(3, 1), (post,), 3), batch)
+    assert (metric.values()["unconverged"], metric.values()["capped"]) == (2, 2)
+    metric.add(Output(None, torch.zeros(3, 1), (post,), 4), batch)  # it was something else
+    assert (metric.values()["unconverged"], metric.values()["capped"]) == (4, 2)
 
 
 def test_tree_statistics_of_both_sides():

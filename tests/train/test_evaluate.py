@@ -35,6 +35,14 @@ def test_evaluation(model_and_split) -> None:
     sizes = output.posteriors[0].sizes
     assert whole["histogram"] == {str(int(n)): int((sizes == n).sum()) for n in sizes.unique()}
     assert {"support", "single", "flat", "unconverged", "agreement", "attachment"} <= whole.keys()
+    missing = ~output.posteriors[0].converged
+    assert whole["unconverged"] == parts["unconverged"] == int(missing.sum()) > 0
+    assert whole["capped"] == int((missing & (sizes == 10)).sum()) > 0
+
+
+def test_fixed_trees_have_no_certificates(make_config) -> None:
+    _, model, splits = prepare(make_config("flat"))
+    assert not {"unconverged", "capped"} & evaluate(model, Batches(splits["test"], 5)).keys()
 
 
 def test_metrics_are_worked_out_in_full_precision(model_and_split, monkeypatch) -> None:
@@ -119,6 +127,8 @@ def test_gallery(model_and_split) -> None:
         example = split.examples[words.index(tuple(side["words"]))]
         assert list(example.sentences[0].heads or ()) == side["given"]
         assert sum(tree["weight"] for tree in side["trees"]) == pytest.approx(1, abs=1e-5)
+        assert side["certified"] == (side["gap"] < 1e-6)
+        assert side["capped"] == (not side["certified"] and len(side["trees"]) == 10)
         weights = [tree["weight"] for tree in side["trees"]]
         assert weights == sorted(weights, reverse=True)
         assert all(len(tree["heads"]) == len(side["words"]) for tree in side["trees"])

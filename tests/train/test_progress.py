@@ -2,13 +2,14 @@
 
 import io
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from sparsewood.tasks.metrics import Accuracy, TreeStatistics
-from sparsewood.train.progress import Bars, Lines, Values, automatic, describe
+from sparsewood.train.progress import Bars, Lines, Values, automatic, describe, finished
 
 RECORD: dict[str, Any] = {
     "epoch": 3,
@@ -25,6 +26,16 @@ def test_the_line_of_an_epoch() -> None:
     assert describe(RECORD) == (
         "epoch 3: loss 0.5000, accuracy 80.00, trees 2.50, one tree 40 %, 561 sentences/s "
         "| validation loss 0.4000, accuracy 82.50, trees 1.50 | lr 0.09, 12.3 s *"
+    )
+
+
+def test_the_line_of_a_run_that_is_over() -> None:
+    trees = {"support": 9.9, "histogram": {"10": 6, "9": 1}, "unconverged": 5.0, "capped": 4.0}
+    result = {"best_epoch": 2, "epochs": 3, "validation": {"accuracy": 50.0}}
+    tests = {"test": {"accuracy": 60.0, **trees}}
+    assert finished(Path("runs/a"), {**result, "tests": tests}) == (
+        "runs/a: best epoch 2 of 3, validation accuracy 50.00; "
+        "test accuracy 60.00, trees 9.90, certified 2 of 7, cap reached in 4"
     )
 
 

@@ -71,7 +71,8 @@ def main(args: list[str]) -> None:
 def _print(results: dict[str, Any]) -> None:
     console = Console(highlight=False)
     console.print(splits_table(results))
-    print(certificates(results))
+    for line in certificates(results):
+        print(line)
     for split, values in results.items():
         table = confusion_table(split, values.get("confusion", {}))
         if table is not None:

@@ -21,11 +21,19 @@ class Output:
         loss: (B,) of each example; None where a target is unknown.
         prediction: (B, labels) the probability of each label, or (B, d) unit vectors.
         posteriors: over the trees of each side.
+        max_active: the most trees that a posterior may keep; None for no limit.
     """
 
     loss: Tensor | None
     prediction: Tensor
     posteriors: tuple[SparsePosterior, ...]
+    max_active: int | None = None
+
+
+def capped(posterior: SparsePosterior, max_active: int | None) -> Tensor:
+    """(B,) bool: whether the limit on the number of trees keeps the certificate away."""
+    most = torch.inf if max_active is None else max_active
+    return ~posterior.converged & (posterior.sizes >= most)
 
 
 @dataclass
@@ -142,7 +150,8 @@ class TreeStatistics(Metric):
 
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
     tree, `flat` the mean probability of the flat tree in percent, `unconverged` the number of
-    sentences whose certificate is missing. Where heads are known: `agreement` is the mean
+    sentences whose certificate is missing, `capped` the number of those that keep as many trees as
+    they may. Where heads are known: `agreement` is the mean
     probability of their arcs and `attachment` the share of words whose head in the likeliest tree
     is the known one, both in percent of all words.
     """
@@ -150,18 +159,22 @@ class TreeStatistics(Metric):
     sizes: Counter[int] = field(default_factory=Counter)
     flat: float = 0.0
     unconverged: int = 0
+    capped: int = 0
     words: int = 0
     agreement: float = 0.0
     attached: int = 0
 
     def add(self, output: Output, batch: Batch) -> None:
         for posterior, side in zip(output.posteriors, batch.sides, strict=True):
-            self.add_posterior(posterior, side.heads)
+            self.add_posterior(posterior, side.heads, output.max_active)
 
-    def add_posterior(self, posterior: SparsePosterior, heads: Tensor | None) -> None:
+    def add_posterior(
+        self, posterior: SparsePosterior, heads: Tensor | None, max_active: int | None = None
+    ) -> None:
         """Take the sentences of `posterior` into account, whose heads (B, n) may be known."""
         self.sizes.update(posterior.sizes.tolist())
         self.unconverged += int((~posterior.converged).sum())
+        self.capped += int(capped(posterior, max_active).sum())
         weights = posterior.weights.detach().double()
         flat = (posterior.structures <= 0).all(-1)
         self.flat += float((weights * flat).sum())
@@ -184,6 +197,7 @@ class TreeStatistics(Metric):
             "single": 100.0 * self.sizes[1] / count,
             "flat": 100.0 * self.flat / count,
             "unconverged": float(self.unconverged),
+            "capped": float(self.capped),
         }
         if self.words:
             values["agreement"] = 100.0 * self.agreement / self.words

@@ -170,6 +170,11 @@ class TreeModel(
     def temperature(self, value: float) -> None:
         self.trees.temperature = value
 
+    @property
+    def max_active(self) -> int | None:
+        """The most trees that SparseMAP keeps for a sentence; None for no limit."""
+        return self.trees.max_active
+
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers."""
         return EncodedSplit(examples, self.vocabulary, self.labels)

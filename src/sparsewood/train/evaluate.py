@@ -1,14 +1,15 @@
 """What a trained model is worth: metrics, the temperature at test time, a gallery of trees."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from sparsewood.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.data.examples import Sentence
 from sparsewood.posterior import SparsePosterior
-from sparsewood.tasks.metrics import Accuracy, Output, TreeStatistics
+from sparsewood.tasks.metrics import Accuracy, Output, TreeStatistics, capped
 from sparsewood.tasks.model import TreeModel
 from sparsewood.tasks.revdict import ReverseDictionary
 
@@ -60,10 +61,13 @@ def evaluate(
                 trees.add(output, batch)
     finally:
         model.train(was_training)
-    found = {**metric.values(), **trees.values()}
+    histogram = {str(size): n for size, n in trees.histogram().items()}
+    found = {**metric.values(), **trees.values(), "histogram": histogram}
     if isinstance(metric, Accuracy):
         found["confusion"] = metric.table(model.labels)
-    return {**found, "histogram": {str(size): n for size, n in trees.histogram().items()}}
+    if model.options.trees != "latent":  # no solver, no certificate
+        del found["unconverged"], found["capped"]
+    return found
 
 
 def temperature_search(
@@ -129,14 +133,30 @@ def _entry(
         "label": example.label,
         "prediction": answers(model, output, i),
         "sides": [
-            {
-                "words": list(sentence.words),
-                "given": None if sentence.heads is None else list(sentence.heads),
-                "trees": trees_of(posterior[i], len(sentence.words)),
-            }
-            for sentence, posterior in zip(example.sentences, output.posteriors, strict=True)
+            {**side, "given": None if sentence.heads is None else list(sentence.heads)}
+            for sentence, side in zip(
+                example.sentences, sides_of(example.sentences, output, i), strict=True
+            )
         ],
     }
+
+
+def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
+    """What is known of the sentences of example `i`: words, trees, certificate.
+
+    Each has `words`; `trees`, heaviest first; `gap`, the duality gap; `certified`, whether it
+    certifies the posterior; `capped`, whether the limit on the number of trees is why it does not.
+    """
+    return [
+        {
+            "words": list(sentence.words),
+            "trees": trees_of(posterior[i], len(sentence.words)),
+            "gap": float(posterior.gap[i]),
+            "certified": bool(posterior.converged[i]),
+            "capped": bool(capped(posterior[i], output.max_active)),
+        }
+        for sentence, posterior in zip(sentences, output.posteriors, strict=True)
+    ]
 
 
 def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[str, float]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from sparsewood.tasks.certificate import Certificates
 from sparsewood.tasks.metrics import Metric, TreeStatistics
 
 _REFRESH = 0.2  # seconds between two updates of the bar
@@ -124,7 +125,11 @@ _FORMATS = {
 
 
 def _brief(values: dict[str, Any]) -> str:
-    return ", ".join(form.format(values[key]) for key, form in _FORMATS.items() if key in values)
+    told = [form.format(values[key]) for key, form in _FORMATS.items() if key in values]
+    certificates = Certificates.of(values)
+    if certificates is not None:
+        told.append(str(certificates))
+    return ", ".join(told)
 
 
 def finished(folder: Path, result: dict[str, Any]) -> str:
