@@ -25,7 +25,7 @@ class Tally:
     unknown: int = 0
     words: int = 0
 
-    def add(self, sides: Sequence[Mapping[str, Any]], where: str = "") -> None:
+    def add(self, sides: Sequence[Mapping[str, Any]]) -> None:
         """Take the sides of an answer, as `sides_of` gives them, into account."""
         for side in sides:
             self.sentences += 1
@@ -33,9 +33,6 @@ class Tally:
             self.capped += side["capped"]
             self.words += len(side["words"])
             self.unknown += len(side["unknown"])
-            if len(side["unknown"]) == len(side["words"]):
-                words = " ".join(side["words"])
-                warn(f"{where and f'{where}: '}the model knows no word of {words[:60]!r}")
 
     def tell(self) -> None:
         """Print the line, on standard error."""
@@ -48,8 +45,3 @@ class Tally:
         if told:
             sys.stdout.flush()  # what was printed stands before it
             print("; ".join(told), file=sys.stderr)
-
-
-def warn(text: str) -> None:
-    """Print a line that begins with "warning:", on standard error."""
-    print(f"sparsewood: warning: {text}", file=sys.stderr, flush=True)

@@ -74,7 +74,7 @@ def main(args: list[str]) -> None:
     with out:
         for found in answer(model, lines, options.parser, one_by_one=interactive):
             told = describe(model, found, _count(model, options))
-            tally.add(told["sides"], found.where)
+            tally.add(told["sides"])
             out.print(_line(told, model, options))
     tally.tell()
 

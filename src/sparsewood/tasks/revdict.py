@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from sparsewood.data.batches import Batch
+from sparsewood.data.vectors import VectorReference
 from sparsewood.tasks.metrics import Metric, Output, Ranks
 from sparsewood.tasks.model import ModelConfig, TreeModel, widened
 
@@ -31,14 +32,19 @@ class ReverseDictionary(TreeModel):
     candidates: Tensor
 
     def __init__(
-        self, options: ModelConfig, words: list[str], labels: list[str], lowercase: bool = True
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase)
+        super().__init__(options, words, labels, lowercase, vectors)
         self.output = nn.Linear(options.hidden, options.embedding)
         self.register_buffer("candidates", torch.zeros(len(labels), options.embedding))
 
-    def set_vectors(self, vectors: Tensor) -> None:
-        super().set_vectors(normalize(vectors, dim=-1))
+    def embedded(self, vectors: Tensor) -> Tensor:
+        return normalize(vectors, dim=-1)
 
     def set_candidates(self, vectors: Tensor) -> None:
         """The vectors (labels, embedding) of the candidates; zero for a word that has none."""

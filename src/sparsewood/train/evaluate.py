@@ -39,6 +39,7 @@ def evaluate(
     """The metric of the task, the tree statistics and the histogram of support sizes.
 
     A classifier's has "confusion", {right label: {predicted label: examples}}, besides.
+    `unknown` is the share of words that the model knows nothing of, in percent.
 
     Args:
         model: on `device`; evaluated with its current temperature.
@@ -65,9 +66,15 @@ def evaluate(
     found = {**metric.values(), **trees.values(), "histogram": histogram}
     if isinstance(metric, Accuracy):
         found["confusion"] = metric.table(model.labels)
+    found["unknown"] = _unknown(model, batches.split)
     if model.options.trees != "latent":  # no solver, no certificate
         del found["unconverged"], found["capped"]
     return found
+
+
+def _unknown(model: TreeModel, split: EncodedSplit) -> float:
+    tokens = torch.tensor([i for sides in split.tokens for side in sides for i in side])
+    return 100.0 * float((~model.known[tokens]).double().mean())
 
 
 def temperature_search(

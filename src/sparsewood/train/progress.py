@@ -120,6 +120,7 @@ _FORMATS = {
     "accuracy_10": "at 10 {:.1f}",
     "support": "trees {:.2f}",
     "single": "one tree {:.0f} %",
+    "unknown": "unknown words {:.1f} %",
     "sentences_per_second": "{:.0f} sentences/s",
 }
 
