@@ -1,6 +1,7 @@
 """What the arguments of a command stand for: sentences, files of them, or standard input."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -48,13 +49,13 @@ class Line:
 def check_arguments(arguments: Sequence[str], reading: Reading) -> None:
     """Raise ValueError where an argument names a file that cannot be meant."""
     for argument in arguments:
-        if os.path.isdir(argument):
+        if is_folder(argument):
             raise ValueError(f"{argument}: a folder; expected a sentence, a file or -")
-        if not _is_file(argument) and _looks_like_a_file(argument):
+        if not is_file(argument) and _looks_like_a_file(argument):
             raise ValueError(f"{argument}: no such file (a sentence has spaces in it)")
         if argument.lower().endswith(".json"):
             raise ValueError(f"{argument}: expected an object a line, in a file named .jsonl")
-    files = any(map(_is_file, arguments))
+    files = any(map(is_file, arguments))
     for name, column in (("text", reading.text), ("text2", reading.text2)):
         if column is not None and not files:
             raise ValueError(f"--{name}: names a column of a file, and no file is named")
@@ -80,7 +81,7 @@ def lines_of(arguments: Sequence[str], width: int, reading: Reading) -> Iterator
     for argument in arguments or (STDIN,):
         if argument == STDIN:
             found.append(_numbered(_standard_lines(), width, "standard input"))
-        elif _is_file(argument):
+        elif is_file(argument):
             found.append(list(_file(Path(argument), width, reading)))
             if not found[-1]:
                 raise ValueError(f"{argument}: no sentences in this file")
@@ -110,9 +111,23 @@ def standard_input() -> TextIO:
     return sys.stdin
 
 
-def _is_file(argument: str) -> bool:
-    # Not Path.is_file: a long sentence is no name of a file, which it would raise an error for.
-    return os.path.exists(argument) and not os.path.isdir(argument)
+def is_file(argument: str) -> bool:
+    """Whether there is something to read by this name."""
+    mode = _mode(argument)
+    return mode is not None and not stat.S_ISDIR(mode)
+
+
+def is_folder(argument: str) -> bool:
+    """Whether there is a folder by this name."""
+    mode = _mode(argument)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
+def _mode(argument: str) -> int | None:
+    try:
+        return Path(argument).stat().st_mode
+    except (OSError, ValueError):  # a long sentence cannot even be a name
+        return None
 
 
 def _looks_like_a_file(argument: str) -> bool:

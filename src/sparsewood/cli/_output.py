@@ -1,12 +1,12 @@
 """Where the lines of a command go: to standard output, or to a file that is there in full."""
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 from sparsewood._files import write_text
+from sparsewood.cli._inputs import is_file
 from sparsewood.cli._runs import writable_file
 
 
@@ -26,7 +26,7 @@ class Output:
         if path is None:
             return
         writable_file(path)
-        if path.exists() and any(os.path.exists(r) and path.samefile(r) for r in read):
+        if path.exists() and any(is_file(r) and path.samefile(r) for r in read):
             raise ValueError(f"--out: {path} is one of the files that are read")
 
     def print(self, text: str) -> None:

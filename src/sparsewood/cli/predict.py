@@ -92,7 +92,7 @@ def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
     told: dict[str, Any] = {"label": next(iter(prediction)), "prediction": prediction}
     told["sides"] = sides_of(found.example.sentences, found.output, found.i)
     for side in told["sides"]:
-        side["unknown"] = [word for word in side["words"] if word not in model.vocabulary]
+        side["unknown"] = model.unknown(side["words"])
     return told | ({"where": found.where} if found.where else {})
 
 
