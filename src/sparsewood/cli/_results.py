@@ -48,10 +48,16 @@ def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = No
     return table
 
 
-def certificates(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A line for each split: of how many sentences the trees are proven to be SparseMAP's."""
-    found = {split: Certificates.of(values) for split, values in splits.items()}
-    return [f"{split}: {told}" for split, told in found.items() if told is not None]
+def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A line for each split: the sentences that are certified, and the share of unknown words."""
+    lines = []
+    for split, values in splits.items():
+        certificates = Certificates.of(values)
+        told = [] if certificates is None else [str(certificates)]
+        if "unknown" in values:
+            told.append(f"unknown words {values['unknown']:.1f} %")
+        lines += [f"{split}: {'; '.join(told)}"] if told else []
+    return lines
 
 
 def confusion_table(split: str, confusion: Mapping[str, Mapping[str, int]]) -> Group | None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from sparsewood.cli import unknown
 from sparsewood.cli._options import Group, parse
-from sparsewood.cli._results import certificates, confusion_table, splits_table
+from sparsewood.cli._results import confusion_table, remarks, splits_table
 from sparsewood.cli._runs import is_run, open_model, set_temperature, source_group
 from sparsewood.data import SOURCES, Batches, Source
 from sparsewood.data.sources import Classify
@@ -72,7 +72,7 @@ def main(args: list[str]) -> None:
 def _print(results: dict[str, Any]) -> None:
     console = Console(highlight=False)
     console.print(splits_table(results))
-    for line in certificates(results):
+    for line in remarks(results):
         print(line)
     for split, values in results.items():
         table = confusion_table(split, values.get("confusion", {}))

@@ -24,7 +24,7 @@ from sparsewood.train.finish import finish
 from sparsewood.train.folder import begin, claim
 from sparsewood.train.interrupt import StopWish, TrainingInterrupted, listen
 from sparsewood.train.prepare import prepare
-from sparsewood.train.progress import Progress, Values, automatic, finished
+from sparsewood.train.progress import Progress, Values, automatic
 from sparsewood.train.state import TrainingState
 
 
@@ -69,7 +69,7 @@ def train(
             result = group.on_first(lambda: claim(config, folder, resume=resume))
             if result is None:
                 return Trainer(config, folder, group, progress).run()
-            progress.note(f"already finished: {finished(folder, result)}")
+            progress.finish(folder, result, already=True)
             return result
 
 
@@ -100,6 +100,7 @@ class Trainer:
         if group.first:
             begin(self.config, self.folder)
             write_json(self.folder / "environment.json", environment(group))
+        self.progress.begin(self.folder, state.epoch, t.max_epochs)
         with listen() as stop, Board(self.folder, t.tensorboard and group.first) as board:
             board.replay(state.history)
             while not state.schedule.over(state.epoch, t.max_epochs, t.patience):
@@ -114,7 +115,7 @@ class Trainer:
                     temperatures=t.temperatures,
                 )
             )
-        self.progress.note(finished(self.folder, result))
+        self.progress.finish(self.folder, result)
         return result
 
     def _train_epoch(self, stop: StopWish) -> None:
