@@ -9,8 +9,8 @@ import torch
 
 from sparsewood.data.batches import Batches
 from sparsewood.data.examples import Corpus, Example, Sentence, TaskName
-from sparsewood.data.vectors import load_vectors
-from sparsewood.tasks import MODELS, ModelConfig, TreeModel, build_model, load_model
+from sparsewood.data.vectors import WordVectors, load_vectors
+from sparsewood.tasks import MODELS, ModelConfig, TreeModel, build_model, load_model, words
 from sparsewood.train import evaluate
 
 NEW = {"larch": [0.5, -1.0, 0.25, 2.0], "birch": [3.0, 0.0, 1.0, 4.0]}
@@ -77,6 +77,27 @@ def test_a_reverse_dictionary_scales_new_vectors(vector_file, tmp_path) -> None:
     torch.testing.assert_close(
         row, torch.nn.functional.normalize(torch.tensor(NEW["birch"]), dim=0)
     )
+
+
+def test_a_stream_of_sentences_reads_the_file_a_few_times_only(
+    vector_file, tmp_path, monkeypatch
+) -> None:
+    saved(vector_file, tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    reads = []
+
+    def count(name: str, words: Any, **options: Any) -> WordVectors:
+        reads.append(words)
+        return load_vectors(name, words, **options)
+
+    monkeypatch.setattr(words, "load_vectors", count)
+    for i in range(30):
+        loaded.take_in([f"oak{i}"])
+    with torch.inference_mode():
+        loaded.take_in(["larch"])
+    assert len(reads) == 9
+    assert loaded.unknown(["larch", "oak7"]) == ["oak7"]
+    assert not loaded.encoder.embedding.weight.is_inference()
 
 
 def test_training_takes_no_words_in(vector_file, tmp_path) -> None:

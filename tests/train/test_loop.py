@@ -18,7 +18,7 @@ import torch
 from sparsewood._files import sole_writer
 from sparsewood.data.sources import Subj
 from sparsewood.tasks.metrics import Output
-from sparsewood.train import NonFiniteLoss, Progress, TrainingInterrupted, loop, train
+from sparsewood.train import NonFiniteLoss, Progress, TrainingInterrupted, judge, loop, train
 from sparsewood.train.loop import Trainer
 
 QUIET = Progress()
@@ -190,7 +190,7 @@ def test_a_signal_saves(
                 os.kill(os.getpid(), number)
 
     evaluations = 0
-    evaluate = loop.evaluate
+    evaluate = judge.evaluate
 
     def disturbed(*arguments: Any, **named: Any) -> dict[str, Any]:
         nonlocal evaluations
@@ -199,10 +199,10 @@ def test_a_signal_saves(
             os.kill(os.getpid(), number)
         return evaluate(*arguments, **named)
 
-    monkeypatch.setattr(loop, "evaluate", disturbed)
+    monkeypatch.setattr(judge, "evaluate", disturbed)
     before = signal.getsignal(number)
     saved = {
-        "step 7": "after step 3 of epoch 2",
+        "step 7": "after step 2 of epoch 2",
         "validation": "after step 5 of epoch 2",
         "end": "after epoch 4",
     }[when]

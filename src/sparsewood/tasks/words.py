@@ -1,14 +1,16 @@
 """The words that a model knows: its vocabulary, their embeddings, and a file with more of them."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 import torch
 from torch import Tensor, nn
 
-from sparsewood.data.vectors import VectorReference, load_vectors
+from sparsewood.data.vectors import VectorReference, WordVectors, load_vectors
 from sparsewood.data.vocabulary import Vocabulary
 from sparsewood.nn.encoder import SentenceEncoder
+
+_LOOKS = 8  # into a file of vectors for some words, before all of it is read and kept
 
 
 class WordModel(nn.Module):
@@ -36,6 +38,8 @@ class WordModel(nn.Module):
         self._tuned = tuned
         self._without: set[str] = set()  # words that the file has no vectors for
         self._reachable: bool | None = None  # whether it is as it was; None before the first look
+        self._looks = 0  # how often it was read
+        self._table: WordVectors | None = None  # all of it, once it was read often
 
     def read_words(self, sentences: Sequence[Sequence[str]]) -> None:
         """Take the words in, and warn of sentences none of whose words is known."""
@@ -79,15 +83,22 @@ class WordModel(nn.Module):
                 stacklevel=4,
             )
             return
-        table = load_vectors(self.vectors.name, new, cache=False)
+        table = self._vectors_of(new, self.vectors.name)
         found = sorted(word for word in new if word in table)
-        old = self.encoder.embedding.weight
-        rows = self.embedded(table.lookup(found)).to(old)
         self.vocabulary.extend(found)
         self._without |= new.difference(found)
-        self.encoder.embedding = nn.Embedding.from_pretrained(
-            torch.cat([old.detach(), rows]), freeze=not old.requires_grad
-        )
+        old = self.encoder.embedding.weight
+        with torch.inference_mode(False), torch.no_grad():
+            rows = self.embedded(table.lookup(found)).to(old)
+            self.encoder.embedding = nn.Embedding.from_pretrained(
+                torch.cat([old, rows]), freeze=not old.requires_grad
+            )
+
+    def _vectors_of(self, words: Set[str], name: str) -> WordVectors:
+        self._looks += 1
+        if self._table is None and self._looks > _LOOKS:
+            self._table = load_vectors(name, None)
+        return self._table or load_vectors(name, words, cache=False)
 
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Those of `words` that the model knows nothing of: no embedding, or one of zeros."""

@@ -8,21 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from sparsewood._files import sole_writer, write_json
 from sparsewood.data.batches import Batch, Batches
-from sparsewood.tasks.metrics import Output
+from sparsewood.tasks.metrics import Metric, Output, TreeStatistics
 from sparsewood.train import checkpoint
 from sparsewood.train.board import Board
 from sparsewood.train.config import RunConfig
 from sparsewood.train.distributed import World, parallel, world
 from sparsewood.train.environment import environment
-from sparsewood.train.evaluate import autocast, evaluate
+from sparsewood.train.evaluate import autocast
 from sparsewood.train.finish import finish
 from sparsewood.train.folder import begin, claim
-from sparsewood.train.interrupt import StopWish, TrainingInterrupted, listen
+from sparsewood.train.interrupt import Abandoned, StopWish, TrainingInterrupted, listen
+from sparsewood.train.judge import Judge
 from sparsewood.train.prepare import prepare
 from sparsewood.train.progress import Progress, Values, automatic
 from sparsewood.train.state import TrainingState
@@ -68,15 +69,32 @@ def train(
             group.on_first(lambda: held.enter_context(sole_writer(folder)))
             result = group.on_first(lambda: claim(config, folder, resume=resume))
             if result is None:
-                return Trainer(config, folder, group, progress).run()
+                stop = held.enter_context(listen())
+                return _prepared(config, folder, group, progress, stop).run()
             progress.finish(folder, result, already=True)
             return result
+
+
+def _prepared(
+    config: RunConfig, folder: Path, group: World, progress: Progress, stop: StopWish
+) -> "Trainer":
+    """The run as it stands; a signal while data and vectors are read ends that at once."""
+    try:
+        with stop.abandonable(grace=0):
+            return Trainer(config, folder, group, progress, stop)
+    except Abandoned:
+        raise TrainingInterrupted(
+            f"stopped while the data were read; {folder} is as it was"
+        ) from None
 
 
 class Trainer:
     """A run, in one of the processes that share it."""
 
-    def __init__(self, config: RunConfig, folder: Path, group: World, progress: Progress) -> None:
+    def __init__(
+        self, config: RunConfig, folder: Path, group: World, progress: Progress, stop: StopWish
+    ) -> None:
+        self.stop = stop
         self.config, self.folder, self.group, self.progress = config, folder, group, progress
         t = config.training
         corpus, model, splits = prepare(config, progress.note)
@@ -85,9 +103,10 @@ class Trainer:
         if group.size > 1:
             self.parallel = parallel(self.model)
         self.batches = Batches(splits["train"], t.batch, shuffle=True, seed=t.seed)
-        self.evaluated = {
+        evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
         }
+        self.judge = Judge(self.model, evaluated, t, group.device, stop, self._how_to_go_on)
         self.state = TrainingState(t, self.model, splits, group)
         checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
         if self.state.restore(folder):
@@ -101,24 +120,18 @@ class Trainer:
             begin(self.config, self.folder)
             write_json(self.folder / "environment.json", environment(group))
         self.progress.begin(self.folder, state.epoch, t.max_epochs)
-        with listen() as stop, Board(self.folder, t.tensorboard and group.first) as board:
+        with Board(self.folder, t.tensorboard and group.first) as board:
             board.replay(state.history)
             while not state.schedule.over(state.epoch, t.max_epochs, t.patience):
-                self._train_epoch(stop)
-                board.add(self._end_epoch(stop))
+                self._train_epoch()
+                board.add(self._end_epoch())
             result = group.on_first(
-                lambda: finish(
-                    self.folder,
-                    state,
-                    {name: batches.split for name, batches in self.evaluated.items()},
-                    lambda name: self._evaluate(name, stop),
-                    temperatures=t.temperatures,
-                )
+                lambda: finish(self.folder, state, self.judge, self.progress.note)
             )
         self.progress.finish(self.folder, result)
         return result
 
-    def _train_epoch(self, stop: StopWish) -> None:
+    def _train_epoch(self) -> None:
         """The steps of an epoch that are not done yet."""
         state = self.state
         for parameters in state.optimizer.param_groups:
@@ -129,7 +142,7 @@ class Trainer:
         seen = sum(map(len, order[: state.step]))
         start = time.perf_counter() - state.seconds
         for rows in order[state.step :]:
-            stopping = self._train_on(rows, stop)
+            stopping = self._train_or_abandon(rows)
             state.step += 1
             state.seconds = time.perf_counter() - start
             seen += len(rows)
@@ -139,9 +152,29 @@ class Trainer:
             if stopping:
                 raise TrainingInterrupted(self._how_to_go_on())
 
-    def _train_on(self, rows: Sequence[int], stop: StopWish) -> bool:
-        """One step on the examples `rows`; whether a signal has asked some process to stop."""
+    def _train_or_abandon(self, rows: Sequence[int]) -> bool:
+        """One step on the examples `rows`; whether a signal has asked some process to stop.
+
+        A step that takes long when the signal comes is abandoned, and the state is saved as it was
+        before it. Where processes share a step they wait for its end.
+        """
+        state, device = self.state, self.group.device
+        if self.group.size > 1:
+            return self._update(rows, self._train_on(rows))
+        before = checkpoint.random_state(device)
+        try:
+            with self.stop.abandonable():
+                seen = self._train_on(rows)
+        except Abandoned:
+            checkpoint.set_random_state(before, device)
+            self._save(state.snapshot())
+            raise TrainingInterrupted(self._how_to_go_on()) from None
+        return self._update(rows, seen)
+
+    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, Metric, TreeStatistics]:
+        """Losses, metrics and gradients of a step on the examples `rows`; nothing else changes."""
         t, group, state = self.config.training, self.group, self.state
+        metric, trees = state.new_metrics()
         mine = rows[group.rank :: group.size]
         size = -(-len(mine) // t.accumulate) or 1
         # A process without a share runs an example that does not count, as DDP waits for all.
@@ -160,13 +193,20 @@ class Trainer:
                 state.scaler.scale(loss).backward()
             losses.append(loss.detach())
             if mine:
-                state.metric.add(output, batch)
+                metric.add(output, batch)
             if mine and self.model.options.trees == "latent":
-                state.trees.add(output, batch)
-        finite = bool(torch.stack(losses).isfinite().all())
-        broken, stopping = group.any(not finite, stop.raised)
+                trees.add(output, batch)
+        return torch.stack(losses), metric, trees
+
+    def _update(self, rows: Sequence[int], seen: tuple[Tensor, Metric, TreeStatistics]) -> bool:
+        """End a step; whether a signal has asked some process to stop."""
+        t, state = self.config.training, self.state
+        losses, metric, trees = seen
+        broken, stopping = self.group.any(not bool(losses.isfinite().all()), self.stop.raised)
         if broken:
             raise self._non_finite(rows)
+        state.metric.merge(metric)
+        state.trees.merge(trees)
         if t.clip is not None:
             state.scaler.unscale_(state.optimizer)
             nn.utils.clip_grad_norm_(state.learned, t.clip)
@@ -184,7 +224,7 @@ class Trainer:
                 raise
             raise self._non_finite(rows) from error
 
-    def _end_epoch(self, stop: StopWish) -> dict[str, Any]:
+    def _end_epoch(self) -> dict[str, Any]:
         """Validate and save; returns the line of metrics."""
         t, state = self.config.training, self.state
         snapshot = state.snapshot()  # for the case that a signal comes while validating
@@ -195,7 +235,7 @@ class Trainer:
 
         def validate() -> dict[str, Any]:
             try:
-                return self._evaluate("validation", stop)
+                return self.judge.evaluate("validation")
             except TrainingInterrupted:
                 self._save(snapshot)
                 raise
@@ -224,14 +264,6 @@ class Trainer:
         self._save(state.snapshot())
         self.progress.end_epoch(record)
         return record
-
-    def _evaluate(self, name: str, stop: StopWish) -> dict[str, Any]:
-        def check() -> None:
-            if stop.raised:
-                raise TrainingInterrupted(self._how_to_go_on())
-
-        precision = self.config.training.precision
-        return evaluate(self.model, self.evaluated[name], self.group.device, precision, check=check)
 
     def _shared_gradients(self, shared: bool) -> AbstractContextManager[None]:
         """Whether the processes share the gradients of a backward pass, or only add up theirs."""
