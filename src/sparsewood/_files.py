@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +16,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     """A name to write to in the folder of `path`, renamed to `path` at the end.
 
     A reader of `path` sees the old file or the new one, never a part; after an error, the old one.
+
+    Raises:
+        OSError: if the file cannot be written; it names `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix comes last, since some writers choose the format by it.
@@ -26,11 +29,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         draft.replace(path)
         _sync(path.parent)
     except OSError as error:
-        if error.filename != str(draft):
+        if error.errno is None or error.filename not in (None, str(draft)):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

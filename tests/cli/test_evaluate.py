@@ -23,7 +23,8 @@ def test_a_person_sees_metrics_certificates_and_confusions(latent: Path, prints:
     shown = prints("evaluate", latent, "--splits", "test")
     assert "accuracy" in shown
     assert "macro-" in shown
-    assert " of 12 sentences" in shown
+    assert "test: certified " in shown
+    assert " of 12" in shown
     assert "right \\ predicted" in shown
 
 

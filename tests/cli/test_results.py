@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from sparsewood.cli._results import certificates, confusion_table, results_table, splits_table
+from sparsewood.cli._results import confusion_table, remarks, results_table, splits_table
 
 
 def _shown(table: object, width: int = 80) -> list[str]:
@@ -33,12 +33,14 @@ def test_the_title_says_what_was_chosen() -> None:
     assert results_table({**result, "temperature_curve": {}}).title == "best epoch 2 of 5"
 
 
-def test_how_many_are_certified() -> None:
-    splits = {
-        "validation": {"unconverged": 8.0, "histogram": {"3": 1, "10": 1200}},
-        "test": {"unconverged": 0.0, "histogram": {"1": 5}},
-    }
-    assert certificates(splits) == "certified: validation 1,193 of 1,201, test 5 of 5 sentences"
+def test_certificates_and_unknown_words() -> None:
+    trees = {"unconverged": 8.0, "capped": 7.0, "histogram": {"3": 1, "10": 1200}}
+    splits = {"validation": trees, "a": {**trees, "unknown": 1.26}, "b": {"loss": 1.0}}
+    certified = "certified 1,193 of 1,201, cap reached in 7"
+    assert remarks(splits) == [
+        f"validation: {certified}",
+        f"a: {certified}; unknown words 1.3 %",
+    ]
 
 
 def test_all_metrics_of_a_classifier_fit_a_terminal() -> None:

@@ -8,6 +8,8 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
+from sparsewood.tasks import Certificates
+
 METRICS = {  # heading, form
     "loss": ("loss", "{:.4f}"),
     "accuracy": ("accuracy", "{:.2f}"),
@@ -46,13 +48,16 @@ def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = No
     return table
 
 
-def certificates(splits: Mapping[str, Mapping[str, Any]]) -> str:
-    """Of how many sentences of each split the trees are proven to be those of SparseMAP."""
-    told = []
+def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A line for each split: the sentences that are certified, and the share of unknown words."""
+    lines = []
     for split, values in splits.items():
-        sentences = sum(values["histogram"].values())
-        told.append(f"{split} {sentences - int(values['unconverged']):,} of {sentences:,}")
-    return f"certified: {', '.join(told)} sentences"
+        certificates = Certificates.of(values)
+        told = [] if certificates is None else [str(certificates)]
+        if "unknown" in values:
+            told.append(f"unknown words {values['unknown']:.1f} %")
+        lines += [f"{split}: {'; '.join(told)}"] if told else []
+    return lines
 
 
 def confusion_table(split: str, confusion: Mapping[str, Mapping[str, int]]) -> Group | None:

@@ -12,7 +12,7 @@ from sparsewood.train.config import RunConfig
 from sparsewood.train.distributed import World, world
 from sparsewood.train.folder import claim
 from sparsewood.train.interrupt import Abandoned, StopWish, TrainingInterrupted, listen
-from sparsewood.train.progress import Progress, automatic, finished
+from sparsewood.train.progress import Progress, automatic
 from sparsewood.train.trainer import Trainer
 
 
@@ -54,7 +54,7 @@ def train(
             if result is None:
                 stop = held.enter_context(listen())
                 return _prepared(config, folder, group, progress, stop).run()
-            progress.note(f"already finished: {finished(folder, result)}")
+            progress.finish(folder, result, already=True)
             return result
 
 

@@ -25,7 +25,7 @@ from sparsewood.train.folder import begin
 from sparsewood.train.interrupt import Abandoned, StopWish, TrainingInterrupted
 from sparsewood.train.judge import Judge
 from sparsewood.train.prepare import prepare
-from sparsewood.train.progress import Progress, Values, finished
+from sparsewood.train.progress import Progress, Values
 from sparsewood.train.state import TrainingState
 
 
@@ -64,13 +64,14 @@ class Trainer:
         if group.first:
             begin(self.config, self.folder)
             write_json(self.folder / "environment.json", environment(group))
+        self.progress.begin(self.folder, state.epoch, t.max_epochs)
         with Board(self.folder, t.tensorboard and group.first) as board:
             board.replay(state.history)
             while not state.schedule.over(state.epoch, t.max_epochs, t.patience):
                 self._train_epoch()
                 board.add(self._end_epoch())
             result = group.on_first(self._finish)
-        self.progress.note(finished(self.folder, result))
+        self.progress.finish(self.folder, result)
         return result
 
     def _finish(self) -> dict[str, Any]:
