@@ -205,7 +205,7 @@ def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     page = read(write_report([run], tmp_path / "report.html"))
     assert "run (latent, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
     assert "Environment is not recorded." in page.texts
-    assert len(page.row("latent")) == 5  # validation and costs
+    assert len(page.row("latent")) == 6  # validation and costs
 
 
 def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
@@ -213,7 +213,7 @@ def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
     (run / "metrics.jsonl").unlink()
     page = read(write_report([run], tmp_path / "report.html"))
     assert any("no metrics yet" in text for text in page.texts)
-    assert page.row("latent")[1:] == ["–", "–", "–"]
+    assert page.row("latent")[1:] == ["–"] * 4
 
 
 def test_not_a_number_is_left_out(tmp_path: Path, write_run: WriteRun) -> None:
