@@ -29,11 +29,16 @@ def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., s
 
 
 def test_the_default_folder(
-    listops: list[str], prints: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    listops: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    out = prints("train", "listops", *listops, "--trees", "flat")
-    assert "run: runs/listops-flat-1" in out
+    assert main(["train", "listops", *listops, "--trees", "flat"]) == 0
+    said = capsys.readouterr()
+    assert "run: runs/listops-flat-1\n" in said.err
+    assert (said.out + said.err).count("best epoch") == 1  # the result is told once
     assert (tmp_path / "runs" / "listops-flat-1" / "report.html").is_file()
 
 

@@ -54,6 +54,8 @@ def main(args: list[str]) -> None:
     folder = Path(texts.pop(0)) if named else newest_dictionary(RUNS)
     if named and not texts:
         raise ValueError(f"{folder}: expected a description after the folder")
+    if len(texts) > 1 and "/" in texts[0] and " " not in texts[0]:
+        raise ValueError(f"{texts[0]}: no such folder of a run or a model")
     check_arguments(texts, Reading())
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
