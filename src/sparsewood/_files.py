@@ -50,15 +50,22 @@ def write_json(path: Path, data: Any) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder to fill, which becomes `path` in place of what was there before."""
+    """A temporary folder to fill, which becomes `path` in place of what was there before.
+
+    After an error it is gone, and what was there before stays.
+    """
     partial = path.with_name(path.name + PARTIAL)
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
-    yield partial
-    for file in sorted(partial.rglob("*")):
-        _sync(file)
-    _sync(partial)
+    try:
+        yield partial
+        for file in sorted(partial.rglob("*")):
+            _sync(file)
+        _sync(partial)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     if path.exists():
         shutil.rmtree(path)
     partial.rename(path)

@@ -45,5 +45,6 @@ def finish(
     write_json(folder / "gallery.json", judge.gallery())
     with new_folder(folder / "model") as partial:
         model.save_pretrained(partial)
+    state.close(folder)
     write_json(folder / "result.json", result)
     return result
