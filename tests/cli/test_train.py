@@ -25,6 +25,9 @@ def test_off_line_is_given(given: Path) -> None:
 def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
     assert "best epoch 1 of 1" in prints("train", "--resume", latent)
     assert "holds no run" in fails("train", "--resume", latent.parent)
+    absent = latent.parent / "absent"
+    assert "absent: is not a folder" in fails("train", "listops", "--resume", absent)
+    assert not absent.exists()
     assert "expected one folder" in fails("train", "--resume")
 
 
@@ -57,6 +60,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert "training.lr: expected a positive number" in fails("train", "listops", "--lr", "0")
     assert "holds a run" in fails("train", "listops", "--out", latent)
     assert latent.exists()
+
+
+def test_a_mistake_leaves_no_folder(
+    fails: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "absent: no such folder" in fails("train", "sst", "--data", "absent")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_several_processes_agree_on_a_folder(

@@ -58,7 +58,7 @@ def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:
         few = name == "train" and len(missing) * _SPARED <= len(examples)
         if missing and not few:
             raise ValueError(
-                f"the strategy 'given' needs heads for every sentence: {len(missing)} of the "
+                f"off-line trees need heads for every sentence: {len(missing)} of the "
                 f"{len(examples)} examples of the split {name!r} have none, example {missing[0]} "
                 "(counted from 0) being the first; give files of heads or a parser"
             )
