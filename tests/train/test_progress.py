@@ -31,12 +31,19 @@ def test_the_line_of_an_epoch() -> None:
 
 
 def test_the_line_of_a_run_that_is_over() -> None:
-    trees = {"support": 9.9, "histogram": {"10": 6, "9": 1}, "unconverged": 5.0, "capped": 4.0}
+    trees = {
+        "support": 9.9,
+        "unknown": 0.0,
+        "histogram": {"10": 6, "9": 1},
+        "unconverged": 5.0,
+        "capped": 4.0,
+    }
     result = {"best_epoch": 2, "epochs": 3, "validation": {"accuracy": 50.0}}
-    tests = {"test": {"accuracy": 60.0, **trees}}
+    tests = {"test": {"accuracy": 60.0, **trees}, "odd": {"accuracy": 10.0, "unknown": 8.03}}
     assert finished(Path("runs/a"), {**result, "tests": tests}) == (
         "runs/a: best epoch 2 of 3, validation accuracy 50.00; "
-        "test accuracy 60.00, trees 9.90, certified 2 of 7, cap reached in 4"
+        "test accuracy 60.00, trees 9.90, certified 2 of 7, cap reached in 4; "
+        "odd accuracy 10.00, unknown words 8.0 %"
     )
 
 

@@ -160,6 +160,8 @@ def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bo
     path = Path(name)
     if not path.is_file():
         raise ValueError(f"{path}: no such file of word vectors")
+    if path.suffix.lower() == ".npz" and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path}: not an npz archive, though it has the name of one")
     if zipfile.is_zipfile(path):
         return path, lambda path, wanted, _: read_archive(path, wanted)
     return path, read_binary if ".bin" in path.suffixes[-2:] else read_text

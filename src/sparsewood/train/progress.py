@@ -187,7 +187,11 @@ _FORMATS = {
 
 
 def _brief(values: dict[str, Any]) -> str:
-    told = [form.format(values[key]) for key, form in _FORMATS.items() if key in values]
+    told = [
+        form.format(values[key])
+        for key, form in _FORMATS.items()
+        if key in values and (key != "unknown" or values[key] > 0)
+    ]
     certificates = Certificates.of(values)
     if certificates is not None:
         told.append(str(certificates))
