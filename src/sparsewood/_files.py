@@ -74,12 +74,13 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:
-    """Within it no other process may hold `folder`. A folder made for it goes again if left empty.
+    """Within it no other process may hold `folder`. Folders made for it go again if left empty.
 
     Raises:
         ValueError: if another process holds it.
     """
-    new = not folder.exists()
+    places = (folder, *folder.parents)
+    new = [place for place in places if not place.exists()]  # the innermost first
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ".lock"
     with path.open("w") as file:
@@ -89,8 +90,9 @@ def sole_writer(folder: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-            if new and not any(folder.iterdir()):
-                folder.rmdir()
+            with suppress(OSError):  # at the first that is not empty
+                for place in new:
+                    place.rmdir()
 
 
 def try_lock(file: IO[str]) -> bool:

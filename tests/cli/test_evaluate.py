@@ -54,5 +54,5 @@ def test_what_cannot_be_evaluated(latent: Path, fails: Callable[..., str], tmp_p
     assert "did you mean 'classify'?" in fails("evaluate", latent, "clasify")
     empty = ("listops", "--test", "0", "--splits", "test")
     assert fails("evaluate", latent, *empty) == "the split 'test' has no examples"
-    (tmp_path / "c.tsv").write_text("good\ta b\n")
+    (tmp_path / "c.tsv").write_text("good\t[MAX 2 9 ]\n")
     assert "'good'" in fails("evaluate", latent, "classify", "--test", tmp_path / "c.tsv")

@@ -125,7 +125,7 @@ def is_folder(argument: str) -> bool:
 
 def _mode(argument: str) -> int | None:
     try:
-        return Path(argument).stat().st_mode
+        return Path(argument).stat().st_mode if argument else None
     except (OSError, ValueError):  # a long sentence cannot even be a name
         return None
 

@@ -51,10 +51,13 @@ def main(args: list[str]) -> None:
     at_least(1, words=options.words)
     texts = list(options.descriptions)
     named = bool(texts) and is_folder(texts[0])
-    folder = Path(texts.pop(0)) if named else newest_dictionary(RUNS)
+    if not named and len(texts) > 1 and "/" in texts[0] and " " not in texts[0]:
+        raise ValueError(f"{texts[0]}: no such folder of a run or a model")
+    folder = Path(texts.pop(0)) if named else None
     if named and not texts:
         raise ValueError(f"{folder}: expected a description after the folder")
     check_arguments(texts, Reading())
+    folder = folder or newest_dictionary(RUNS)
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
         raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")

@@ -11,7 +11,7 @@ from rich.console import Console
 from sparsewood.cli import unknown
 from sparsewood.cli._options import Group, parse
 from sparsewood.cli._results import confusion_table, remarks, splits_table
-from sparsewood.cli._runs import is_run, open_model, set_temperature, source_group
+from sparsewood.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.data import SOURCES, Batches, Source
 from sparsewood.data.sources import Classify
 from sparsewood.tasks import TreeModel
@@ -49,6 +49,7 @@ class EvaluateOptions:
 def main(args: list[str]) -> None:
     """Prints a table of metrics."""
     options, source = _parse(args)
+    at_least(1, eval_batch=options.eval_batch)
     model = open_model(options.model)
     set_temperature(model, options.temperature)
     if source is None:

@@ -53,6 +53,8 @@ def main(args: list[str]) -> None:
         config = RunConfig(*parts)
         if options.resume and options.out:
             raise ValueError("--resume names the folder already: leave out --out")
+        if options.resume:
+            Run(options.resume)  # ValueError where there is none
         folder = writable_folder(options.resume or options.out or _default_folder(config))
         resume = options.resume is not None
     run_one(config, folder, resume=resume)

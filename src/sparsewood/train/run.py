@@ -26,8 +26,9 @@ class Run:
     @cached_property
     def config(self) -> RunConfig:
         """What the run was made from."""
+        raw = self.raw_config
         try:
-            return RunConfig.from_json(self.raw_config)
+            return RunConfig.from_json(raw)
         except ValueError as error:
             raise ValueError(f"{self.folder / 'config.json'}: {error}") from error
 
