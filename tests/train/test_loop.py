@@ -43,6 +43,9 @@ class Recorder(Progress):
     def end_epoch(self, record: dict[str, Any]) -> None:
         self.epochs.append(record["epoch"])
 
+    def finish(self, folder: Path, result: dict[str, Any], *, already: bool = False) -> None:
+        self.notes.append(f"{folder}: {'already ' * already}finished")
+
 
 def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
     config = make_config()
@@ -107,7 +110,7 @@ def test_patience_ends_a_run(make_config, tmp_path: Path) -> None:
     longer = replace(config, training=replace(config.training, max_epochs=60))
     train(longer, tmp_path, resume=True, progress=recorder)
     assert recorder.epochs == [1, 2, 3]
-    assert "already finished" in recorder.notes[-1]
+    assert recorder.notes[-1] == f"{tmp_path}: already finished"
 
 
 def test_more_epochs_than_at_first(make_config, outcome, undisturbed, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-GRACE = 0.5  # seconds that work at hand is given to end by itself
+GRACE = 0.25  # seconds that work at hand is given to end by itself
 _AGAIN = 1.0  # seconds until work that has not ended yet is told again
 
 
