@@ -5,7 +5,8 @@
 
 leaves `sst/STRATEGY/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
 into README.md, after the line `<!-- table sst -->`. `sparsewood report results/sst/*/*/*`
-draws the runs.
+draws the runs. Without the folder, `python results/collect.py sst` makes the table anew from the
+runs that are here.
 """
 
 import sys
@@ -23,15 +24,21 @@ def main(name: str, folder: Path) -> None:
     runs = sorted(result.parent for result in folder.glob("*/*/*/result.json"))
     if not runs:
         raise SystemExit(f"{folder}: no finished run")
-    for run in runs:
-        target = HERE / name / run.relative_to(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        for file in KEPT:
-            (target / file).write_bytes((run / file).read_bytes())
+    if folder != HERE / name:
+        copy(runs, folder, HERE / name)
     lrs = sorted({float(run.parent.name.removeprefix("lr-")) for run in runs})
     seeds = sorted({int(run.name.removeprefix("seed-")) for run in runs})
     summary = summarise(HERE / name, [row for row in ROWS if (folder / row).is_dir()], lrs, seeds)
     show(name, markdown(summary).strip() if name == "revdict" else markdown(summary, name).strip())
+
+
+def copy(runs: list[Path], folder: Path, to: Path) -> None:
+    """Copies what may be published of `runs` in `folder`."""
+    for run in runs:
+        target = to / run.relative_to(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for file in KEPT:
+            (target / file).write_bytes((run / file).read_bytes())
 
 
 def show(name: str, table: str) -> None:
@@ -48,4 +55,5 @@ def show(name: str, table: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    name, *folder = sys.argv[1:]
+    main(name, Path(folder[0]) if folder else HERE / name)

@@ -72,3 +72,15 @@ def test_a_folder_left_empty_goes_again(tmp_path: Path) -> None:
     with sole_writer(tmp_path / "f"):
         assert (tmp_path / "f").is_dir()
     assert not list(tmp_path.iterdir())
+
+
+def test_an_error_names_the_file_and_not_its_draft(tmp_path: Path) -> None:
+    target = tmp_path / "is_a_folder"
+    target.mkdir()
+    with pytest.raises(OSError, match="Is a directory") as caught:
+        write_text(target, "text")
+    assert caught.value.filename == str(target)
+    with pytest.raises(OSError, match="name too long") as caught:
+        write_text(tmp_path / ("x" * 300), "text")
+    assert caught.value.filename == str(tmp_path / ("x" * 300))
+    assert list(tmp_path.iterdir()) == [target]

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +16,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     """A name to write to in the folder of `path`, renamed to `path` at the end.
 
     A reader of `path` sees the old file or the new one, never a part; after an error, the old one.
+
+    Raises:
+        OSError: if the file cannot be written; it names `path`.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix comes last, since some writers choose the format by it.
@@ -25,8 +28,13 @@ def whole_file(path: Path) -> Iterator[Path]:
         _sync(draft)
         draft.replace(path)
         _sync(path.parent)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(draft)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -42,15 +50,22 @@ def write_json(path: Path, data: Any) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder to fill, which becomes `path` in place of what was there before."""
+    """A temporary folder to fill, which becomes `path` in place of what was there before.
+
+    After an error it is gone, and what was there before stays.
+    """
     partial = path.with_name(path.name + PARTIAL)
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
-    yield partial
-    for file in sorted(partial.rglob("*")):
-        _sync(file)
-    _sync(partial)
+    try:
+        yield partial
+        for file in sorted(partial.rglob("*")):
+            _sync(file)
+        _sync(partial)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     if path.exists():
         shutil.rmtree(path)
     partial.rename(path)
@@ -59,12 +74,13 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:
-    """Within it no other process may hold `folder`. A folder made for it goes again if left empty.
+    """Within it no other process may hold `folder`. Folders made for it go again if left empty.
 
     Raises:
         ValueError: if another process holds it.
     """
-    new = not folder.exists()
+    places = (folder, *folder.parents)
+    new = [place for place in places if not place.exists()]  # the innermost first
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ".lock"
     with path.open("w") as file:
@@ -74,8 +90,9 @@ def sole_writer(folder: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-            if new and not any(folder.iterdir()):
-                folder.rmdir()
+            with suppress(OSError):  # at the first that is not empty
+                for place in new:
+                    place.rmdir()
 
 
 def try_lock(file: IO[str]) -> bool:

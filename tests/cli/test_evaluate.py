@@ -14,9 +14,18 @@ def test_the_run_s_own_data_gives_the_run_s_results(latent: Path, prints: Prints
         (found["test"], result["tests"]["test"]),
         (found["validation"], result["validation"]),
     ):
-        assert mine.pop("histogram") == theirs.pop("histogram")
+        for name in ("histogram", "confusion"):
+            assert mine.pop(name) == theirs.pop(name)
         assert mine == pytest.approx(theirs)
-    assert "accuracy" in prints("evaluate", latent)
+
+
+def test_a_person_sees_metrics_certificates_and_confusions(latent: Path, prints: Prints) -> None:
+    shown = prints("evaluate", latent, "--splits", "test")
+    assert "accuracy" in shown
+    assert "macro-" in shown
+    assert "test: certified " in shown
+    assert " of 12" in shown
+    assert "right \\ predicted" in shown
 
 
 def test_a_temperature_and_a_split(latent: Path, prints: Prints) -> None:
@@ -45,5 +54,5 @@ def test_what_cannot_be_evaluated(latent: Path, fails: Callable[..., str], tmp_p
     assert "did you mean 'classify'?" in fails("evaluate", latent, "clasify")
     empty = ("listops", "--test", "0", "--splits", "test")
     assert fails("evaluate", latent, *empty) == "the split 'test' has no examples"
-    (tmp_path / "c.tsv").write_text("good\ta b\n")
+    (tmp_path / "c.tsv").write_text("good\t[MAX 2 9 ]\n")
     assert "'good'" in fails("evaluate", latent, "classify", "--test", tmp_path / "c.tsv")

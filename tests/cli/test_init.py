@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +38,25 @@ def test_the_general_help_names_every_command(prints: Prints) -> None:
     assert prints() == text
     for name in COMMANDS:
         assert callable(import_module(f"sparsewood.cli.{name}").main)
+
+
+def test_help_is_a_command_too(prints: Prints, fails: Callable[..., str]) -> None:
+    assert prints("help") == prints("--help")
+    for command in (["train"], ["train", "sst"], ["predict"], ["data", "listops"]):
+        assert prints("help", *command) == prints(*command, "--help")
+    assert "did you mean 'train'?" in fails("help", "trian")
+
+
+def test_warnings_are_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def warn(_args: list[str]) -> None:
+        for _ in range(2):
+            warnings.warn_explicit("mind\nthis", UserWarning, "a.py", 1, module="sparsewood.a")
+
+    monkeypatch.setattr("sparsewood.cli.bench.main", warn)
+    assert main(["bench"]) == 0
+    assert capsys.readouterr().err == "sparsewood: warning: mind this\n" * 2
 
 
 def test_help_needs_no_torch() -> None:

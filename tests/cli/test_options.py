@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -147,3 +148,25 @@ def test_wrong_values_are_named(args: str) -> None:
 )
 def test_the_parser_s_complaint_without_its_frame(said: str) -> None:
     assert _complaint(said) == "error in --x"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("--trees lattent", "--trees: expected one of latent, left-to-right, right-to-left, flat, "
+         "off-line; got 'lattent'"),
+        ("--seed x", "--seed: expected a whole number, got 'x'"),
+        ("--max-active many", "--max-active: expected a whole number, got 'many'"),
+        ("--lr abc", "--lr: expected a number, got 'abc'"),
+        ("--no-seed 3", "no option --no-seed"),
+        ("--no-lowercse", "no option --no-lowercse: did you mean --no-lowercase?"),
+    ],
+)  # fmt: skip
+def test_values_that_do_not_fit(typed: str, said: str, fails: Callable[..., str]) -> None:
+    assert fails("train", "listops", *typed.split()).startswith(said)
+
+
+def test_people_say_off_line(prints: Callable[..., str]) -> None:
+    shown = prints("train", "listops", "--help")
+    assert "off-line" in shown
+    assert "given" not in shown.replace("if none is given", "").replace("are given", "")

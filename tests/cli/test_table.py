@@ -80,3 +80,8 @@ def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path
     text = prints("table", "classify", *train, *options)
     assert "classify, validation" in text
     assert "accuracy" in text
+
+
+def test_options_are_checked_before_anything_is_said(fails: Callable[..., str]) -> None:
+    assert fails("table", "listops", "--lrs") == "--lrs: expected at least one value"
+    assert fails("table", "listops", "--lrs", "0").startswith("training.lr: expected a positive")

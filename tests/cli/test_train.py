@@ -25,15 +25,23 @@ def test_off_line_is_given(given: Path) -> None:
 def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
     assert "best epoch 1 of 1" in prints("train", "--resume", latent)
     assert "holds no run" in fails("train", "--resume", latent.parent)
+    absent = latent.parent / "absent"
+    assert "absent: is not a folder" in fails("train", "listops", "--resume", absent)
+    assert not absent.exists()
     assert "expected one folder" in fails("train", "--resume")
 
 
 def test_the_default_folder(
-    listops: list[str], prints: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    listops: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    out = prints("train", "listops", *listops, "--trees", "flat")
-    assert "run: runs/listops-flat-1" in out
+    assert main(["train", "listops", *listops, "--trees", "flat"]) == 0
+    said = capsys.readouterr()
+    assert "run: runs/listops-flat-1\n" in said.err
+    assert (said.out + said.err).count("best epoch") == 1  # the result is told once
     assert (tmp_path / "runs" / "listops-flat-1" / "report.html").is_file()
 
 
@@ -52,6 +60,14 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert "training.lr: expected a positive number" in fails("train", "listops", "--lr", "0")
     assert "holds a run" in fails("train", "listops", "--out", latent)
     assert latent.exists()
+
+
+def test_a_mistake_leaves_no_folder(
+    fails: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "absent: no such folder" in fails("train", "sst", "--data", "absent")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_several_processes_agree_on_a_folder(

@@ -1,3 +1,4 @@
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,3 +51,26 @@ def test_what_cannot_be_drawn(latent: Path, fails: Callable[..., str], tmp_path:
     assert "--most: expected at least 1" in fails("trees", latent, SENTENCE, "--most", "0")
     assert "a folder" in fails("trees", latent, SENTENCE, "--out", tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_files_and_standard_input(
+    latent: Path, prints: Prints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"{SENTENCE}\n[MIN 1 2 ]\n")
+    options = ("--format", "conllu", "--most", "1")
+    found = prints("trees", latent, path, *options)
+    assert found.count("# weight") == 2
+    assert found.endswith("\n\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO(path.read_text()))
+    assert prints("trees", latent, "-", *options) == found
+
+
+def test_what_can_be_one_after_the_other(latent: Path, fails: Callable[..., str]) -> None:
+    two = ("trees", latent, SENTENCE, "[MIN 1 2 ]", "--format", "svg")
+    assert fails(*two) == "--format svg: holds one sentence, got 2"
+    assert fails("trees", latent).startswith("which sentence?")
+    assert fails("trees", latent, "absent.txt").startswith("absent.txt: no such file")
+    assert "--temperature: expected a positive" in fails(
+        "trees", latent, SENTENCE, "--temperature", "0"
+    )

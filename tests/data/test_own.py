@@ -82,3 +82,29 @@ def test_files_without_enough_examples(tmp_path: Path) -> None:
     one = str(_write(tmp_path / "one.tsv", "x\ta\n"))
     with pytest.raises(ValueError, match="one.tsv: too few examples to hold any out"):
         read_own_splits(one, None, None, None, [None], seed=0)
+
+
+@pytest.mark.parametrize(("form", "kind"), [("{}.5", "numbers"), ("name{}", "labels")])
+def test_labels_that_are_no_classes(tmp_path: Path, form: str, kind: str) -> None:
+    rows = "".join(f"{form.format(i)}\ta\n" for i in range(300))
+    path = str(_write(tmp_path / "a.tsv", rows))
+    for validation in (None, path):
+        with pytest.raises(ValueError, match=f"a.tsv: the labels are 300 different {kind} in 300"):
+            read_own_splits(path, validation, None, None, [None], seed=0)
+
+
+def test_few_examples_of_many_classes_are_no_mistake(tmp_path: Path) -> None:
+    path = str(_write(tmp_path / "a.tsv", "".join(f"{i % 40}\ta {i}\n" for i in range(80))))
+    assert len(read_own_splits(path, None, None, None, [None], seed=0)["train"]) > 60
+
+
+SECRET = "hunter2hunter2hunter2hunter2hunter2hunter2hunter2"
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv", "a.jsonl", "a.conllu"])
+@pytest.mark.parametrize("label", [None, "y"])
+def test_errors_do_not_repeat_what_a_file_holds(tmp_path: Path, name: str, label: str) -> None:
+    path = _write(tmp_path / name, f"root:{SECRET}:0\nuser:{SECRET}:1\n")
+    with pytest.raises(ValueError, match=name) as caught:
+        read_own(path, label, [None])
+    assert SECRET not in str(caught.value)

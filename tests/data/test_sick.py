@@ -17,7 +17,7 @@ def test_three_files(tmp_path: Path) -> None:
         "test": ("neutral", "test_annotated"),
     }
     (tmp_path / "SICK_trial.txt").write_text(f"{HEADER}1\tA\tB\t4.5\tPERHAPS\n")
-    with pytest.raises(ValueError, match="SICK_trial.txt:2: label: .* got 'PERHAPS'"):
+    with pytest.raises(ValueError, match="SICK_trial.txt:2: label: expected one of"):
         read_sick(tmp_path)
 
 

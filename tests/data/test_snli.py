@@ -58,7 +58,7 @@ def test_wrong_lines_are_named(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         _write(tmp_path, "three", split)
     (tmp_path / "labels.dev").write_text("neutral\nmaybe\nneutral\n")
-    with pytest.raises(ValueError, match="labels.dev:2: label: expected one of .*, got 'maybe'"):
+    with pytest.raises(ValueError, match="labels.dev:2: label: expected one of .* or -$"):
         read_snli(tmp_path)
     (tmp_path / "labels.dev").write_text("neutral\n")
     with pytest.raises(ValueError, match="labels.dev 1, s1.dev 3, s2.dev 3"):

@@ -97,8 +97,8 @@ def test_strategies_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
         "Validation accuracy",
         "Trees kept for a sentence, share of sentences",
         "Mean probability of the flat tree",
-        "Mean probability of the given heads' arcs",
-        "Attachment of the likeliest tree to the given heads",
+        "Mean probability of the off-line trees' arcs",
+        "Attachment of the likeliest tree to the off-line tree",
         "Validation accuracy by temperature at test time",
         "Sentences per second in training",
         "Time of an epoch, flat trees = 1",
@@ -108,6 +108,38 @@ def test_strategies_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
         assert title in titles
     assert "No run has a gallery" in page.text
     assert list(out.parent.iterdir()) == [out]
+
+
+def test_certificates(tmp_path: Path, write_run: WriteRun) -> None:
+    trees = {"histogram": {"9": 13, "10": 1808}, "unconverged": 1808.0, "capped": 1808.0}
+    runs = [write_run(tmp_path / f"latent-{seed}", seed=seed, epochs=1) for seed in (0, 1)]
+    runs.append(write_run(tmp_path / "flat", "flat", epochs=1))
+    for run in runs:
+        test = {"accuracy": 84.0, **trees}
+        edit(run / "result.json", tests={"test": test}, validation=test)
+        examples = json.loads((run / "gallery.json").read_text())
+        for i, example in enumerate(examples):
+            certified = {"certified": i < 2, "capped": i >= 2, "gap": 0.02 if i >= 2 else 1e-12}
+            example["sides"][0] |= certified
+        (run / "gallery.json").write_text(json.dumps(examples))
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.row("latent")[4] == "26 of 3,642cap reached in 3,616"
+    assert page.row("flat")[4] == "–"
+    assert "of 3,642 sentences certified, cap on trees reached in 3,616" in page.text
+    assert "There the cap on trees is reached in 3,616 of 3,642 sentences." in page.text
+    assert "Certified: 2 of 6." in page.text
+    assert page.text.count("certified, duality gap 1e-12") == 2
+    assert page.text.count("not certified: cap of 4 trees reached, duality gap 2e-02") == 4
+
+
+def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1)
+    trees = {"histogram": {"10": 1821}, "unconverged": 1808.0}
+    edit(run / "result.json", tests={"test": {"accuracy": 84.0, **trees}})
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert page.row("latent")[4] == "13 of 1,821"
+    assert "cap reached" not in page.text
+    assert "cap on trees" not in page.text
 
 
 def test_it_needs_no_network(tmp_path: Path, write_run: WriteRun) -> None:
@@ -173,7 +205,7 @@ def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     page = read(write_report([run], tmp_path / "report.html"))
     assert "run (latent, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
     assert "Environment is not recorded." in page.texts
-    assert len(page.row("latent")) == 5  # validation and costs
+    assert len(page.row("latent")) == 6  # validation and costs
 
 
 def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
@@ -181,7 +213,7 @@ def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
     (run / "metrics.jsonl").unlink()
     page = read(write_report([run], tmp_path / "report.html"))
     assert any("no metrics yet" in text for text in page.texts)
-    assert page.row("latent")[1:] == ["–", "–", "–"]
+    assert page.row("latent")[1:] == ["–"] * 4
 
 
 def test_not_a_number_is_left_out(tmp_path: Path, write_run: WriteRun) -> None:
@@ -268,6 +300,15 @@ def test_not_a_run(tmp_path: Path) -> None:
         ("config.json", "{", "config.json: not JSON"),
         ("result.json", "[]", "result.json: expected a JSON object"),
         ("gallery.json", "{}", "gallery.json: expected a JSON list"),
+        ("gallery.json", "[1]", "gallery.json: example 0: expected sides"),
+        ("gallery.json", '[{"sides": [], "prediction": [1]}]', "gallery.json: example 0: expected"),
+        ("gallery.json", '[{"sides": [{"words": 3}]}]', "gallery.json: example 0: 'trees'"),
+        (
+            "gallery.json",
+            '[{"sides": [{"words": ["a"], "trees": [{"heads": [0], "weight": 1}], '
+            '"certified": true, "gap": "wide"}]}]',
+            "gallery.json: example 0: could not convert",
+        ),
         ("metrics.jsonl", '{"epoch": 1}\n{\n{"epoch": 2}\n', "metrics.jsonl:2: not JSON"),
         (
             "gallery.json",

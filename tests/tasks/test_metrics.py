@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparsewood as sp
@@ -40,6 +40,7 @@ def classified(seed: int, size: int = 5) -> tuple[Output, Batch]:
     return Output(loss, p, (post,)), Batch((side,), targets, torch.arange(size))
 
 
+@settings(deadline=None)
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 1000), st.booleans())
 def test_tree_statistics_by_loops(batch, n, seed, known):
     post = posterior(batch, n, seed)
@@ -69,6 +70,7 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
         "single": 100 * sizes[1] / batch,
         "flat": 100 * flat / batch,
         "unconverged": float((~post.converged).sum()),
+        "capped": 0.0,
     }
     if known:
         expected["agreement"] = 100 * agreement / words
@@ -76,6 +78,20 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
     assert metric.values() == pytest.approx(expected)
     assert metric.histogram() == dict(sorted(sizes.items()))
     assert list(metric.histogram()) == sorted(sizes)
+
+
+def test_sentences_that_reach_the_cap_are_counted():
+    scores = torch.zeros(3, 6, 7)  # all trees alike: many are needed
+    scores[1, :, 0] += 100  # one will do
+    post = sp.sparsemap(scores, sp.DependencyTrees(), max_active=3)
+    assert post.converged.tolist() == [False, True, False]
+    metric = TreeStatistics()
+    side = Padded(torch.zeros(3, 6, dtype=torch.int64), torch.full((3,), 6), None)
+    batch = Batch((side,), torch.zeros(3, dtype=torch.int64), torch.arange(3))
+    metric.add(Output(None, torch.zeros(3, 1), (post,), 3), batch)
+    assert (metric.values()["unconverged"], metric.values()["capped"]) == (2, 2)
+    metric.add(Output(None, torch.zeros(3, 1), (post,), 4), batch)  # it was something else
+    assert (metric.values()["unconverged"], metric.values()["capped"]) == (4, 2)
 
 
 def test_tree_statistics_of_both_sides():
@@ -101,8 +117,39 @@ def test_accuracy_by_loops():
             right += p.index(max(p)) == target
             count += 1
     assert 0 < right < count
-    expected = {"loss": statistics.mean(losses), "accuracy": 100 * right / count}
-    assert metric.values() == pytest.approx(expected)
+    values = metric.values()
+    assert values["loss"] == pytest.approx(statistics.mean(losses))
+    assert values["accuracy"] == pytest.approx(100 * right / count)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1))
+def test_macro_f1_and_the_confusion_matrix_by_precision_and_recall(pairs):
+    metric = Accuracy()
+    for start in range(0, len(pairs), 3):
+        part = pairs[start : start + 3]
+        targets = torch.tensor([target for target, _ in part])
+        p = torch.eye(5)[[predicted for _, predicted in part]]
+        metric.add(Output(torch.ones(len(part)), p, ()), Batch((), targets, targets))
+    scores = []
+    for label in range(5):
+        right = sum(t == p == label for t, p in pairs)
+        of_label = sum(t == label for t, _ in pairs)
+        predicted = sum(p == label for _, p in pairs)
+        if not of_label and not predicted:
+            continue
+        recall = right / of_label if of_label else 0
+        precision = right / predicted if predicted else 0
+        both = precision + recall
+        scores.append(2 * precision * recall / both if both else 0)
+    assert metric.values()["macro_f1"] == pytest.approx(100 * statistics.mean(scores))
+    table = metric.table("abcde")
+    assert list(table) == sorted({"abcde"[t] for t, _ in pairs})
+    for target, row in table.items():
+        assert list(row) == sorted(row)
+        for predicted, n in row.items():
+            assert n == pairs.count(("abcde".index(target), "abcde".index(predicted))) > 0
+    assert sum(n for row in table.values() for n in row.values()) == len(pairs)
 
 
 @given(st.lists(st.integers(1, 300), min_size=1))

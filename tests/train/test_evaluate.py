@@ -1,7 +1,7 @@
 """Evaluation, the search for a temperature, and the gallery."""
 
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ import torch
 from sparsewood.data.batches import Batch, Batches, EncodedSplit
 from sparsewood.tasks.metrics import Accuracy, Output
 from sparsewood.tasks.model import TreeModel
-from sparsewood.train.evaluate import TEMPERATURES, evaluate, gallery, temperature_search
+from sparsewood.train.evaluate import evaluate, gallery
 from sparsewood.train.prepare import prepare
 
 
@@ -35,6 +35,14 @@ def test_evaluation(model_and_split) -> None:
     sizes = output.posteriors[0].sizes
     assert whole["histogram"] == {str(int(n)): int((sizes == n).sum()) for n in sizes.unique()}
     assert {"support", "single", "flat", "unconverged", "agreement", "attachment"} <= whole.keys()
+    missing = ~output.posteriors[0].converged
+    assert whole["unconverged"] == parts["unconverged"] == int(missing.sum()) > 0
+    assert whole["capped"] == int((missing & (sizes == 10)).sum()) > 0
+
+
+def test_fixed_trees_have_no_certificates(make_config) -> None:
+    _, model, splits = prepare(make_config("flat"))
+    assert not {"unconverged", "capped"} & evaluate(model, Batches(splits["test"], 5)).keys()
 
 
 def test_metrics_are_worked_out_in_full_precision(model_and_split, monkeypatch) -> None:
@@ -53,59 +61,15 @@ def test_metrics_are_worked_out_in_full_precision(model_and_split, monkeypatch) 
 def test_evaluation_can_be_stopped(model_and_split) -> None:
     model, split = model_and_split
 
-    def check() -> None:
+    @contextmanager
+    def guard() -> Iterator[None]:
         raise KeyError("stop")
+        yield
 
     model.train()
     with pytest.raises(KeyError, match="stop"):
-        evaluate(model, Batches(split, 5), check=check)
+        evaluate(model, Batches(split, 5), guard=guard)
     assert model.training
-
-
-def _search(values: dict[float, float], *, higher: bool = True, trained: float = 1.0) -> Any:
-    """Search with a stub that is worth `values` at some temperatures and 0 at others."""
-    model = SimpleNamespace(temperature=trained, higher_is_better=higher, criterion="value")
-
-    def evaluation() -> dict[str, float]:
-        return {"value": values.get(model.temperature, 0.0)}
-
-    best, curve = temperature_search(cast(TreeModel, model), evaluation)
-    assert model.temperature == trained
-    return best, curve
-
-
-@pytest.mark.parametrize(
-    ("values", "best"),
-    [
-        ({8.0: 5.0, 0.5: 4.0}, 8.0),
-        ({}, 1.0),
-        ({8.0: 5.0, 0.5: 5.0}, 0.5),  # of equals the one nearest to 1
-        ({4.0: 5.0, 0.25: 5.0}, 0.25),  # of two as near the lower
-        ({2.0**-8: 1.0}, 2.0**-8),
-    ],
-)
-def test_temperature_search(values: dict[float, float], best: float) -> None:
-    found, curve = _search(values)
-    assert found == best
-    assert list(curve) == list(TEMPERATURES)
-    assert curve[best] == values.get(best, 0.0)
-
-
-def test_a_loss_is_minimised() -> None:
-    assert _search({2.0: -1.0, 4.0: 1.0}, higher=False)[0] == 2.0
-
-
-def test_temperatures_are_multiples_of_that_of_training() -> None:
-    best, curve = _search({}, trained=3.0)
-    assert best == 3.0
-    assert min(curve) == 3.0 * 2**-8
-
-
-def test_a_failing_search_gives_the_temperature_back() -> None:
-    model = SimpleNamespace(temperature=1.0, higher_is_better=True, criterion="value")
-    with pytest.raises(KeyError):
-        temperature_search(cast(TreeModel, model), dict)
-    assert model.temperature == 1.0
 
 
 def test_gallery(model_and_split) -> None:
@@ -119,6 +83,8 @@ def test_gallery(model_and_split) -> None:
         example = split.examples[words.index(tuple(side["words"]))]
         assert list(example.sentences[0].heads or ()) == side["given"]
         assert sum(tree["weight"] for tree in side["trees"]) == pytest.approx(1, abs=1e-5)
+        assert side["certified"] == (side["gap"] < 1e-6)
+        assert side["capped"] == (not side["certified"] and len(side["trees"]) == 10)
         weights = [tree["weight"] for tree in side["trees"]]
         assert weights == sorted(weights, reverse=True)
         assert all(len(tree["heads"]) == len(side["words"]) for tree in side["trees"])

@@ -1,5 +1,6 @@
 """The loop: protocol, resuming bit for bit, signals, and losses that are not finite."""
 
+import errno
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +20,8 @@ import torch
 from sparsewood._files import sole_writer
 from sparsewood.data.sources import Subj
 from sparsewood.tasks.metrics import Output
-from sparsewood.train import NonFiniteLoss, Progress, TrainingInterrupted, loop, train
-from sparsewood.train.loop import Trainer
+from sparsewood.train import NonFiniteLoss, Progress, TrainingInterrupted, judge, train, trainer
+from sparsewood.train.trainer import Trainer
 
 QUIET = Progress()
 
@@ -40,6 +42,9 @@ class Recorder(Progress):
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         self.epochs.append(record["epoch"])
+
+    def finish(self, folder: Path, result: dict[str, Any], *, already: bool = False) -> None:
+        self.notes.append(f"{folder}: {'already ' * already}finished")
 
 
 def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
@@ -105,7 +110,7 @@ def test_patience_ends_a_run(make_config, tmp_path: Path) -> None:
     longer = replace(config, training=replace(config.training, max_epochs=60))
     train(longer, tmp_path, resume=True, progress=recorder)
     assert recorder.epochs == [1, 2, 3]
-    assert "already finished" in recorder.notes[-1]
+    assert recorder.notes[-1] == f"{tmp_path}: already finished"
 
 
 def test_more_epochs_than_at_first(make_config, outcome, undisturbed, tmp_path: Path) -> None:
@@ -190,19 +195,19 @@ def test_a_signal_saves(
                 os.kill(os.getpid(), number)
 
     evaluations = 0
-    evaluate = loop.evaluate
+    evaluate = judge.evaluate
 
     def disturbed(*arguments: Any, **named: Any) -> dict[str, Any]:
         nonlocal evaluations
         evaluations += 1
-        if evaluations == {"validation": 2, "end": 7}.get(when):
+        if evaluations == {"validation": 2, "end": 6}.get(when):
             os.kill(os.getpid(), number)
         return evaluate(*arguments, **named)
 
-    monkeypatch.setattr(loop, "evaluate", disturbed)
+    monkeypatch.setattr(judge, "evaluate", disturbed)
     before = signal.getsignal(number)
     saved = {
-        "step 7": "after step 3 of epoch 2",
+        "step 7": "after step 2 of epoch 2",
         "validation": "after step 5 of epoch 2",
         "end": "after epoch 4",
     }[when]
@@ -212,6 +217,121 @@ def test_a_signal_saves(
     monkeypatch.undo()
     train(make_config(), tmp_path, resume=True, progress=QUIET)
     assert outcome(tmp_path) == undisturbed
+
+
+def _ask_and_work() -> None:
+    """A signal, and work that does not end by itself before the test has failed."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pass
+
+
+@pytest.mark.parametrize("where", ["first step", "step 7", "backward"])
+def test_a_long_step_is_abandoned(
+    make_config, outcome, undisturbed, tmp_path: Path, monkeypatch, where: str
+) -> None:
+    forward, steps = Trainer._forward, 0
+
+    def long(self: Trainer, batch: Any, rows: Any) -> Output:
+        nonlocal steps
+        steps += 1
+        output = forward(self, batch, rows)  # dropout draws, and will draw the same again
+        if steps == 8 and where == "backward":
+            assert output.loss is not None
+            output.loss.register_hook(lambda _: _ask_and_work())
+        elif steps == {"first step": 1, "step 7": 7}.get(where):
+            _ask_and_work()
+        return output
+
+    monkeypatch.setattr(Trainer, "_forward", long)
+    saved = {"first step": "at its start", "step 7": "after step 1 of epoch 2"}
+    with pytest.raises(TrainingInterrupted, match=saved.get(where, "after step 2 of epoch 2")):
+        train(make_config(), tmp_path, progress=QUIET)
+    monkeypatch.undo()
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
+
+
+def test_a_signal_while_the_data_are_read(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(trainer, "prepare", lambda *_: _ask_and_work())
+    with pytest.raises(TrainingInterrupted, match="while the data were read"):
+        train(make_config(), tmp_path / "run", progress=QUIET)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("file", ["state.pt", "model.safetensors", "metrics.jsonl", "gallery.json"])
+def test_a_full_disk_is_told_in_a_line(
+    make_config, outcome, undisturbed, tmp_path: Path, monkeypatch, file: str
+) -> None:
+    written: list[str] = []
+
+    def full(write: Callable[..., Any]) -> Callable[..., Any]:
+        def written_or_not(path: Path, *arguments: Any, **named: Any) -> Any:
+            if Path(file).stem in path.name:
+                written.append(path.name)
+                if len(written) == 2 or file == "gallery.json":
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+            return write(path, *arguments, **named)
+
+        return written_or_not
+
+    for name in ("write_bytes", "write_text"):
+        monkeypatch.setattr(Path, name, full(getattr(Path, name)))
+    with pytest.raises(OSError, match=r"No space left on device.*the last whole") as caught:
+        train(make_config(), tmp_path, progress=QUIET)
+    kept = max(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path / "checkpoints" / kept) in str(caught.value)
+    assert not list(tmp_path.rglob("*.partial"))
+    monkeypatch.undo()
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
+
+
+def _broken_state(path: Path) -> None:
+    torch.save(
+        {**torch.load(path / "state.pt"), "schedule": {"colour": "green"}}, path / "state.pt"
+    )
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: (path / "state.pt").write_bytes(b"no"),
+        lambda path: (path / "state.pt").unlink(),
+        lambda path: torch.save([1, 2], path / "state.pt"),
+        lambda path: torch.save({"epoch": 3}, path / "state.pt"),
+        _broken_state,
+        lambda path: (path / "model.safetensors").write_bytes(b"\0" * 100),
+    ],
+)
+def test_a_damaged_checkpoint_falls_back(
+    make_config, outcome, undisturbed, tmp_path: Path, damage: Callable[[Path], Any]
+) -> None:
+    class Stops(Recorder):
+        def end_epoch(self, record: dict[str, Any]) -> None:
+            if record["epoch"] == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(TrainingInterrupted):
+        train(make_config(), tmp_path, progress=Stops())
+    damage(tmp_path / "checkpoints" / "0003")
+    recorder = Recorder()
+    train(make_config(), tmp_path, resume=True, progress=recorder)
+    assert "0003: not a" in recorder.notes[0]
+    assert recorder.notes[0].endswith("going back to 0002")
+    assert "\n" not in recorder.notes[0]
+    assert outcome(tmp_path) == undisturbed
+
+
+def test_no_checkpoint_is_whole(make_config, tmp_path: Path) -> None:
+    train(make_config("flat", max_epochs=2), tmp_path, progress=QUIET)
+    (tmp_path / "result.json").unlink()
+    for path in (tmp_path / "checkpoints").iterdir():
+        (path / "state.pt").write_bytes(b"no")
+    with pytest.raises(ValueError, match=r"0002: not a readable .*no checkpoint of .* is whole"):
+        train(make_config("flat", max_epochs=2), tmp_path, resume=True, progress=QUIET)
 
 
 def test_training_in_another_thread(make_config, outcome, undisturbed, tmp_path: Path) -> None:
@@ -237,8 +357,8 @@ def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch) -> 
     config = make_config()
     with pytest.raises(NonFiniteLoss, match="epoch 2, step 3: .* rows") as caught:
         train(config, tmp_path, progress=QUIET)
-    _, _, splits = loop.prepare(config)
-    rows = loop.Batches(splits["train"], 8, shuffle=True, seed=0).order(1)[2]
+    _, _, splits = trainer.prepare(config)
+    rows = trainer.Batches(splits["train"], 8, shuffle=True, seed=0).order(1)[2]
     assert f"rows {', '.join(map(str, rows))} of" in str(caught.value)
     assert str(tmp_path / "checkpoints" / "0001") in str(caught.value)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["0001"]

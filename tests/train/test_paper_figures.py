@@ -35,6 +35,20 @@ def test_accuracies_beside_the_papers() -> None:
     assert "84.73" not in markdown(summary)
 
 
+def test_certificates_of_latent_rows() -> None:
+    accuracy = {"accuracy": _spread(60.0)}
+    all_of_them = {"certified": 1821, "sentences": 1821, "capped": 0}
+    few = {"certified": 13, "sentences": 1821, "capped": 1808}
+    rows = {
+        "flat": {**_row({"test": accuracy}, accuracy), "certified": all_of_them},
+        "latent": {**_row({"test": accuracy}, accuracy), "certified": few},
+    }
+    head, _, flat, latent = markdown({"criterion": "accuracy", "rows": rows}).splitlines()
+    assert head.endswith("| trees kept | certified | lr | seeds | s/epoch |")
+    assert flat.endswith("| 1.50 |  | 0.1 | 2 | 12.3 |")
+    assert latent.endswith("| 1.50 | 13 of 1,821 | 0.1 | 2 | 12.3 |")
+
+
 def test_attachment_where_heads_are_known() -> None:
     accuracy = {"accuracy": _spread(60.0)}
     rows = {

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.data.sources import Classify
+from sparsewood.train.config import RunConfig
 from sparsewood.train.prepare import check, prepare
 
 
@@ -20,6 +22,15 @@ def test_the_seed_gives_the_model(make_config) -> None:
     first, again, other = (prepare(make_config(seed=s))[1].state_dict() for s in (1, 1, 2))
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert any(not torch.equal(first[name], other[name]) for name in first)
+
+
+def test_examples_that_are_left_out_are_told(tmp_path) -> None:
+    (tmp_path / "a.tsv").write_text("x\ta b c\nx\ta\ny\ta b c d\ny\tb\n")
+    path, notes = str(tmp_path / "a.tsv"), []
+    source = Classify(path, validation=path, max_length=2)
+    corpus, _, _ = prepare(RunConfig(source), notes.append)
+    assert len(corpus.splits["train"]) == 2
+    assert notes == ["2 of 4 training examples are longer than 2 words: left out"]
 
 
 def test_splits_that_are_missing_or_empty() -> None:

@@ -55,3 +55,10 @@ def test_damaged_files(tmp_path: Path) -> None:
         _ = run.metrics
     with pytest.raises(ValueError, match="result.json: not JSON"):
         _ = run.result
+
+
+def test_a_broken_file_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{bad")
+    with pytest.raises(ValueError, match="config.json: not JSON") as caught:
+        _ = Run(tmp_path).config
+    assert str(caught.value).count("config.json") == 1

@@ -76,7 +76,7 @@ def _fake(folder: Path, config: RunConfig, **validation: float) -> None:
     result = {
         "criterion": next(iter(validation)),
         "validation": {**validation, "histogram": {"1": 3}},
-        "tests": {"test": validation},
+        "tests": {"test": {**validation, "histogram": {"1": 2, "10": 3}, "unconverged": 3.0}},
         "temperature": 1.0,
         "epochs": 4,
     }
@@ -93,7 +93,9 @@ def test_summary_of_finished_runs(make_config, tmp_path: Path) -> None:
     assert row["by_lr"] == {"0.1": 50.0, "1": 60.0}
     assert row["seeds"] == [0, 1, 2]
     accuracy = {"mean": 70.0, "std": 10.0, "values": [60.0, 70.0, 80.0]}
-    assert row["validation"] == row["tests"]["test"] == {"accuracy": accuracy}
+    assert row["validation"] == {"accuracy": accuracy}
+    assert row["tests"]["test"]["accuracy"] == accuracy
+    assert row["certified"] == {"certified": 6, "sentences": 15, "capped": None}
     assert (row["seconds_per_epoch"], row["sentences_per_second"], row["epochs"]) == (2, 20, 4)
 
 

@@ -7,7 +7,9 @@ import difflib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from sparsewood import __version__
@@ -15,14 +17,15 @@ from sparsewood import __version__
 COMMANDS = {
     "train": "train a model on a source and keep everything in a run folder",
     "evaluate": "measure a trained model, on its own tests or on other data",
-    "predict": "label sentences, from the arguments or from standard input",
-    "trees": "show the trees that a model selects for a sentence",
+    "predict": "label sentences: typed ones, a file's, or those of standard input",
+    "trees": "show the trees that a model selects for sentences",
     "define": "reverse dictionary: describe a concept, get words",
     "table": "train all rows of a table of the paper and print it beside the paper's figures",
     "sweep": "search for good options with optuna",
     "report": "write runs up as one HTML page",
     "data": "write generated data to files",
     "bench": "a short benchmark on this machine",
+    "completion": "print a script that completes commands and options in a shell",
 }
 
 EXAMPLES = """\
@@ -41,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in args or bool(os.environ.get("SPARSEWOOD_DEBUG"))
     args = [arg for arg in args if arg != "--debug"]
     try:
-        return _dispatch(args)
+        with _plain_warnings():
+            return _dispatch(args)
     except SystemExit as stop:  # --help, or what the parser does not understand
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt as error:
@@ -58,7 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(args: list[str]) -> int:
-    if not args or args[0] in ("-h", "--help", "help"):
+    if args and args[0] == "help":
+        args = [*args[1:], "--help"]
+    if not args or args[0] in ("-h", "--help"):
         print(_help())
         return 0
     if args[0] in ("-V", "--version", "version"):
@@ -70,6 +76,19 @@ def _dispatch(args: list[str]) -> int:
     import_module(f"sparsewood.cli.{name}").main(rest)
     sys.stdout.flush()  # here, where a pipe that is closed does no harm
     return 0
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Within it, what the library warns of is one line on standard error."""
+
+    def show(message: Warning | str, *_where: object) -> None:
+        print(f"sparsewood: warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning, module="sparsewood")
+        warnings.showwarning = show
+        yield
 
 
 def unknown(what: str, name: str, known: Sequence[str] | dict[str, str]) -> str:
@@ -91,7 +110,7 @@ def _help() -> str:
             "",
             *lines,
             "",
-            "sparsewood COMMAND --help describes a command. --version prints the version. --debug,",
+            "sparsewood help COMMAND describes a command. --version prints the version. --debug,",
             "or SPARSEWOOD_DEBUG=1, shows where in the program a mistake was noticed.",
             "",
             "Examples:",

@@ -111,6 +111,11 @@ def _follows(args: list[str], names: tuple[str, ...]) -> bool:
     return bool(options) and options[-1] in names
 
 
+def spoken(name: str) -> str:
+    """What a person calls a choice of an option."""
+    return "off-line" if name == "given" else name.replace("_", "-")
+
+
 def strategy(name: str) -> str:
     """The library's name of a strategy that a person has named."""
     if name.startswith("-"):
@@ -121,8 +126,11 @@ def strategy(name: str) -> str:
 
 def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> None:
     """Raise ValueError at the first option that there is not."""
-    names = [field.name.replace("_", "-") for group in groups for field in fields(group)]
-    known = ["--help", *(f"--{name}" for name in names), *(f"--no-{name}" for name in names)]
+    known = ["--help"]
+    for group in groups:
+        for field in fields(group):
+            option = field.name.replace("_", "-")
+            known.append(f"--no-{option}" if _default(group, field) is True else f"--{option}")
     for arg in args:
         option = arg.partition("=")[0].replace("_", "-")
         if option == "--":
@@ -141,7 +149,29 @@ def _complaint(said: str) -> str:
     start = 2 if is_rule[1:2] == [True] else 1  # after the title, which may have a rule below it
     body = lines[start : is_rule.index(True, start) if True in is_rule[start:] else None]
     text = re.sub(r"\s+", " ", " ".join(body)).removesuffix(" (required)").rstrip(".")
+    for pattern, plain in _PLAIN.items():
+        if found := re.fullmatch(pattern, text, re.IGNORECASE):
+            return plain(found)
     return text[:1].lower() + text[1:]
+
+
+def _choice(found: re.Match[str]) -> str:
+    value, option, choices = found.groups()
+    names = ", ".join(spoken(name) for name in re.findall(r"'([^']*)'", choices))
+    return f"{option}: expected one of {names}; got {value!r}"
+
+
+def _number(found: re.Match[str]) -> str:
+    option, reason, value = found.groups()
+    whole = "int" in reason or "INT" in reason
+    return f"{option}: expected a {'whole ' * whole}number, got {value!r}"
+
+
+# What tyro says of a value that does not fit, and the same in plain words.
+_PLAIN = {
+    r"Invalid choice '(.*)' for argument '(--\S+)'\. Expected one of \((.*)\)": _choice,
+    r"Error parsing (--[^:]+): (.*(?:float|int\(\)|FLOAT|INT).*)[:\[ ]'(.*)'\]?": _number,
+}
 
 
 def _check_names(groups: Sequence[Group]) -> None:
@@ -209,7 +239,7 @@ def _metavar(hint: Any) -> str | None:
     if origin is Annotated:
         return _metavar(get_args(hint)[0])
     if origin is Literal:
-        return "|".join(str(choice).replace("_", "-") for choice in get_args(hint))
+        return "|".join(spoken(str(choice)) for choice in get_args(hint))
     if origin in (Union, types.UnionType):
         kept = [part for part in get_args(hint) if part is not type(None)]
         return _metavar(kept[0]) if len(kept) == 1 else None

@@ -1,5 +1,6 @@
 """What several commands share: sources, run folders, models, and leaving when asked to."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 from sparsewood.cli import Interrupted, unknown
 from sparsewood.cli._options import Group
 from sparsewood.data.sources import SOURCES, Source
+from sparsewood.nn.latent import STRATEGIES
 from sparsewood.tasks import ModelConfig, TreeModel, load_model
 from sparsewood.train import RunConfig, TrainingConfig, TrainingInterrupted
 
@@ -109,7 +111,12 @@ def writable_file(path: Path) -> Path:
     """`path`; ValueError if no file can be there."""
     if path.is_dir():
         raise ValueError(f"{path}: a folder; expected the name of a file")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a plain file; expected the name of one")
     writable_folder(path.parent)
+    nearest = next(place for place in (path.parent, *path.parent.parents) if place.exists())
+    if not os.access(nearest, os.W_OK):
+        raise ValueError(f"{path}: cannot be written (no permission in {nearest})")
     return path
 
 
@@ -135,6 +142,22 @@ def open_model(path: Path) -> TreeModel:
     if (path / "checkpoints").is_dir():
         raise ValueError(f"{path}: the run is not finished: sparsewood train --resume {path}")
     raise ValueError(f"{path}: neither a run nor a model (no model.safetensors)")
+
+
+def set_temperature(model: TreeModel, temperature: float | None) -> None:
+    """Have the model keep its trees at another temperature, unless that is None.
+
+    Raises:
+        ValueError: if it is none, or the model's trees do not depend on it.
+    """
+    if temperature is None:
+        return
+    if not 0 < temperature < float("inf"):
+        raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
+    if model.options.trees != "latent":
+        kind = STRATEGIES[model.options.trees]
+        raise ValueError(f"--temperature: does nothing, the trees of this model are {kind}")
+    model.temperature = temperature
 
 
 def is_run(path: Path) -> bool:

@@ -9,9 +9,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from sparsewood.cli._inputs import Reading, check_arguments, is_folder, lines_of
 from sparsewood.cli._options import Group, parse
 from sparsewood.cli._runs import RUNS, at_least, open_model
-from sparsewood.cli._sentences import answer, read_examples
+from sparsewood.cli._sentences import answer
 from sparsewood.tasks import ReverseDictionary
 
 _HOW = (
@@ -25,15 +26,14 @@ class DefineOptions:
     """What is looked up.
 
     Attributes:
-        text: the description in quotation marks; before it, the folder of a run or a model, if it
-            is not the newest run of revdict in runs/.
+        descriptions: in quotation marks, files of them, or - for standard input; before them, the
+            folder of a run or a model, if it is not the newest run of revdict in runs/.
         words: how many.
-        json: print one line of JSON.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model that reads given
-            trees.
+        json: print one line of JSON for each.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
     """
 
-    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    descriptions: tyro.conf.Positional[tuple[str, ...]] = ()
     words: int = 10
     json: bool = False
     parser: str | None = None
@@ -49,25 +49,29 @@ def main(args: list[str]) -> None:
         'sparsewood define "a small wood"',
     )
     at_least(1, words=options.words)
-    texts = list(options.text)
-    named = bool(texts) and Path(texts[0]).is_dir()
-    folder = Path(texts.pop(0)) if named else newest_dictionary(RUNS)
+    texts = list(options.descriptions)
+    named = bool(texts) and is_folder(texts[0])
+    if not named and len(texts) > 1 and "/" in texts[0] and " " not in texts[0]:
+        raise ValueError(f"{texts[0]}: no such folder of a run or a model")
+    folder = Path(texts.pop(0)) if named else None
     if named and not texts:
         raise ValueError(f"{folder}: expected a description after the folder")
-    if len(texts) > 1 and "/" in texts[0] and " " not in texts[0]:
-        raise ValueError(f"{texts[0]}: no such folder of a run or a model")
+    check_arguments(texts, Reading())
+    folder = folder or newest_dictionary(RUNS)
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
         raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")
-    for example, output, i in answer(model, read_examples(texts, model, options.parser), 1):
-        found = model.nearest(output.prediction[i : i + 1], options.words)[0]
-        description = " ".join(example.sentences[0].words)
+    lines = lines_of(texts, 1, Reading())
+    for found in answer(model, lines, options.parser, one_by_one=True):
+        i, prediction = found.i, found.output.prediction
+        nearest = model.nearest(prediction[i : i + 1], options.words)[0]
+        description = " ".join(found.example.sentences[0].words)
         if options.json:
-            print(json.dumps({"text": description, "words": dict(found)}, ensure_ascii=False))
+            print(json.dumps({"text": description, "words": dict(nearest)}, ensure_ascii=False))
             continue
         table = Table("word", "cosine", title=description, title_justify="left", box=SIMPLE_HEAD)
         table.columns[1].justify = "right"
-        for word, cosine in found:
+        for word, cosine in nearest:
             table.add_row(word, f"{cosine:.3f}")
         Console(highlight=False).print(table)
 

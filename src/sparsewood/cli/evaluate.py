@@ -10,8 +10,8 @@ from rich.console import Console
 
 from sparsewood.cli import unknown
 from sparsewood.cli._options import Group, parse
-from sparsewood.cli._results import splits_table
-from sparsewood.cli._runs import is_run, open_model, source_group
+from sparsewood.cli._results import confusion_table, remarks, splits_table
+from sparsewood.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.data import SOURCES, Batches, Source
 from sparsewood.data.sources import Classify
 from sparsewood.tasks import TreeModel
@@ -49,7 +49,9 @@ class EvaluateOptions:
 def main(args: list[str]) -> None:
     """Prints a table of metrics."""
     options, source = _parse(args)
+    at_least(1, eval_batch=options.eval_batch)
     model = open_model(options.model)
+    set_temperature(model, options.temperature)
     if source is None:
         if not is_run(options.model):
             raise ValueError(
@@ -65,7 +67,18 @@ def main(args: list[str]) -> None:
     if options.json:
         print(json.dumps(results))
     else:
-        Console(highlight=False).print(splits_table(results))
+        _print(results)
+
+
+def _print(results: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    console.print(splits_table(results))
+    for line in remarks(results):
+        print(line)
+    for split, values in results.items():
+        table = confusion_table(split, values.get("confusion", {}))
+        if table is not None:
+            console.print("", table)
 
 
 def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
@@ -93,8 +106,6 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
 def _evaluate(model: TreeModel, source: Source, options: EvaluateOptions) -> dict[str, Any]:
     device = choose_device(options.device)
     model = model.to(device)
-    if options.temperature is not None:
-        model.temperature = options.temperature
     corpus = source.load()
     names = options.splits or ("validation", *corpus.tests)
     if absent := [name for name in names if name not in corpus.splits]:

@@ -8,14 +8,18 @@ from typing import Any, Literal
 
 import tyro
 
+from sparsewood.cli._inputs import Reading, check_arguments, is_interactive, lines_of
 from sparsewood.cli._options import Group, parse
-from sparsewood.cli._runs import at_least, open_model
-from sparsewood.cli._sentences import answer, read_examples, standard_input
-from sparsewood.data import Example
+from sparsewood.cli._output import Output
+from sparsewood.cli._runs import at_least, open_model, set_temperature
+from sparsewood.cli._sentences import Answer, answer, width_of
+from sparsewood.cli._tally import Tally
 from sparsewood.draw import draw
-from sparsewood.tasks import Output, TreeModel
+from sparsewood.tasks import TreeModel
 from sparsewood.train.distributed import choose_device
-from sparsewood.train.evaluate import answers, trees_of
+from sparsewood.train.evaluate import answers, sides_of
+
+_LABELS = 3  # named to a person, and of a reverse dictionary
 
 
 @dataclass(frozen=True)
@@ -24,66 +28,85 @@ class PredictOptions:
 
     Attributes:
         model: folder of a run or a model.
-        text: sentences; pairs as two arguments, or with a tab between them. Without any, the lines
-            of standard input.
-        json: print one line of JSON for each.
-        labels: how many labels are named.
+        sentences: in quotation marks; pairs as two arguments, or with a tab between them. A file
+            stands for the sentences in it, one a line or a column of a table, and - or nothing for
+            those of standard input.
+        out: write to this file.
+        json: one line of JSON for each, with all labels.
+        labels: how many labels are named; three where a person reads.
         draw: how many trees are drawn; 0 for none.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model that reads given
-            trees.
+        temperature: another one than the model's: lower keeps fewer trees, higher more.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
         device: "auto" takes a GPU where there is one.
     """
 
     model: tyro.conf.Positional[Path]
-    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    sentences: tyro.conf.Positional[tuple[str, ...]] = ()
+    out: Path | None = None
     json: bool = False
-    labels: int = 3
+    labels: int | None = None
     draw: int = 1
+    temperature: float | None = None
     parser: str | None = None
     device: Literal["auto", "cpu", "cuda"] = "auto"
 
 
 def main(args: list[str]) -> None:
     """Prints what the model says of each sentence."""
-    (options,) = parse(
+    options, reading = parse(
         "sparsewood predict",
         args,
-        [Group("prediction", PredictOptions)],
+        [Group("prediction", PredictOptions), Group("files", Reading)],
         "Label sentences. A reverse dictionary answers with words.",
-        'sparsewood predict runs/sst-latent-1 "a gripping film" --json',
+        "sparsewood predict runs/sst-latent-1 reviews.csv --text review --json --out labels.jsonl",
     )
     at_least(1, labels=options.labels)
     at_least(0, draw=options.draw)
+    check_arguments(options.sentences, reading)
+    out = Output(options.out, options.sentences)
     model = open_model(options.model).to(choose_device(options.device))
-    interactive = not options.text and standard_input().isatty()
+    set_temperature(model, options.temperature)
+    lines = lines_of(options.sentences, width_of(model), reading)
+    interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
-    examples = read_examples(options.text, model, options.parser)
-    for example, output, i in answer(model, examples, 1 if interactive else 32):
-        told = describe(model, example, output, i, options.labels)
-        if options.json:
-            print(json.dumps(told, ensure_ascii=False), flush=True)
-        else:
-            form = "{:.3f}" if model.task == "revdict" else "{:.1%}"
-            print(as_text(told, form, options.draw), flush=True)
+    tally = Tally(model)
+    with out:
+        for found in answer(model, lines, options.parser, one_by_one=interactive):
+            told = describe(model, found, _count(model, options))
+            tally.add(told["sides"])
+            out.print(_line(told, model, options))
+    tally.tell()
 
 
-def describe(model: TreeModel, example: Example, output: Output, i: int, k: int) -> dict[str, Any]:
-    """The answer for one example as JSON has it."""
-    found = answers(model, output, i, k)
-    return {
-        "label": next(iter(found)),
-        "prediction": found,
-        "sides": [
-            {"words": list(s.words), "trees": trees_of(posterior[i], len(s.words))}
-            for s, posterior in zip(example.sentences, output.posteriors, strict=True)
-        ],
-    }
+def _count(model: TreeModel, options: PredictOptions) -> int:
+    """How many labels are told."""
+    if options.labels is not None:
+        return options.labels
+    return len(model.labels) if options.json and model.task != "revdict" else _LABELS
+
+
+def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
+    """The answer to one example as JSON has it."""
+    prediction = answers(model, found.output, found.i, k)
+    told: dict[str, Any] = {"label": next(iter(prediction)), "prediction": prediction}
+    told["sides"] = sides_of(found.example.sentences, found.output, found.i)
+    for side in told["sides"]:
+        side["unknown"] = model.unknown(side["words"])
+    return told | ({"where": found.where} if found.where else {})
+
+
+def _line(told: dict[str, Any], model: TreeModel, options: PredictOptions) -> str:
+    if options.json:
+        return json.dumps(told, ensure_ascii=False)
+    form = "{:.3f}" if model.task == "revdict" else "{:.1%}"
+    return as_text(told, form, options.draw)
 
 
 def as_text(told: dict[str, Any], form: str, trees: int) -> str:
     """The same for a person: labels with their numbers in this form, and some of the trees."""
-    lines = ["  ".join(f"{label} {form.format(p)}" for label, p in told["prediction"].items())]
+    labels = "  ".join(f"{label} {form.format(p)}" for label, p in told["prediction"].items())
+    lines = [f"{told['where']}: {labels}" if "where" in told else labels]
     for side in told["sides"]:
         if trees < 1:
             lines.append("  " + " ".join(side["words"]))
@@ -91,6 +114,14 @@ def as_text(told: dict[str, Any], form: str, trees: int) -> str:
         shown = side["trees"][:trees]
         drawing = draw(side["words"], [t["heads"] for t in shown], [t["weight"] for t in shown])
         lines += ["", *(f"  {line}".rstrip() for line in drawing.splitlines())]
-        if len(side["trees"]) > trees:
-            lines.append(f"  and {len(side['trees']) - trees} more")
+        lines += [f"  {text}" for text in _rest(side, trees)]
     return "\n".join([*lines, ""])
+
+
+def _rest(side: dict[str, Any], shown: int) -> list[str]:
+    """What the drawing of `shown` trees does not say."""
+    more = len(side["trees"]) - shown
+    doubt = "" if side["certified"] else f"not certified: gap {side['gap']:.2g}"
+    if side["capped"]:
+        doubt += f", cap of {len(side['trees'])} trees reached"
+    return [text for text in (f"and {more} more" if more > 0 else "", doubt) if text]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ class TableOptions:
     """Which runs make the table.
 
     Attributes:
-        rows: the strategies; given (off-line) needs heads.
+        rows: the strategies; off-line needs heads.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         workers: runs that train at a time.
@@ -81,6 +81,11 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     source = config.source
     rows = options.rows or default_rows(config)
     at_least(1, workers=options.workers)
+    for name in ("lrs", "seeds"):
+        if not getattr(options, name):
+            raise ValueError(f"--{name}: expected at least one value")
+    for lr in options.lrs:
+        replace(config.training, lr=lr)  # ValueError where it is none
     folder = writable_folder(options.out or RUNS / f"table-{source.name}")
     if not (folder / "table.json").exists():
         _check_source(config, rows)

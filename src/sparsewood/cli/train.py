@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sparsewood.cli._options import Group, parse
-from sparsewood.cli._results import results_table
+from sparsewood.cli._results import remarks, results_table
 from sparsewood.cli._runs import (
     config_groups,
     example,
@@ -18,6 +18,7 @@ from sparsewood.cli._runs import (
 )
 from sparsewood.draw.report import write_report
 from sparsewood.train import Run, RunConfig, train
+from sparsewood.train.progress import automatic
 
 DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
 EXAMPLE = "--lr 0.05"
@@ -52,6 +53,8 @@ def main(args: list[str]) -> None:
         config = RunConfig(*parts)
         if options.resume and options.out:
             raise ValueError("--resume names the folder already: leave out --out")
+        if options.resume:
+            Run(options.resume)  # ValueError where there is none
         folder = writable_folder(options.resume or options.out or _default_folder(config))
         resume = options.resume is not None
     run_one(config, folder, resume=resume)
@@ -59,15 +62,14 @@ def main(args: list[str]) -> None:
 
 def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
     """Trains or goes on, writes the report, prints the results."""
-    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun has started
-    if first:
-        print(f"run: {folder}", flush=True)
     with interruptible(f"sparsewood train --resume {folder}"):
-        result = train(config, folder, resume=resume)
-    if not first:
+        result = train(config, folder, resume=resume, progress=automatic(single=True))
+    if os.environ.get("RANK", "0") != "0":  # of the processes that torchrun has started
         return
     report = write_report([folder], folder / "report.html", title=str(folder))
     Console(highlight=False).print(results_table(result))
+    for line in remarks({"validation": result["validation"], **result["tests"]}):
+        print(line)
     print(f"report: {report}", flush=True)
 
 

@@ -1,20 +1,25 @@
-"""`sparsewood trees`: the trees that a model selects for a sentence."""
+"""`sparsewood trees`: the trees that a model selects for sentences."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import tyro
 
-from sparsewood._files import write_text
+from sparsewood.cli._inputs import Line, Reading, check_arguments, lines_of
 from sparsewood.cli._options import Group, parse
-from sparsewood.cli._runs import at_least, open_model, writable_file
-from sparsewood.cli._sentences import read_sentence, require_heads
+from sparsewood.cli._output import Output
+from sparsewood.cli._runs import at_least, open_model, set_temperature
+from sparsewood.cli._sentences import read_sentences, require_heads
+from sparsewood.cli._tally import Tally
 from sparsewood.data import Example, Sentence
 from sparsewood.draw import Format, draw
 from sparsewood.tasks import TreeModel
-from sparsewood.train.evaluate import trees_of
+from sparsewood.tasks.metrics import Output as Answered
+from sparsewood.train.evaluate import sides_of
+
+_ONE = ("svg", "html")  # formats of which one after the other is no file
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,8 @@ class TreesOptions:
 
     Attributes:
         model: folder of a run or a model.
-        sentence: in quotation marks.
+        sentences: in quotation marks. A file stands for the sentences in it, one a line or a column
+            of a table, and - for those of standard input.
         format: text for the terminal, an SVG picture, an HTML page, LaTeX or CoNLL-U.
         out: write to this file.
         most: draw only so many, the likeliest.
@@ -33,7 +39,7 @@ class TreesOptions:
     """
 
     model: tyro.conf.Positional[Path]
-    sentence: tyro.conf.Positional[str]
+    sentences: tyro.conf.Positional[tuple[str, ...]] = ()
     format: Format = "text"
     out: Path | None = None
     most: int | None = None
@@ -43,39 +49,58 @@ class TreesOptions:
 
 def main(args: list[str]) -> None:
     """Draws the trees, the likeliest first."""
-    (options,) = parse(
+    options, reading = parse(
         "sparsewood trees",
         args,
-        [Group("drawing", TreesOptions)],
-        "Show the trees that a model selects for a sentence, with their probabilities.",
+        [Group("drawing", TreesOptions), Group("files", Reading)],
+        "Show the trees that a model selects for sentences, with their probabilities.",
         'sparsewood trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
     )
     at_least(1, most=options.most)
-    if options.out is not None:
-        writable_file(options.out)
+    if not options.sentences:
+        raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
+    check_arguments(options.sentences, reading)
+    out = Output(options.out, options.sentences)
     model = open_model(options.model)
-    if options.temperature is not None:
-        model.temperature = options.temperature
-    sentence = read_sentence(options.sentence, options.parser)
-    require_heads([sentence], model)
-    drawing = _draw(model, sentence, options)
-    if options.out is not None:
-        write_text(options.out, drawing.rstrip("\n") + "\n" * (1 + (options.format == "conllu")))
-        print(f"written: {options.out}", file=sys.stderr)
-    else:
-        print(drawing)
+    set_temperature(model, options.temperature)
+    lines = list(lines_of(options.sentences, 1, reading))
+    if options.format in _ONE and len(lines) > 1:
+        raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
+    sentences = _read(lines, options.parser)
+    require_heads(sentences, model)
+    tally = Tally(model)
+    with out:
+        for sentence in sentences:
+            side = _side(model, sentence)
+            tally.add([side])
+            out.print(_drawn(model, sentence, side, options))
+    tally.tell()
 
 
-def _draw(model: TreeModel, sentence: Sentence, options: TreesOptions) -> str:
+def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
+    return read_sentences([side for line in lines for side in line.sides], parser)
+
+
+def _side(model: TreeModel, sentence: Sentence) -> dict[str, Any]:
     split = model.encode([Example((sentence,))])
     with torch.inference_mode():
-        posterior, _ = model.read(split.batch([0]).sides[0])
-    trees = trees_of(posterior[0], len(sentence.words))[: options.most]
+        posterior, vectors = model.read(split.batch([0]).sides[0])
+    answered = Answered(None, vectors, (posterior,), model.max_active)
+    (side,) = sides_of([sentence], answered, 0)
+    return {**side, "unknown": model.unknown(sentence.words)}
+
+
+def _drawn(
+    model: TreeModel, sentence: Sentence, side: dict[str, Any], options: TreesOptions
+) -> str:
+    trees = side["trees"][: options.most]
     given = None if model.options.trees == "given" else sentence.heads
-    return draw(
+    drawing = draw(
         sentence.words,
         [tree["heads"] for tree in trees],
         [tree["weight"] for tree in trees],
         given,
         options.format,
-    )
+    ).rstrip("\n")
+    # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
+    return drawing + "\n" * (options.format in ("conllu", "text"))

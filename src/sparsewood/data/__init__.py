@@ -7,6 +7,7 @@ from sparsewood.data.conllu import read_conllu
 from sparsewood.data.examples import Corpus, Example, Sentence
 from sparsewood.data.heads_file import attach_heads, count_missing, read_heads_file
 from sparsewood.data.listops import generate_splits, read_listops
+from sparsewood.data.reading import Reading
 from sparsewood.data.sources import (
     SOURCES,
     Classify,
@@ -36,6 +37,7 @@ __all__ = [
     "ListOps",
     "Padded",
     "Pairs",
+    "Reading",
     "RevDict",
     "Sentence",
     "Sick",

@@ -1,64 +1,86 @@
 """Lines of files, and errors that name them."""
 
+import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from sparsewood.data.examples import Sentence
+from sparsewood.data.reading import STRICT, BadRow, Reading, note_length
 from sparsewood.data.text import tokenize
 
 
 def fault(path: Path | str, line: int, message: str) -> NoReturn:
-    """Raise a ValueError that begins with `path:line`."""
-    raise ValueError(f"{path}:{line}: {message}")
+    """Raise a BadRow that begins with `path:line`. No message repeats what a file holds."""
+    raise BadRow(f"{path}:{line}: {message}")
 
 
-def whole_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers from 1 and what ends them.
+def whole_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1 and what ends them.
 
     Only line feeds end a line: some corpora hold other characters that Unicode counts as such.
 
     Raises:
-        ValueError: if the file cannot be read; at the first line that is not text in UTF-8.
+        ValueError: if the file cannot be read; at the first line that is not text, if `how` skips
+            none.
     """
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                yield number, _decoded(line, path, number)
+            for number, line in enumerate(_raw_lines(file, path, how), 1):
+                with how.row():
+                    yield number, _decoded(line, path, number, how.encoding)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _decoded(line: bytes, path: Path, number: int) -> str:
-    if b"\0" in line:  # UTF-16, or no text at all
-        fault(path, number, "not UTF-8 text (a NUL byte)")
+def _raw_lines(file: BinaryIO, path: Path, how: Reading) -> Iterable[bytes | str]:
+    """The lines, as bytes where the encoding lets them be told apart so."""
+    if how.splits_bytes:
+        return file
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
+        return io.StringIO(file.read().decode(how.encoding), newline="\n")
     except UnicodeDecodeError as error:
-        fault(path, number, f"not UTF-8 text ({error.reason} at byte {error.start + 1})")
+        raise ValueError(f"{path}: not {how.encoding} text ({error.reason})") from error
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+def _decoded(line: bytes | str, path: Path, number: int, encoding: str) -> str:
+    if isinstance(line, str):
+        return line
+    name = "UTF-8" if encoding == "utf-8" else encoding
+    if b"\0" in line:  # UTF-16, or no text at all
+        fault(path, number, f"not {name} text (a NUL byte)")
+    try:
+        return line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
+    except UnicodeDecodeError as error:
+        fault(path, number, f"not {name} text ({error.reason} at byte {error.start + 1})")
+
+
+def numbered_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
     """As `whole_lines`, without what ends them."""
-    return ((number, line.rstrip("\r\n")) for number, line in whole_lines(path))
+    return ((number, line.rstrip("\r\n")) for number, line in whole_lines(path, how))
 
 
-def full_lines(path: Path) -> Iterator[tuple[int, str]]:
+def full_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
     """As `numbered_lines`, without the lines that hold only white space."""
-    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+    return ((number, line) for number, line in numbered_lines(path, how) if line.strip())
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file that holds one a line, with the line numbers."""
-    for number, line in full_lines(path):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            fault(path, number, f"expected a JSON object ({error})")
-        if not isinstance(row, dict):
-            fault(path, number, f"expected a JSON object, got {type(row).__name__}")
-        yield number, row
+    for number, line in full_lines(path, how):
+        with how.row():
+            yield number, _object(line, path, number)
+
+
+def _object(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        fault(path, number, f"expected a JSON object ({error})")
+    if not isinstance(row, dict):
+        fault(path, number, f"expected a JSON object, got {type(row).__name__}")
+    return row
 
 
 def sentence(text: str, path: Path | str, line: int, *, split: bool = True) -> Sentence:
@@ -70,6 +92,7 @@ def sentence(text: str, path: Path | str, line: int, *, split: bool = True) -> S
     words = tokenize(text) if split else tuple(text.split())
     if not words:
         fault(path, line, "an empty sentence")
+    note_length(len(words), f"{path}:{line}")
     return Sentence(words)
 
 
@@ -84,9 +107,10 @@ def given_heads(words: Sequence[str], heads: str, path: Path | str, line: int) -
     try:
         tree = tuple(map(int, heads.split()))
     except ValueError:
-        fault(path, line, f"heads: expected integers between spaces, got {heads[:60]!r}")
+        fault(path, line, "heads: expected integers between spaces")
     if problem := tree_problem(tree, len(words)):
         fault(path, line, f"heads: {problem}")
+    note_length(len(words), f"{path}:{line}")
     return Sentence(tuple(words), tree)
 
 

@@ -61,6 +61,8 @@ def read_text(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
             line = line.rstrip(b" \r\n")
             if size is None:
                 promised, size = _header(line)
+                if size == 0:
+                    raise ValueError(f"{path}:1: expected a word and its numbers, got one field")
                 if promised is not None:
                     first = 2
                     continue
@@ -95,8 +97,7 @@ def _split(line: bytes, size: int, place: str) -> tuple[bytes, bytes]:
     # Spaces belong to the word unless what follows them is a number too.
     if surplus < 0 or size == 0 or _is_number(word.rsplit(b" ", 1)[-1]):
         raise ValueError(
-            f"{place}: expected a word and {size} numbers, got {line.count(b' ') + 1} fields: "
-            f"{line[:40].decode('utf-8', 'replace')!r}"
+            f"{place}: expected a word and {size} numbers, got {line.count(b' ') + 1} fields"
         )
     return word, b" ".join(numbers)
 
@@ -112,8 +113,8 @@ def _is_number(field: bytes) -> bool:
 def _numbers(text: bytes, place: str) -> NDArray[np.float32]:
     try:
         values = [float(field) for field in text.split(b" ")]
-    except ValueError as error:
-        raise ValueError(f"{place}: expected numbers after the word ({error})") from None
+    except ValueError:
+        raise ValueError(f"{place}: expected numbers after the word") from None
     if not all(map(math.isfinite, values)):
         raise ValueError(f"{place}: expected finite numbers, got {min(values, key=math.isfinite)}")
     return np.array(values, np.float32)
@@ -128,7 +129,7 @@ def read_binary(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
             raise ValueError(f"{path}: a model of fastText; its vectors are in the `.vec` file")
         promised, size = _header(header.rstrip())
         if promised is None:
-            raise ValueError(f"{path}: expected a header '<words> <size>', got {header[:40]!r}")
+            raise ValueError(f"{path}: expected a header '<words> <size>' of word2vec")
         for number in range(promised):
             if number % _OFTEN == 0:
                 step()

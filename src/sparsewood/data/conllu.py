@@ -11,23 +11,25 @@ from typing import Any
 from sparsewood._extras import require
 from sparsewood.data._lines import fault, numbered_lines, tree_problem
 from sparsewood.data.examples import Example, Sentence
+from sparsewood.data.reading import STRICT, Reading, note_length
 
 _TEXT = re.compile(r"^# *text *= *(.*)$", re.MULTILINE)
 
 
-def read_conllu(path: Path) -> list[Example]:
+def read_conllu(path: Path, how: Reading = STRICT) -> list[Example]:
     """The sentences with their heads, labelled by their comments `# label = ...`.
 
     Raises:
         ValueError: at a sentence that is not CoNLL-U, has no label, or whose heads are not a tree.
     """
     examples = []
-    for line, block in _blocks(path):
-        parsed = _parse(block, path, line)
-        label = parsed.metadata.get("label")
-        if not label:
-            fault(path, line, "the sentence has no comment `# label = ...`")
-        examples.append(Example((_sentence(parsed, path, line),), label))
+    for line, block in _blocks(path, how):
+        with how.row():
+            parsed = _parse(block, path, line)
+            label = parsed.metadata.get("label")
+            if not label:
+                fault(path, line, "the sentence has no comment `# label = ...`")
+            examples.append(Example((_sentence(parsed, path, line),), label))
     return examples
 
 
@@ -57,11 +59,11 @@ def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]
             yield key, _sentence(_parse(block, path, line), path, line)
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, str]]:
+def _blocks(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
     """The text of each sentence and the line it begins at."""
     lines: list[str] = []
     start = 1
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, how):
         if line.strip():
             if not lines:
                 start = number
@@ -77,8 +79,8 @@ def _parse(block: str, path: Path, line: int) -> Any:
     conllu = require("conllu", extra="conllu")
     try:
         (parsed,) = conllu.parse(block + "\n\n")
-    except (conllu.exceptions.ParseException, ValueError) as error:
-        fault(path, line, f"not a sentence in CoNLL-U ({error})")
+    except (conllu.exceptions.ParseException, ValueError):
+        fault(path, line, "not a sentence in CoNLL-U")
     return parsed
 
 
@@ -92,4 +94,5 @@ def _sentence(parsed: Any, path: Path, line: int) -> Sentence:
         fault(path, line, f"word {heads.index(None) + 1} has no head")
     if problem := tree_problem(heads, len(words)):
         fault(path, line, f"heads: {problem}")
+    note_length(len(words), f"{path}:{line}")
     return Sentence(words, heads)

@@ -40,11 +40,13 @@ class Corpus:
         task: which model the examples are for.
         splits: "train" and "validation"; all others are tests, usually one named "test".
         candidates: the words a reverse dictionary may answer with; empty in other tasks.
+        left_out: training examples that are too long, or have no heads, and are not in the splits.
     """
 
     task: TaskName
     splits: dict[str, list[Example]]
     candidates: tuple[str, ...] = ()
+    left_out: int = 0
 
     @property
     def labels(self) -> list[str]:

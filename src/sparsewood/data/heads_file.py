@@ -11,26 +11,31 @@ from pathlib import Path
 from sparsewood.data._lines import fault, full_lines, given_heads
 from sparsewood.data.conllu import conllu_heads
 from sparsewood.data.examples import Corpus, Example, Sentence
+from sparsewood.data.reading import STRICT, Reading
 
 
-def read_heads_file(path: Path, labels: Mapping[str, str] | None = None) -> list[Example]:
+def read_heads_file(
+    path: Path, labels: Mapping[str, str] | None = None, how: Reading = STRICT
+) -> list[Example]:
     """The sentences with their labels and heads.
 
     Args:
         path: such a file.
         labels: the labels that may occur and what to call them.
+        how: encoding and bad rows.
 
     Raises:
         ValueError: at a line that is not of this form or whose heads are not a tree.
     """
     examples = []
-    for number, line in full_lines(path):
-        label, tokens, heads = _columns(line, path, number)
-        if labels is not None:
-            if label not in labels:
-                fault(path, number, f"label: expected one of {', '.join(labels)}; got {label!r}")
-            label = labels[label]
-        examples.append(Example((given_heads(tokens.split(), heads, path, number),), label))
+    for number, line in full_lines(path, how):
+        with how.row():
+            label, tokens, heads = _columns(line, path, number)
+            if labels is not None:
+                if label not in labels:
+                    fault(path, number, f"label: expected one of {', '.join(labels)}")
+                label = labels[label]
+            examples.append(Example((given_heads(tokens.split(), heads, path, number),), label))
     return examples
 
 

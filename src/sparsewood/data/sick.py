@@ -44,7 +44,7 @@ def _examples(rows: Iterable[tuple[int, list[str]]], path: Path) -> list[Example
     examples = []
     for number, (label, *texts) in rows:
         if label.lower() not in LABELS:
-            fault(path, number, f"label: expected one of {', '.join(LABELS)}; got {label!r}")
+            fault(path, number, f"label: expected one of {', '.join(LABELS)}")
         sides = tuple(sentence(text, path, number) for text in texts)
         examples.append(Example(sides, label.lower()))
     return examples

@@ -89,7 +89,7 @@ def _examples(rows: Iterable[_Row], path: Path) -> list[Example]:
         if label == "-":
             continue
         if label not in LABELS:
-            fault(path, number, f"label: expected one of {', '.join(LABELS)} or -, got {label!r}")
+            fault(path, number, f"label: expected one of {', '.join(LABELS)} or -")
         sides = sentence(premise, path, number), sentence(hypothesis, path, number)
         examples.append(Example(sides, label))
     return examples

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from sparsewood.data._lines import fault, full_lines
 from sparsewood.data.examples import Example, Sentence
+from sparsewood.data.reading import note_length
 
 FINE = ("very negative", "negative", "neutral", "positive", "very positive")
 _BINARY = ("negative", "negative", None, "positive", "positive")
@@ -25,6 +26,7 @@ def read_sst(path: Path, *, fine: bool = False, phrases: bool = False) -> list[E
     examples = []
     for number, line in full_lines(path):
         nodes = _nodes(line, path, number)
+        note_length(len(nodes[-1][1]), f"{path}:{number}")
         for score, words in nodes if phrases else nodes[-1:]:
             if (label := labels[score]) is not None:
                 examples.append(Example((Sentence(words),), label))
@@ -41,10 +43,10 @@ def _nodes(line: str, path: Path, number: int) -> list[tuple[int, tuple[str, ...
     previous = ""
     for token in tokens:
         if not opened and (nodes or token != "(") and previous != "(":
-            fault(path, number, f"expected one tree in brackets, got {token!r} outside of it")
+            fault(path, number, "expected one tree in brackets, got something outside of it")
         if previous == "(":
             if token not in ("0", "1", "2", "3", "4"):
-                fault(path, number, f"expected a label from 0 to 4 after a bracket, got {token!r}")
+                fault(path, number, "expected a label from 0 to 4 after a bracket")
             opened.append((int(token), len(words)))
         elif token == ")":
             label, start = opened.pop()

@@ -5,6 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +35,16 @@ class WordVectors:
         size: of a vector.
         words: distinct.
         vectors: (words, size) float32.
+        name: the file they are from, or "words"; None if from none.
     """
 
-    def __init__(self, size: int, words: Sequence[str], vectors: Tensor) -> None:
+    def __init__(
+        self,
+        size: int,
+        words: Sequence[str],
+        vectors: Tensor,
+        name: Path | str | None = None,
+    ) -> None:
         if vectors.shape != (len(words), size):
             raise ValueError(
                 f"vectors: expected {(len(words), size)} for {len(words)} words of size {size}, "
@@ -45,6 +53,7 @@ class WordVectors:
         self.size = size
         self.words = tuple(words)
         self.vectors = vectors
+        self.name = name
         self._index = {word: i for i, word in enumerate(self.words)}
 
     def lookup(self, words: Sequence[str]) -> Tensor:
@@ -101,14 +110,46 @@ def load_vectors(
     kept = _cached_at(path, wanted) if cache and wanted is not None else None
     if kept is not None and kept.is_file():
         with suppress(ValueError, *_UNREADABLE):  # a damaged file is made anew
-            return _table(read_archive(kept, wanted))
+            return _table(read_archive(kept, wanted), name)
     try:
         found = read(path, wanted, progress)
     except _UNREADABLE as error:
         raise ValueError(f"{path}: cannot be read ({error})") from error
     if kept is not None:
         _keep(found, kept)
-    return _table(found)
+    return _table(found, name)
+
+
+@dataclass(frozen=True)
+class VectorReference:
+    """A file of word vectors as it was when a model was made with it.
+
+    Attributes:
+        name: the absolute path, or "words" for the extra [words].
+        sha256: of its content.
+    """
+
+    name: str
+    sha256: str
+
+    @classmethod
+    def to(cls, name: Path | str) -> "VectorReference":
+        """The file `name` as it is now."""
+        path, _ = _source(name)
+        return cls(WORDS if name == WORDS else str(path.resolve()), _sha256(path))
+
+    def problem(self) -> str | None:
+        """Why the vectors cannot be had any more; None if they can."""
+        try:
+            path, _ = _source(self.name)
+            return None if _sha256(path) == self.sha256 else "has changed since"
+        except (ValueError, OSError):
+            return "is not there"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bool], Found]]:
@@ -119,6 +160,8 @@ def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bo
     path = Path(name)
     if not path.is_file():
         raise ValueError(f"{path}: no such file of word vectors")
+    if path.suffix.lower() == ".npz" and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path}: not an npz archive, though it has the name of one")
     if zipfile.is_zipfile(path):
         return path, lambda path, wanted, _: read_archive(path, wanted)
     return path, read_binary if ".bin" in path.suffixes[-2:] else read_text
@@ -140,5 +183,5 @@ def _keep(found: Found, path: Path) -> None:
         np.savez(draft, words=np.array(found.words, np.str_), vectors=found.vectors)
 
 
-def _table(found: Found) -> WordVectors:
-    return WordVectors(found.size, found.words, torch.from_numpy(found.vectors))
+def _table(found: Found, name: Path | str) -> WordVectors:
+    return WordVectors(found.size, found.words, torch.from_numpy(found.vectors), name)

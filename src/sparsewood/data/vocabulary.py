@@ -38,14 +38,24 @@ class Vocabulary:
         kept = sorted((-n, word) for word, n in counts.items() if n >= min_count)
         return cls([UNKNOWN, *(word for _, word in kept)], lowercase=lowercase)
 
+    def extend(self, words: Iterable[str]) -> None:
+        """Put `words`, none of which is in the list, at its end."""
+        for word in words:
+            if word in self._index:
+                raise ValueError(f"words: {word!r} is in the list already")
+            self._index[word] = len(self.words)
+            self.words.append(word)
+
+    def form(self, word: str) -> str:
+        """The form under which `word` is looked up."""
+        return word.lower() if self.lowercase else word
+
     def encode(self, words: Iterable[str]) -> list[int]:
         """The integer of each word."""
-        if self.lowercase:
-            return [self._index.get(word.lower(), 0) for word in words]
-        return [self._index.get(word, 0) for word in words]
+        return [self._index.get(self.form(word), 0) for word in words]
 
     def __len__(self) -> int:
         return len(self.words)
 
     def __contains__(self, word: str) -> bool:
-        return (word.lower() if self.lowercase else word) in self._index
+        return self.form(word) in self._index

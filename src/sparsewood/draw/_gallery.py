@@ -26,8 +26,11 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     about = f"{len(run.gallery)} validation sentences of the {name} model with seed {run.seed}"
     if any(_right(example) is not None for example in run.gallery):
         about += f", {wrong} of them predicted wrongly" if wrong else ", all predicted rightly"
-    given = any(side.get("given") for example in run.gallery for side in example["sides"])
-    key = _KEY if given else ""
+    sides = [side for example in run.gallery for side in example["sides"]]
+    told = [side["certified"] for side in sides if "certified" in side]
+    if told and run.strategy == "latent":
+        about += f". Certified: {sum(map(bool, told))} of {len(told)}"
+    key = _KEY if any(side.get("given") for side in sides) else ""
     column = criterion([run])
     form = "{:.0%}" if column is None or column.metric == "accuracy" else "{:.2f}"  # cosines
     cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
@@ -35,7 +38,7 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
 
 
 _KEY = (
-    " <span class='key agree'>Solid blue</span> arcs agree with the given heads,"
+    " <span class='key agree'>Solid blue</span> arcs agree with the off-line tree,"
     " <span class='key differ'>dashed orange</span> arcs differ."
 )
 
@@ -84,7 +87,20 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
     )
     names = ("premise", "hypothesis")
     name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
-    return name + trees_html(drawable, _TREES, _FOLDED)
+    return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
+
+
+def _certificate(side: Mapping[str, Any]) -> str:
+    """Whether the trees are certified, in words; empty where the gallery does not say."""
+    if "certified" not in side:
+        return ""
+    if side["certified"]:
+        text = f"certified, duality gap {float(side.get('gap', 0)):.0e}"
+    else:
+        trees = len(side["trees"])
+        why = f"cap of {trees} trees reached, " if side.get("capped") else ""
+        text = f"not certified: {why}duality gap {float(side.get('gap', 0)):.0e}"
+    return element("p", element("small", escaped(text)), class_="certificate")
 
 
 def _verdict(example: Mapping[str, Any], right: bool | None, form: str) -> str:

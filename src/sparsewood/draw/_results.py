@@ -9,6 +9,7 @@ from typing import Any
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._runs import ReportedRun, by_strategy
 from sparsewood.nn.latent import STRATEGIES
+from sparsewood.tasks.certificate import Certificates
 
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # strategy -> test -> metric
 
@@ -164,10 +165,15 @@ def _head(columns: Sequence[Column]) -> str:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
     under = [element("th", escaped(column.heading), scope="col") for column in columns]
-    costs = [element("th", name, scope="col") for name in ("trees", "sentences/s", "epoch / flat")]
+    names = ("trees", "certified", "sentences/s", "epoch / flat")
+    costs = [element("th", name, scope="col") for name in names]
     return element(
         "thead",
-        element("tr", f"<th></th>{''.join(over)}<th colspan='3'>cost</th>", class_="over")
+        element(
+            "tr",
+            f"<th></th>{''.join(over)}<th colspan='{len(names)}'>trees and cost</th>",
+            class_="over",
+        )
         + element("tr", f"<th class='left'>trees from</th>{''.join(under + costs)}"),
     )
 
@@ -203,6 +209,25 @@ def _paper(paper: Paper | None, strategy: str, column: Column) -> str:
     return "" if value is None else element("small", f"paper {value:.{column.digits}f}")
 
 
+def certificates(group: Iterable[ReportedRun]) -> Certificates | None:
+    """Those of the latent runs' tests, or of validation where there are none."""
+    found = []
+    for run in group:
+        splits = split_results(run)
+        tests = [values for split, values in splits.items() if split != "validation"]
+        if run.strategy == "latent":
+            found += [Certificates.of(values) for values in tests or splits.values()]
+    return Certificates.total(found)
+
+
+def _certified(group: Sequence[ReportedRun]) -> str:
+    found = certificates(group)
+    if found is None:
+        return "–"
+    cap = element("small", f"cap reached in {found.capped:,}") if found.capped else ""
+    return f"{found.certified:,} of {found.sentences:,}{cap}"
+
+
 def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:
     support = summary(split_results(run).get("validation", {}).get("support") for run in group)
     speed = summary(run.mean("sentences_per_second") for run in group)
@@ -210,6 +235,7 @@ def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None
     ratio = f"{seconds[0] / flat[0]:.2f}×" if seconds and flat and flat[0] else "–"
     return [
         element("td", f"{support[0]:.2f}" if support else "–"),
+        element("td", _certified(group)),
         element("td", f"{speed[0]:,.0f}" if speed else "–"),
         element("td", ratio),
     ]

@@ -8,7 +8,10 @@ from sparsewood.nn.latent import STRATEGIES
 from sparsewood.train.run import Run
 
 # What a source says about preparing the data, not about which data.
-_PREPARATION = {"heads", "parser", "vectors", "max_length", "lowercase", "min_count"}
+_PREPARATION = {
+    *("heads", "parser", "vectors", "max_length", "lowercase", "min_count"),
+    *("delimiter", "encoding", "skip_bad"),
+}
 # Settings of training that runs to average over may differ in.
 _INCIDENTAL = {"seed", "device", "threads", "eval_batch", "tensorboard", "checkpoint_minutes"}
 

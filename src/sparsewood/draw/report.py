@@ -15,9 +15,18 @@ from sparsewood.draw._figures import (
 )
 from sparsewood.draw._gallery import gallery
 from sparsewood.draw._markup import element, escaped
-from sparsewood.draw._results import Paper, chosen, columns_of, headline, results_table, summary
+from sparsewood.draw._results import (
+    Paper,
+    certificates,
+    chosen,
+    columns_of,
+    headline,
+    results_table,
+    summary,
+)
 from sparsewood.draw._runs import ReportedRun, by_source, by_strategy
 from sparsewood.nn.latent import STRATEGIES
+from sparsewood.tasks.certificate import Certificates
 
 
 def write_report(
@@ -118,7 +127,7 @@ def _sections(runs: Sequence[ReportedRun], paper: Paper | None) -> str:
         _charts(
             "Temperature at test time",
             temperature_curves(runs),
-            "Scores are divided by it: low keeps one tree, high many. The large dot is chosen.",
+            _at_temperature(runs),
         ),
         _charts("Speed", speed_bars(runs), "Mean over the epochs and seeds of each strategy."),
         _section("Sentences and their trees", gallery(runs)),
@@ -156,11 +165,31 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
     support = summary(points[0][1] for points in last if points)
     if support is not None:
         tiles.append((f"{support[0]:.1f}", "trees per sentence in the last epoch"))
+    certified = certificates(latent)
+    if certified is not None:
+        name = f"of {certified.sentences:,} sentences certified"
+        if certified.capped:
+            name += f", cap on trees reached in {certified.capped:,}"
+        tiles.append((f"{certified.certified:,}", name))
     seconds = [summary(run.mean("seconds") for run in group) for group in (latent, flat)]
     if seconds[0] and seconds[1] and seconds[1][0]:
         tiles.append((f"{seconds[0][0] / seconds[1][0]:.1f}×", "time of an epoch, flat trees = 1"))
     boxes = [element("div", f"<b>{escaped(a)}</b>{escaped(b)}", class_="tile") for a, b in tiles]
     return element("div", "".join(boxes), class_="tiles") if boxes else ""
+
+
+def _at_temperature(runs: Sequence[ReportedRun]) -> str:
+    """Why the temperature was chosen, and how many sentences it leaves without a certificate."""
+    text = "Scores are divided by it: low keeps one tree, high many. The large dot is chosen."
+    searches = [(run.result or {}).get("temperature_search") for run in runs]
+    if any(isinstance(search, Mapping) for search in searches):
+        text += " That of training stays unless another is significantly better on validation."
+    latent = [run.result for run in runs if run.strategy == "latent" and run.result is not None]
+    found = Certificates.total(Certificates.of(r.get("validation", {})) for r in latent)
+    if found is None or not found.capped:
+        return text
+    reached = f"reached in {found.capped:,} of {found.sentences:,} sentences"
+    return f"{text} There the cap on trees is {reached}."
 
 
 def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:

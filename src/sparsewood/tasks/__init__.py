@@ -2,6 +2,7 @@
 
 from sparsewood.tasks.attachment import Attachment
 from sparsewood.tasks.build import MODELS, build_model, load_model
+from sparsewood.tasks.certificate import Certificates
 from sparsewood.tasks.classify import SentenceClassifier
 from sparsewood.tasks.metrics import Accuracy, LossMetric, Metric, Output, Ranks, TreeStatistics
 from sparsewood.tasks.model import ModelConfig, TreeModel
@@ -13,6 +14,7 @@ __all__ = [
     "MODELS",
     "Accuracy",
     "Attachment",
+    "Certificates",
     "DependencyParser",
     "LossMetric",
     "Metric",

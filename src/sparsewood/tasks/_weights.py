@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from huggingface_hub.constants import SAFETENSORS_SINGLE_FILE
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import nn
 
 
@@ -13,4 +13,5 @@ def save_weights(model: nn.Module, folder: Path) -> None:
     On a GPU the weights of an LSTM share one storage, which safetensors refuses: each is copied.
     """
     weights = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
-    save_file(weights, folder / SAFETENSORS_SINGLE_FILE, metadata={"format": "pt"})
+    # Written by Python, whose errors name the file and the reason: a full disk, say.
+    (folder / SAFETENSORS_SINGLE_FILE).write_bytes(save(weights, metadata={"format": "pt"}))

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from sparsewood.data.examples import Corpus
+from sparsewood.data.vectors import VectorReference, WordVectors
 from sparsewood.data.vocabulary import Vocabulary
 from sparsewood.tasks.classify import SentenceClassifier
 from sparsewood.tasks.model import ModelConfig, TreeModel
@@ -54,7 +55,9 @@ def build_model(
         config = replace(config, embedding=vectors.size)
         vocabulary = Vocabulary.build(corpus.sentences(), lowercase=lowercase)
     labels = list(corpus.candidates) if corpus.task == "revdict" else corpus.labels
-    model = MODELS[corpus.task](config, vocabulary.words, labels, lowercase)
+    name = vectors.name if isinstance(vectors, WordVectors) else None
+    reference = None if name is None else VectorReference.to(name)
+    model = MODELS[corpus.task](config, vocabulary.words, labels, lowercase, reference)
     if vectors is not None:
         model.set_vectors(vectors.lookup(vocabulary.words))
     if isinstance(model, ReverseDictionary) and vectors is not None:
@@ -62,8 +65,12 @@ def build_model(
     return model
 
 
-def load_model(folder: Path | str) -> TreeModel:
+def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> TreeModel:
     """The model that `save_pretrained` wrote to `folder`.
+
+    Args:
+        folder: of the model.
+        vectors: where the file of its word vectors lies now, if it has moved.
 
     Raises:
         ValueError: if there is none, or it cannot be read.
@@ -72,8 +79,12 @@ def load_model(folder: Path | str) -> TreeModel:
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         options = ModelConfig(**config["options"])
+        told = config.get("vectors")
+        reference = None if told is None else VectorReference(**told)
+        if reference is not None and vectors is not None:
+            reference = replace(reference, name=str(vectors))
         model = MODELS[config["task"]](
-            options, config["words"], config["labels"], config["lowercase"]
+            options, config["words"], config["labels"], config["lowercase"], reference
         )
         model.load_state_dict(load_file(folder / "model.safetensors"))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:

@@ -3,6 +3,7 @@
 from torch import nn
 
 from sparsewood.data.batches import Batch
+from sparsewood.data.vectors import VectorReference
 from sparsewood.tasks.metrics import Accuracy, Metric, Output
 from sparsewood.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
 
@@ -17,16 +18,21 @@ class SentenceClassifier(TreeModel):
     criterion = "accuracy"
 
     def __init__(
-        self, options: ModelConfig, words: list[str], labels: list[str], lowercase: bool = True
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase)
+        super().__init__(options, words, labels, lowercase, vectors)
         self.output = nn.Linear(options.hidden, len(labels))
 
     def forward(self, batch: Batch) -> Output:
         posterior, roots = self.read(batch.sides[0])
         log_p = widened(self.output(roots)).log_softmax(-1)
         p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
-        return Output(loss, p, (posterior,))
+        return Output(loss, p, (posterior,), self.max_active)
 
     def new_metric(self) -> Metric:
         return Accuracy()

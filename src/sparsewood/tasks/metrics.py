@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import torch
@@ -20,11 +21,19 @@ class Output:
         loss: (B,) of each example; None where a target is unknown.
         prediction: (B, labels) the probability of each label, or (B, d) unit vectors.
         posteriors: over the trees of each side.
+        max_active: the most trees that a posterior may keep; None for no limit.
     """
 
     loss: Tensor | None
     prediction: Tensor
     posteriors: tuple[SparsePosterior, ...]
+    max_active: int | None = None
+
+
+def capped(posterior: SparsePosterior, max_active: int | None) -> Tensor:
+    """(B,) bool: whether the limit on the number of trees keeps the certificate away."""
+    most = torch.inf if max_active is None else max_active
+    return ~posterior.converged & (posterior.sizes >= most)
 
 
 @dataclass
@@ -66,18 +75,45 @@ class LossMetric(Metric):
 
 @dataclass
 class Accuracy(LossMetric):
-    """The mean loss, and the share of examples whose likeliest label is right, in percent."""
+    """The mean loss, and how often the likeliest label is right.
 
-    correct: int = 0
+    Values: `accuracy` is the share of examples whose likeliest label is right, `macro_f1` the mean
+    over labels of F1 = 2 TP / (2 TP + FP + FN), both in percent. Labels that are neither right nor
+    predicted anywhere have no F1 and do not count.
+
+    Attributes:
+        confusion: how many examples have this label and are predicted to have that one.
+    """
+
+    confusion: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, output: Output, batch: Batch) -> None:
         super().add(output, batch)
-        self.correct += int((output.prediction.argmax(-1) == batch.targets).sum())
+        predicted = output.prediction.argmax(-1).tolist()
+        self.confusion.update(zip(batch.targets.tolist(), predicted, strict=True))
 
     def values(self) -> dict[str, float]:
         if not self.count:
             return {}
-        return {**super().values(), "accuracy": 100.0 * self.correct / self.count}
+        right: Counter[int] = Counter()
+        seen: Counter[int] = Counter()  # as the right label or as the predicted one: 2 TP + FP + FN
+        for (target, predicted), n in self.confusion.items():
+            seen[target] += n
+            seen[predicted] += n
+            right[target] += n if target == predicted else 0
+        f1 = [2 * right[label] / n for label, n in seen.items()]
+        return {
+            **super().values(),
+            "accuracy": 100.0 * right.total() / self.count,
+            "macro_f1": 100.0 * sum(f1) / len(f1),
+        }
+
+    def table(self, labels: Sequence[str]) -> dict[str, dict[str, int]]:
+        """`confusion` by name, without zeros: {right label: {predicted label: examples}}."""
+        named: dict[str, dict[str, int]] = {}
+        for (target, predicted), n in sorted(self.confusion.items()):
+            named.setdefault(labels[target], {})[labels[predicted]] = n
+        return named
 
 
 @dataclass
@@ -114,7 +150,8 @@ class TreeStatistics(Metric):
 
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
     tree, `flat` the mean probability of the flat tree in percent, `unconverged` the number of
-    sentences whose certificate is missing. Where heads are known: `agreement` is the mean
+    sentences whose certificate is missing, `capped` the number of those that keep as many trees as
+    they may. Where heads are known: `agreement` is the mean
     probability of their arcs and `attachment` the share of words whose head in the likeliest tree
     is the known one, both in percent of all words.
     """
@@ -122,18 +159,22 @@ class TreeStatistics(Metric):
     sizes: Counter[int] = field(default_factory=Counter)
     flat: float = 0.0
     unconverged: int = 0
+    capped: int = 0
     words: int = 0
     agreement: float = 0.0
     attached: int = 0
 
     def add(self, output: Output, batch: Batch) -> None:
         for posterior, side in zip(output.posteriors, batch.sides, strict=True):
-            self.add_posterior(posterior, side.heads)
+            self.add_posterior(posterior, side.heads, output.max_active)
 
-    def add_posterior(self, posterior: SparsePosterior, heads: Tensor | None) -> None:
+    def add_posterior(
+        self, posterior: SparsePosterior, heads: Tensor | None, max_active: int | None = None
+    ) -> None:
         """Take the sentences of `posterior` into account, whose heads (B, n) may be known."""
         self.sizes.update(posterior.sizes.tolist())
         self.unconverged += int((~posterior.converged).sum())
+        self.capped += int(capped(posterior, max_active).sum())
         weights = posterior.weights.detach().double()
         flat = (posterior.structures <= 0).all(-1)
         self.flat += float((weights * flat).sum())
@@ -156,6 +197,7 @@ class TreeStatistics(Metric):
             "single": 100.0 * self.sizes[1] / count,
             "flat": 100.0 * self.flat / count,
             "unconverged": float(self.unconverged),
+            "capped": float(self.capped),
         }
         if self.words:
             values["agreement"] = 100.0 * self.agreement / self.words

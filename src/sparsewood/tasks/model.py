@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import torch
 from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
 from sparsewood.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.data.examples import Example
+from sparsewood.data.vectors import VectorReference
 from sparsewood.data.vocabulary import Vocabulary
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder, Strategy
@@ -25,6 +25,7 @@ from sparsewood.posterior import SparsePosterior
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.tasks._weights import save_weights
 from sparsewood.tasks.metrics import Metric, Output
+from sparsewood.tasks.words import WordModel
 
 _SCORERS: dict[str, Callable[[int], nn.Module]] = {
     "mlp": MLPArcScorer,
@@ -97,7 +98,7 @@ model = load_model("this folder")
 
 
 class TreeModel(
-    nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD
+    WordModel, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD
 ):
     """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
 
@@ -109,6 +110,8 @@ class TreeModel(
         words: the vocabulary; the first is "<unk>".
         labels: what the integers of the targets stand for.
         lowercase: look words up in lower case.
+        vectors: the file that the embeddings started from. Out of training, words outside the
+            vocabulary get their vectors from it, if it is there unchanged.
     """
 
     task: ClassVar[str]
@@ -117,15 +120,20 @@ class TreeModel(
     tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` has a say
 
     def __init__(
-        self, options: ModelConfig, words: list[str], labels: list[str], lowercase: bool = True
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
     ) -> None:
-        super().__init__()
-        self.options = options
-        self.labels = labels
-        self.vocabulary = Vocabulary(words, lowercase=lowercase)
-        self.encoder = SentenceEncoder(
+        encoder = SentenceEncoder(
             len(words), options.embedding, options.hidden, dropout=options.dropout
         )
+        tuned = options.tune_vectors and self.tunes_vectors
+        super().__init__(encoder, Vocabulary(words, lowercase=lowercase), vectors, tuned=tuned)
+        self.options = options
+        self.labels = labels
         latent = options.trees == "latent"
         self.trees = LatentTreeEncoder(
             _SCORERS[options.scorer](options.hidden) if latent else None,
@@ -145,21 +153,10 @@ class TreeModel(
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
+            "vectors": None if self.vectors is None else asdict(self.vectors),
         }
         text = json.dumps(described, indent=2, ensure_ascii=False)
         (save_directory / "config.json").write_text(text, encoding="utf-8")
-
-    def set_vectors(self, vectors: Tensor) -> None:
-        """Start the embeddings from (V, embedding) pretrained vectors, fixed unless tuned."""
-        weight = self.encoder.embedding.weight
-        if vectors.shape != weight.shape:
-            raise ValueError(
-                f"vectors: expected {tuple(weight.shape)} for {len(self.vocabulary)} words of size "
-                f"{weight.shape[1]}, got {tuple(vectors.shape)}"
-            )
-        with torch.no_grad():
-            weight.copy_(vectors)
-        weight.requires_grad_(self.options.tune_vectors and self.tunes_vectors)
 
     @property
     def temperature(self) -> float:
@@ -170,8 +167,19 @@ class TreeModel(
     def temperature(self, value: float) -> None:
         self.trees.temperature = value
 
+    @property
+    def max_active(self) -> int | None:
+        """The most trees that SparseMAP keeps for a sentence; None for no limit."""
+        return self.trees.max_active
+
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
-        """The examples as integers."""
+        """The examples as integers.
+
+        Out of training, words outside the vocabulary are taken in, and a warning tells of sentences
+        none of whose words is known.
+        """
+        if not self.training:
+            self.read_words([s.words for example in examples for s in example.sentences])
         return EncodedSplit(examples, self.vocabulary, self.labels)
 
     def read(self, side: Padded) -> tuple[SparsePosterior, Tensor]:

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from sparsewood.data.batches import Batch
+from sparsewood.data.vectors import VectorReference
 from sparsewood.tasks.metrics import Accuracy, Metric, Output
 from sparsewood.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
 
@@ -21,9 +22,14 @@ class PairClassifier(TreeModel):
     criterion = "accuracy"
 
     def __init__(
-        self, options: ModelConfig, words: list[str], labels: list[str], lowercase: bool = True
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase)
+        super().__init__(options, words, labels, lowercase, vectors)
         self.compare = nn.Linear(4 * options.hidden, options.hidden)
         self.output = nn.Linear(options.hidden, len(labels))
 
@@ -34,7 +40,7 @@ class PairClassifier(TreeModel):
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
         log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
         p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
-        return Output(loss, p, (left, right))
+        return Output(loss, p, (left, right), self.max_active)
 
     def new_metric(self) -> Metric:
         return Accuracy()

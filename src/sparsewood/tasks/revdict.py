@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from sparsewood.data.batches import Batch
+from sparsewood.data.vectors import VectorReference
 from sparsewood.tasks.metrics import Metric, Output, Ranks
 from sparsewood.tasks.model import ModelConfig, TreeModel, widened
 
@@ -31,14 +32,19 @@ class ReverseDictionary(TreeModel):
     candidates: Tensor
 
     def __init__(
-        self, options: ModelConfig, words: list[str], labels: list[str], lowercase: bool = True
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase)
+        super().__init__(options, words, labels, lowercase, vectors)
         self.output = nn.Linear(options.hidden, options.embedding)
         self.register_buffer("candidates", torch.zeros(len(labels), options.embedding))
 
-    def set_vectors(self, vectors: Tensor) -> None:
-        super().set_vectors(normalize(vectors, dim=-1))
+    def embedded(self, vectors: Tensor) -> Tensor:
+        return normalize(vectors, dim=-1)
 
     def set_candidates(self, vectors: Tensor) -> None:
         """The vectors (labels, embedding) of the candidates; zero for a word that has none."""
@@ -54,10 +60,10 @@ class ReverseDictionary(TreeModel):
         mean = posterior.expect(normalize(widened(self.output(roots)), dim=-1))
         unit = normalize(mean, dim=-1)
         if (batch.targets < 0).any():
-            return Output(None, unit, (posterior,))
+            return Output(None, unit, (posterior,), self.max_active)
         answer = mean if self.options.loss == "expected" else unit
         loss = 1 - (answer * self.candidates[batch.targets]).sum(-1)
-        return Output(loss, unit, (posterior,))
+        return Output(loss, unit, (posterior,), self.max_active)
 
     def rank(self, prediction: Tensor, targets: Tensor) -> Tensor:
         """(B,) how many candidates are at least as near to (B, d) predictions as the targets."""

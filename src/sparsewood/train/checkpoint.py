@@ -5,6 +5,7 @@ Weights that training does not change (given word vectors) are left out: the run
 from its source, and `fingerprint` tells whether they are the same.
 """
 
+import io
 import random
 import re
 import shutil
@@ -17,7 +18,8 @@ from typing import Any
 import numpy
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
+from safetensors.torch import save as pack
 from torch import Tensor, nn
 
 from sparsewood._files import PARTIAL, new_folder
@@ -32,11 +34,20 @@ def name_of(epoch: int, step: int = 0) -> str:
     return f"{epoch:04d}" + (f"-{step:06d}" if step else "")
 
 
-def latest(folder: Path) -> Path | None:
-    """The checkpoint among those in `folder` that has come furthest."""
+class Damaged(ValueError):  # noqa: N818 (what the checkpoint is)
+    """A checkpoint that cannot be read, or that is not one of this run."""
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Those in `folder`, the one that has come furthest first."""
     found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("*")]
     places = [((int(m[1]), int(m[2] or 0)), path) for m, path in found if m]
-    return max(places)[1] if places else None
+    return [path for _, path in sorted(places, reverse=True)]
+
+
+def latest(folder: Path) -> Path | None:
+    """The checkpoint among those in `folder` that has come furthest."""
+    return next(iter(checkpoints(folder)), None)
 
 
 def save(path: Path, model: nn.Module, state: Mapping[str, Any]) -> None:
@@ -48,18 +59,23 @@ def save(path: Path, model: nn.Module, state: Mapping[str, Any]) -> None:
         return
     fixed = _fixed(model)
     weights = {k: v.contiguous() for k, v in model.state_dict().items() if k not in fixed}
+    packed = io.BytesIO()
+    torch.save(dict(state), packed)
+    # Written by Python, whose errors name the file and the reason: a full disk, say.
     with new_folder(path) as partial:
-        save_file(weights, partial / _WEIGHTS)
-        torch.save(dict(state), partial / _STATE)
+        (partial / _WEIGHTS).write_bytes(pack(weights))
+        (partial / _STATE).write_bytes(packed.getbuffer())
 
 
-def load(path: Path) -> dict[str, Any]:
-    """The state of the checkpoint `path`, without the weights."""
+def load(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
+    """The state of the checkpoint `path`, without the weights; it has at least these entries."""
     try:
-        return torch.load(path / _STATE, map_location="cpu", weights_only=True)
+        state = torch.load(path / _STATE, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file fails in many ways
-        reason = str(error).partition(". ")[0]
-        raise ValueError(f"{path}: not a readable checkpoint ({reason})") from error
+        raise Damaged(f"{path}: not a readable checkpoint ({_brief(error)})") from error
+    if not isinstance(state, dict) or not set(entries) <= state.keys():
+        raise Damaged(f"{path}: not a checkpoint of a run ({_STATE} holds something else)")
+    return state
 
 
 def load_weights(path: Path, model: nn.Module) -> None:
@@ -68,10 +84,15 @@ def load_weights(path: Path, model: nn.Module) -> None:
         weights = load_file(path / _WEIGHTS)
         missing, unexpected = model.load_state_dict(weights, strict=False)
     except (OSError, RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{path}: not a readable checkpoint ({error})") from error
+        raise Damaged(f"{path}: not a readable checkpoint ({_brief(error)})") from error
     wrong = [*(set(missing) - _fixed(model)), *unexpected]
     if wrong:
-        raise ValueError(f"{path}: not a checkpoint of this model ({', '.join(sorted(wrong))})")
+        raise Damaged(f"{path}: not a checkpoint of this model ({', '.join(sorted(wrong))})")
+
+
+def _brief(error: Exception) -> str:
+    """The first sentence of what went wrong, on one line."""
+    return " ".join(str(error).partition(". ")[0].split()) or type(error).__name__
 
 
 def prune(folder: Path, keep: Iterable[str]) -> None:

@@ -1,18 +1,19 @@
-"""What a trained model is worth: metrics, the temperature at test time, a gallery of trees."""
+"""What a trained model is worth: metrics, and a gallery of trees."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 
 from sparsewood.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.data.examples import Sentence
 from sparsewood.posterior import SparsePosterior
-from sparsewood.tasks.metrics import Output, TreeStatistics
+from sparsewood.tasks.metrics import Accuracy, Output, TreeStatistics, capped
 from sparsewood.tasks.model import TreeModel
 from sparsewood.tasks.revdict import ReverseDictionary
 
-TEMPERATURES = tuple(2.0**k for k in range(-8, 9))
+Guard = Callable[[], AbstractContextManager[None]]
 
 _WORDS = range(6, 17)  # how long sentences of a gallery should be
 _SUPPORT = range(2, 7)  # and how many trees they should have
@@ -27,74 +28,80 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
     return torch.autocast(device.type, dtype if enabled else None, enabled=enabled)
 
 
+def outputs(
+    model: TreeModel,
+    batches: Batches,
+    device: torch.device | str = "cpu",
+    precision: str = "float32",
+    *,
+    guard: Guard = nullcontext,
+) -> Iterator[tuple[Output, Batch]]:
+    """What the model says of each batch, out of training and with its current temperature.
+
+    Args:
+        model: on `device`.
+        batches: with or without known targets.
+        device, precision: of the forward pass.
+        guard: the context of each batch; may raise to stop.
+    """
+    device = torch.device(device)
+    was_training = model.training
+    model.eval()
+    try:
+        for batch in batches.epoch():
+            with guard(), torch.inference_mode():
+                batch = batch.to(device)
+                with autocast(device, precision):
+                    output = model(batch)
+            yield output, batch
+    finally:
+        model.train(was_training)
+
+
 def evaluate(
     model: TreeModel,
     batches: Batches,
     device: torch.device | str = "cpu",
     precision: str = "float32",
     *,
-    check: Callable[[], None] = lambda: None,
+    guard: Guard = nullcontext,
 ) -> dict[str, Any]:
     """The metric of the task, the tree statistics and the histogram of support sizes.
 
-    Args:
-        model: on `device`; evaluated with its current temperature.
-        batches: with known targets.
-        device, precision: of the forward pass.
-        check: called before each batch; may raise to stop.
+    `unknown` is the share of words that the model knows nothing of, in percent. A classifier's has
+    "confusion", {right label: {predicted label: examples}}, besides. The arguments are those of
+    `outputs`, with known targets.
     """
-    device = torch.device(device)
     metric, trees = model.new_metric(), TreeStatistics()
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.inference_mode():
-            for batch in batches.epoch():
-                check()
-                batch = batch.to(device)
-                with autocast(device, precision):
-                    output = model(batch)
-                metric.add(output, batch)
-                trees.add(output, batch)
-    finally:
-        model.train(was_training)
-    histogram = {str(size): n for size, n in trees.histogram().items()}
-    return {**metric.values(), **trees.values(), "histogram": histogram}
+    for output, batch in outputs(model, batches, device, precision, guard=guard):
+        metric.add(output, batch)
+        trees.add(output, batch)
+    found: dict[str, Any] = {**metric.values(), **trees.values()}
+    found |= {"unknown": _unknown(model, batches.split)}
+    if model.options.trees != "latent":  # no solver, no certificate
+        del found["unconverged"], found["capped"]
+    if isinstance(metric, Accuracy):
+        found["confusion"] = metric.table(model.labels)
+    return {**found, "histogram": {str(size): n for size, n in trees.histogram().items()}}
 
 
-def temperature_search(
-    model: TreeModel, evaluation: Callable[[], dict[str, Any]]
-) -> tuple[float, dict[float, float]]:
-    """The temperature that is best on validation, and the criterion at each.
-
-    Tried are 2^-8 ... 2^8 times the temperature of training. Of equally good ones the nearest to
-    that of training is taken, on a logarithmic scale; of two as near, the lower. The model keeps
-    the temperature it came with. Niculae, Martins & Cardie (2018).
-
-    Args:
-        model: whose temperature is varied.
-        evaluation: the metrics of `model` on validation as it is when called.
-    """
-    trained = model.temperature
-    sign = 1 if model.higher_is_better else -1
-    curve: dict[float, float] = {}
-    try:
-        for factor in TEMPERATURES:
-            model.temperature = trained * factor
-            curve[model.temperature] = evaluation()[model.criterion]
-    finally:
-        model.temperature = trained
-    best = max(curve, key=lambda t: (sign * curve[t], -abs(math.log2(t / trained)), -t))
-    return best, curve
+def _unknown(model: TreeModel, split: EncodedSplit) -> float:
+    tokens = torch.tensor([i for sides in split.tokens for side in sides for i in side])
+    return 100.0 * float((~model.known[tokens]).double().mean())
 
 
 def gallery(
-    model: TreeModel, split: EncodedSplit, k: int = 12, *, device: torch.device | str = "cpu"
+    model: TreeModel,
+    split: EncodedSplit,
+    k: int = 12,
+    *,
+    device: torch.device | str = "cpu",
+    guard: Guard = nullcontext,
 ) -> list[dict[str, Any]]:
     """Up to `k` examples with the model's answer and its trees, heaviest first.
 
     Sentences of 6 to 16 words with 2 to 6 trees come before others. The choice depends on the
-    split and the model alone.
+    split and the model alone. Each batch runs in the context `guard`, which may raise to stop.
     """
     device = torch.device(device)
     handy = [r for r, sides in enumerate(split.tokens) if all(len(t) in _WORDS for t in sides)]
@@ -104,8 +111,8 @@ def gallery(
     was_training = model.training
     model.eval()
     found: list[tuple[bool, int, int, dict[str, Any]]] = []
-    with torch.inference_mode():
-        for start in range(0, len(rows), 32):
+    for start in range(0, len(rows), 32):
+        with guard(), torch.inference_mode():
             batch = split.batch(rows[start : start + 32]).to(device)
             output = model(batch)
             for i, row in enumerate(batch.rows.tolist()):
@@ -125,14 +132,30 @@ def _entry(
         "label": example.label,
         "prediction": answers(model, output, i),
         "sides": [
-            {
-                "words": list(sentence.words),
-                "given": None if sentence.heads is None else list(sentence.heads),
-                "trees": trees_of(posterior[i], len(sentence.words)),
-            }
-            for sentence, posterior in zip(example.sentences, output.posteriors, strict=True)
+            {**side, "given": None if sentence.heads is None else list(sentence.heads)}
+            for sentence, side in zip(
+                example.sentences, sides_of(example.sentences, output, i), strict=True
+            )
         ],
     }
+
+
+def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
+    """What is known of the sentences of example `i`: words, trees, certificate.
+
+    Each has `words`; `trees`, heaviest first; `gap`, the duality gap; `certified`, whether it
+    certifies the posterior; `capped`, whether the limit on the number of trees is why it does not.
+    """
+    return [
+        {
+            "words": list(sentence.words),
+            "trees": trees_of(posterior[i], len(sentence.words)),
+            "gap": float(posterior.gap[i]),
+            "certified": bool(posterior.converged[i]),
+            "capped": bool(capped(posterior[i], output.max_active)),
+        }
+        for sentence, posterior in zip(sentences, output.posteriors, strict=True)
+    ]
 
 
 def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[str, float]:

@@ -51,7 +51,10 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     several = len({test for test, _ in columns}) > 1
     heads = [(f"{test} " if several else "") + metric.replace("_", " ") for test, metric in columns]
     known = any("attachment" in found["validation"] for found in summary["rows"].values())
-    about = ["validation", "trees kept", *["attachment"] * known, "lr", "seeds", "s/epoch"]
+    cells_of = {row: certified_cell(row, found) for row, found in summary["rows"].items()}
+    solved = any(cells_of.values())
+    about = ["validation", "trees kept", *["certified"] * solved, *["attachment"] * known]
+    about += ["lr", "seeds", "s/epoch"]
     lines = [["trees", *heads, *about], ["---", *["---:"] * len(heads + about)]]
     for row, found in summary["rows"].items():
         cells = [
@@ -59,14 +62,27 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
             + _beside(paper.get(row, {}).get(test, {}).get(metric), metric)
             for test, metric in columns
         ]
-        lines.append([STRATEGIES[row], *cells, *_about(found, summary["criterion"], known)])
+        certified = [cells_of[row]] * solved
+        rest = _about(found, summary["criterion"], certified, known)
+        lines.append([STRATEGIES[row], *cells, *rest])
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
     if paper:
         text += "\nIn brackets: Niculae, Martins & Cardie (2018).\n"
     return text
 
 
-def _about(found: dict[str, Any], criterion: str, known: bool) -> list[str]:
+def certified_cell(row: str, found: dict[str, Any]) -> str:
+    """The sentences of all tests and seeds that are certified, "13 of 1,821"; empty if not latent.
+
+    Args:
+        row: the strategy.
+        found: what a summary says of it.
+    """
+    of = found.get("certified")
+    return f"{of['certified']:,} of {of['sentences']:,}" if of and row == "latent" else ""
+
+
+def _about(found: dict[str, Any], criterion: str, certified: list[str], known: bool) -> list[str]:
     """The cells of a row that follow its tests; attachment to heads if they are `known`."""
     validation = found["validation"]
     attachment = validation.get("attachment")
@@ -74,6 +90,7 @@ def _about(found: dict[str, Any], criterion: str, known: bool) -> list[str]:
     return [
         _cell(validation[criterion], criterion),
         f"{validation['support']['mean']:.2f}",
+        *certified,
         *[attached] * known,
         f"{found['lr']:g}",
         str(len(found["seeds"])),

@@ -21,7 +21,15 @@ def prepare(
     Seeds the global generators. `note` is told of training examples that are left out.
     """
     source = config.source
-    corpus = check(source.load(), config.model.trees, note)
+    loaded = source.load()
+    if loaded.left_out:
+        total = loaded.left_out + len(loaded.splits["train"])
+        why = " or ".join(
+            [f"longer than {source.max_length} words"] * (source.max_length is not None)
+            + ["without heads"] * source.skip_unparsed
+        )
+        note(f"{loaded.left_out:,} of {total:,} training examples are {why}: left out")
+    corpus = check(loaded, config.model.trees, note)
     words = {w.lower() if source.lowercase else w for s in corpus.sentences() for w in s.words}
     vectors = source.load_vectors(sorted(words.union(corpus.candidates)))
     seed_everything(config.training.seed)
@@ -58,7 +66,7 @@ def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:
         few = name == "train" and len(missing) * _SPARED <= len(examples)
         if missing and not few:
             raise ValueError(
-                f"the strategy 'given' needs heads for every sentence: {len(missing)} of the "
+                f"off-line trees need heads for every sentence: {len(missing)} of the "
                 f"{len(examples)} examples of the split {name!r} have none, example {missing[0]} "
                 "(counted from 0) being the first; give files of heads or a parser"
             )

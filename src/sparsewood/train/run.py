@@ -26,8 +26,9 @@ class Run:
     @cached_property
     def config(self) -> RunConfig:
         """What the run was made from."""
+        raw = self.raw_config
         try:
-            return RunConfig.from_json(self.raw_config)
+            return RunConfig.from_json(raw)
         except ValueError as error:
             raise ValueError(f"{self.folder / 'config.json'}: {error}") from error
 
@@ -48,7 +49,7 @@ class Run:
         if not path.exists():
             return []
         records = []
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(_text(path).splitlines(), 1):
             records.append(_decoded(line, dict, f"{path}:{number}"))
         return records
 
@@ -60,7 +61,12 @@ class Run:
     @cached_property
     def gallery(self) -> list[dict[str, Any]]:
         """Examples of validation with their trees; empty unless the run is finished."""
-        return self._json("gallery.json", [], list)
+        examples = self._json("gallery.json", [], list)
+        for i, example in enumerate(examples):
+            if not _is_example(example):
+                where = self.folder / "gallery.json"
+                raise ValueError(f"{where}: example {i}: expected sides and a prediction")
+        return examples
 
     @property
     def finished(self) -> bool:
@@ -76,11 +82,31 @@ class Run:
         path = self.folder / name
         if default is not ... and not path.exists():
             return default
-        return _decoded(path.read_text(encoding="utf-8"), kind, str(path))
+        return _decoded(_text(path), kind, str(path))
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else f"{len(self.metrics)} epochs so far"
         return f"Run({str(self.folder)!r}, {state})"
+
+
+def _is_example(example: object) -> bool:
+    """Whether a gallery may hold it: objects as sides, a number for each label."""
+    if not isinstance(example, dict):
+        return False
+    sides, prediction = example.get("sides"), example.get("prediction") or {}
+    return (
+        isinstance(sides, list)
+        and all(isinstance(side, dict) for side in sides)
+        and isinstance(prediction, dict)
+        and all(isinstance(value, int | float) for value in prediction.values())
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 text ({error.reason})") from error
 
 
 def _decoded(text: str, kind: type, where: str) -> Any:

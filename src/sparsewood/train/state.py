@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from sparsewood.train import checkpoint
 from sparsewood.train.config import TrainingConfig
 from sparsewood.train.distributed import World
 from sparsewood.train.schedule import Schedule
+
+_ENTRIES = (
+    *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
+    *("fingerprint", "processes"),
+)
 
 
 class TrainingState:
@@ -80,40 +86,57 @@ class TrainingState:
         }
 
     def save(self, folder: Path, snapshot: dict[str, Any]) -> None:
-        """Write a checkpoint and the metrics; keep the best checkpoint besides."""
+        """Write a checkpoint and the metrics; keep the one before and the best besides."""
         name = checkpoint.name_of(snapshot["epoch"], snapshot["step"])
         checkpoint.save(folder / "checkpoints" / name, self.model, snapshot)
         self._tidy(folder, name)
 
-    def restore(self, folder: Path) -> bool:
+    def restore(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> bool:
         """Go back to the last checkpoint, if there is one; whether there is.
 
+        From a checkpoint that is damaged, `note` being told, to the one before it.
+
         Raises:
-            ValueError: if data, word vectors or the number of processes are not those of the run.
+            ValueError: if data, word vectors or the number of processes are not those of the run,
+                or no checkpoint is whole.
         """
-        path = checkpoint.latest(folder / "checkpoints")
-        if path is None:
-            return False
-        state = checkpoint.load(path)
+        found = checkpoint.checkpoints(folder / "checkpoints")
+        damage: list[str] = []
+        for path in found:
+            try:
+                self._restore_from(path, folder)
+            except checkpoint.Damaged as error:
+                damage.append(str(error))
+                continue
+            for text in damage:
+                note(f"{text}: going back to {path.name}")
+            if self.group.first:  # a kill may have come before this was done
+                self._tidy(folder, path.name)
+            return True
+        if found:
+            raise ValueError(f"{damage[0]}; no checkpoint of {folder} is whole")
+        return False
+
+    def _restore_from(self, path: Path, folder: Path) -> None:
+        state = checkpoint.load(path, _ENTRIES)
         if state["fingerprint"] != self._fingerprint:
             raise ValueError(f"{folder}: the data or word vectors have changed since the run began")
-        if len(state["processes"]) != self.group.size:
-            raise ValueError(
-                f"{folder}: a run of {len(state['processes'])} processes, not {self.group.size}"
-            )
         checkpoint.load_weights(path, self.model)
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.scaler.load_state_dict(state["scaler"])
-        self.schedule = Schedule(**state["schedule"])
-        self.epoch, self.step, self.seconds = state["epoch"], state["step"], state["seconds"]
-        self.history = state["history"]
-        mine = state["processes"][self.group.rank]
-        vars(self.metric).update(mine["metric"])
-        vars(self.trees).update(mine["trees"], sizes=Counter(mine["trees"]["sizes"]))
-        checkpoint.set_random_state(mine["random"], self.group.device)
-        if self.group.first:  # a kill may have come before this was done
-            self._tidy(folder, path.name)
-        return True
+        try:
+            processes = len(state["processes"])
+            mine = state["processes"][min(self.group.rank, processes - 1)]
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.scaler.load_state_dict(state["scaler"])
+            self.schedule = Schedule(**state["schedule"])
+            self.epoch, self.step = int(state["epoch"]), int(state["step"])
+            self.seconds, self.history = float(state["seconds"]), list(state["history"])
+            vars(self.metric).update(mine["metric"])
+            vars(self.trees).update(mine["trees"], sizes=Counter(mine["trees"]["sizes"]))
+            checkpoint.set_random_state(mine["random"], self.group.device)
+        except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            raise checkpoint.Damaged(f"{path}: not a checkpoint of this run ({error})") from error
+        if processes != self.group.size:
+            raise ValueError(f"{folder}: a run of {processes} processes, not {self.group.size}")
 
     @property
     def position(self) -> str:
@@ -122,10 +145,17 @@ class TrainingState:
             return f"after step {self.step} of epoch {self.epoch + 1}"
         return f"after epoch {self.epoch}" if self.epoch else "at its start"
 
-    def _tidy(self, folder: Path, last: str) -> None:
-        """Keep the checkpoint `last` and the best one, and write the metrics."""
-        best = checkpoint.name_of(self.schedule.best_epoch)
+    def close(self, folder: Path) -> None:
+        """Training is over: keep the last checkpoint and the best one."""
+        last, best = map(checkpoint.name_of, (self.epoch, self.schedule.best_epoch))
         checkpoint.prune(folder / "checkpoints", [last, best])
+
+    def _tidy(self, folder: Path, last: str) -> None:
+        """Keep the checkpoint `last`, the one before it and the best, and write the metrics."""
+        names = [path.name for path in checkpoint.checkpoints(folder / "checkpoints")]
+        best = checkpoint.name_of(self.schedule.best_epoch)
+        after = names.index(last) + 1
+        checkpoint.prune(folder / "checkpoints", [last, best, *names[after : after + 1]])
         lines = [json.dumps(record) + "\n" for record in self.history]
         write_text(folder / "metrics.jsonl", "".join(lines))
 

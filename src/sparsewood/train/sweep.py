@@ -12,8 +12,9 @@ from sparsewood._extras import require
 from sparsewood._files import try_lock
 from sparsewood.tasks.build import MODELS
 from sparsewood.train.config import RunConfig
-from sparsewood.train.loop import NonFiniteLoss, train
+from sparsewood.train.loop import train
 from sparsewood.train.progress import Progress, automatic
+from sparsewood.train.trainer import NonFiniteLoss
 
 if TYPE_CHECKING:
     import optuna

@@ -3,13 +3,14 @@
 import itertools
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from sparsewood._files import write_json
 from sparsewood.nn.latent import Strategy
 from sparsewood.tasks.build import MODELS
+from sparsewood.tasks.certificate import Certificates
 from sparsewood.train.config import RunConfig
 from sparsewood.train.folder import claim
 from sparsewood.train.jobs import Job, run_jobs
@@ -102,7 +103,8 @@ def summarise(
     Returns:
         `{"criterion": ..., "rows": {strategy: row}}`, a row having the `lr` chosen, the criterion
         on validation `by_lr`, and over the `seeds` that are finished: `validation` and `tests`,
-        with `{"mean", "std", "values"}` for each metric, the `temperatures`, and the mean
+        with `{"mean", "std", "values"}` for each metric, the `temperatures`, `certified` with
+        `{"certified", "sentences", "capped"}` over all tests and seeds, and the mean
         `seconds_per_epoch`, `sentences_per_second` and `epochs`. Spread is that of a sample.
     """
     folder = Path(folder)
@@ -129,6 +131,7 @@ def summarise(
                 name: _spread([result["tests"][name] for result in results])
                 for name in results[0]["tests"]
             },
+            "certified": _certified(results),
             "temperatures": [result["temperature"] for result in results],
             "epochs": statistics.fmean(result["epochs"] for result in results),
             "seconds_per_epoch": statistics.fmean(e["seconds"] for e in epochs),
@@ -155,10 +158,17 @@ def _score(run: Run | None) -> float | None:
     return value if MODELS[run.config.source.task].higher_is_better else -value
 
 
+def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The certificates of the tests, or of validation where there are none."""
+    splits = [values for r in results for values in (r["tests"] or {"": r["validation"]}).values()]
+    found = Certificates.total(Certificates.of(values) for values in splits)
+    return None if found is None else asdict(found)
+
+
 def _spread(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     spread = {}
-    for name in results[0]:
-        if name == "histogram":
+    for name, first in results[0].items():
+        if isinstance(first, dict):  # the histogram, the confusion matrix
             continue
         values = [result[name] for result in results]
         spread[name] = {

@@ -1,5 +1,6 @@
 """What all sources share: heads, a parser, limits, word vectors."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import ClassVar
 from sparsewood.data.examples import Corpus, Example, TaskName
 from sparsewood.data.heads_file import attach_heads, count_missing
 from sparsewood.data.parser import parse_corpus
+from sparsewood.data.reading import listed, long_rows
 from sparsewood.data.vectors import WordVectors, load_vectors
 
 
@@ -47,7 +49,8 @@ class Source(ABC):
         """
         if self.max_length is not None and self.max_length < 1:
             raise ValueError(f"max_length: expected at least 1, got {self.max_length}")
-        corpus = self.read()
+        with long_rows() as long:
+            corpus = self.read()
         if self.heads:
             corpus = attach_heads(corpus, self.heads)
         if self.parser is not None:
@@ -58,7 +61,10 @@ class Source(ABC):
                 f"no training example is left: max_length is {self.max_length}, skip_unparsed "
                 f"{'on' if self.skip_unparsed else 'off'}"
             )
-        return replace(corpus, splits=corpus.splits | {"train": train})
+        left_out = len(corpus.splits["train"]) - len(train)
+        corpus = replace(corpus, splits=corpus.splits | {"train": train}, left_out=left_out)
+        _warn_of_long(corpus, long)
+        return corpus
 
     def _is_kept(self, example: Example) -> bool:
         limit = self.max_length
@@ -78,6 +84,18 @@ class Source(ABC):
         if not len(vectors):
             raise ValueError(f"{self.vectors}: no vector of any word of the data")
         return vectors
+
+
+def _warn_of_long(corpus: Corpus, long: list[tuple[str, int]]) -> None:
+    """Warn of long rows that are still in the corpus; their line numbers tell where they are."""
+    lengths = {len(sentence.words) for sentence in corpus.sentences()}
+    told = [f"{place}: {words:,} words" for place, words in long if words in lengths]
+    if told:
+        warnings.warn(
+            f"{listed(told)}: time and memory grow faster than with the square of the words; "
+            "--max-length leaves longer examples out of training",
+            stacklevel=3,
+        )
 
 
 def existing_folder(path: Path, expected: str) -> Path:

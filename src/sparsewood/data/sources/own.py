@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sparsewood.data.examples import Corpus
 from sparsewood.data.own import read_own_splits
+from sparsewood.data.reading import Reading
 from sparsewood.data.sources.base import Source
 
 
@@ -19,6 +20,11 @@ class Classify(Source):
         label: the column of the labels, "label" if none is given.
         text: the column of the sentences, "text" if none is given.
         split_seed: of what is held out.
+        delimiter: between the columns of files that are no .jsonl or .conllu, one character or
+            "tab"; a comma in .csv and a tab in others if none is given.
+        encoding: of the files.
+        skip_bad: pass over rows that cannot be read, and list them; otherwise the first one is an
+            error.
     """
 
     name = "classify"
@@ -30,10 +36,15 @@ class Classify(Source):
     label: str | None = None
     text: str | None = None
     split_seed: int = 0
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    skip_bad: bool = False
 
     def read(self) -> Corpus:
         files = self.train, self.validation, self.test
-        splits = read_own_splits(*files, self.label, self._texts(), self.split_seed)
+        delimiter = "\t" if self.delimiter in ("tab", r"\t") else self.delimiter
+        how = Reading(self.encoding, delimiter, self.skip_bad)
+        splits = read_own_splits(*files, self.label, self._texts(), self.split_seed, how)
         return Corpus(self.task, splits)
 
     def _texts(self) -> tuple[str | None, ...]:

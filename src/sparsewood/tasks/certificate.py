@@ -1,0 +1,53 @@
+"""How many sentences carry a certificate, as results hold it and as people read it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """The certificates of a split's posteriors over trees.
+
+    Attributes:
+        certified: sentences whose duality gap certifies their posterior.
+        sentences: all sentences.
+        capped: sentences without a certificate that keep as many trees as they may; None where a
+            result does not say.
+    """
+
+    certified: int
+    sentences: int
+    capped: int | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Certificates | None":
+        """Those that the metrics of a split tell of; None where they tell of none."""
+        histogram, missing = values.get("histogram"), values.get("unconverged")
+        if not isinstance(histogram, Mapping) or not isinstance(missing, int | float):
+            return None
+        sentences = sum(int(n) for n in histogram.values())
+        capped = values.get("capped")
+        return cls(sentences - int(missing), sentences, None if capped is None else int(capped))
+
+    @classmethod
+    def total(cls, several: Iterable["Certificates | None"]) -> "Certificates | None":
+        """The sum over splits or seeds; None where there are none."""
+        known = [one for one in several if one is not None]
+        if not known:
+            return None
+        capped = [one.capped for one in known if one.capped is not None]
+        return cls(
+            sum(one.certified for one in known),
+            sum(one.sentences for one in known),
+            sum(capped) if len(capped) == len(known) else None,
+        )
+
+    @property
+    def percent(self) -> float:
+        """The share that is certified."""
+        return 100.0 * self.certified / self.sentences if self.sentences else 100.0
+
+    def __str__(self) -> str:
+        cap = f", cap reached in {self.capped:,}" if self.capped else ""
+        return f"certified {self.certified:,} of {self.sentences:,}{cap}"
