@@ -212,7 +212,7 @@ def _standard_lines(width: int, files: Files) -> Iterator[Line]:
             found += 1
             yield line
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not {files.encoding} text ({error.reason})") from error
+        raise ValueError(f"{name}: not {files.encoding.upper()} text ({error.reason})") from error
     if not found:
         raise ValueError("no sentences: standard input is empty")
     how.tell_skipped(name, found)
