@@ -45,8 +45,8 @@ def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
         title = "Mean probability of the flat tree"
         figures.append(_history(latent, title, "validation", "flat", "%", zero=True))
     for name, title in (
-        ("agreement", "Mean probability of the given heads' arcs"),
-        ("attachment", "Attachment of the likeliest tree to the given heads"),
+        ("agreement", "Mean probability of the off-line trees' arcs"),
+        ("attachment", "Attachment of the likeliest tree to the off-line tree"),
     ):
         if _known(latent, "validation", name):
             figures.append(_history(latent, title, "validation", name, "%", zero=True, fixed=fixed))

@@ -38,7 +38,7 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
 
 
 _KEY = (
-    " <span class='key agree'>Solid blue</span> arcs agree with the given heads,"
+    " <span class='key agree'>Solid blue</span> arcs agree with the off-line tree,"
     " <span class='key differ'>dashed orange</span> arcs differ."
 )
 
