@@ -2,6 +2,6 @@
 
     python -m tests.fuzz --calls 100000 --seed 1 --jobs 2
 
-Case `i` of seed `S` is the same on every machine: `--seed S --case i` runs it again. One call is one
-public call on one batch.
+Case `i` of seed `S` is the same on every machine: `--seed S --case i` runs it again. One call is
+one public call on one batch.
 """

@@ -6,28 +6,28 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from tests.fuzz.case import Broken, Case
+from tests.fuzz.case import BrokenError, Case
 
 Result = TypeVar("Result")
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The call was refused, as it should be."""
 
 
 def attempt(wrong: str | None, call: Callable[[], Result]) -> Result:
-    """What `call` returns; `Refused` if it raises ValueError or TypeError and should."""
+    """What `call` returns; `RefusedError` if it raises ValueError or TypeError and should."""
     try:
         result = call()
     except (ValueError, TypeError) as error:
         if wrong is None:
-            raise Broken(f"refuses good input with {type(error).__name__}", error) from error
-        raise Refused from error
+            raise BrokenError(f"refuses good input with {type(error).__name__}", error) from error
+        raise RefusedError from error
     except Exception as error:
         state = "good input" if wrong is None else wrong
-        raise Broken(f"raises {type(error).__name__} for {state}", error) from error
+        raise BrokenError(f"raises {type(error).__name__} for {state}", error) from error
     if wrong is not None:
-        raise Broken(f"accepts {wrong}")
+        raise BrokenError(f"accepts {wrong}")
     return result
 
 

@@ -6,7 +6,7 @@ import torch
 import sparsewood as sp
 from sparsewood.structures.base import NativeStructure
 from tests.fuzz.attempt import attempt, given, number
-from tests.fuzz.case import Broken, Case
+from tests.fuzz.case import BrokenError, Case
 from tests.fuzz.families import Family
 from tests.fuzz.members import Instance
 
@@ -14,11 +14,11 @@ from tests.fuzz.members import Instance
 def check_map(case: Case) -> None:
     best = attempt(case.wrong, lambda: sp.map(case.scores, case.family.structure, **given(case)))
     if best.structures.dtype != torch.int64:
-        raise Broken("structures are not int64", best.structures.dtype)
+        raise BrokenError("structures are not int64", best.structures.dtype)
     for b, one in enumerate(case.instances):
         found = one.members.find(best.structures[b].numpy())
         if found is None:
-            raise Broken("the best is no member", best.structures[b].tolist())
+            raise BrokenError("the best is no member", best.structures[b].tolist())
         _check_total(one, float(one.totals[found]), float(one.totals.max()))
         _check_score(best.scores[b], float(one.totals[found]), one)
 
@@ -39,21 +39,21 @@ def _check_ranking(one: Instance, events: np.ndarray, scores: torch.Tensor, k: i
     truth = np.sort(one.totals[one.usable])[::-1][:k]
     listed = [one.members.find(event) for event in events]
     if None in listed:
-        raise Broken("one of the k best is no member", events[listed.index(None)].tolist())
+        raise BrokenError("one of the k best is no member", events[listed.index(None)].tolist())
     first = listed[: len(truth)]
     if len(set(first)) != len(first):
-        raise Broken("one of the k best is listed twice", listed)
+        raise BrokenError("one of the k best is listed twice", listed)
     for place, (number_, total) in enumerate(zip(first, truth, strict=True)):
         _check_total(one, float(one.totals[number_ or 0]), float(total))
         _check_score(scores[place], float(one.totals[number_ or 0]), one)
     rest = number(scores)[len(truth) :]
     if (rest != -np.inf).any() or any(other != first[-1] for other in listed[len(truth) :]):
-        raise Broken("what is missing does not repeat the last with -inf", rest)
+        raise BrokenError("what is missing does not repeat the last with -inf", rest)
 
 
 def _check_total(one: Instance, found: float, wanted: float) -> None:
     if not abs(found - wanted) <= one.noise:
-        raise Broken("not the best", f"scores {found}, the best {wanted}")
+        raise BrokenError("not the best", f"scores {found}, the best {wanted}")
 
 
 def _check_score(found: torch.Tensor, wanted: float, one: Instance) -> None:
@@ -61,4 +61,4 @@ def _check_score(found: torch.Tensor, wanted: float, one: Instance) -> None:
     rounded = float(torch.tensor(wanted, dtype=torch.float64).to(found.dtype))
     allowed = one.noise + 2 * torch.finfo(found.dtype).eps * abs(wanted)
     if float(found) != rounded and not abs(float(found) - wanted) <= allowed:
-        raise Broken("the score is off", f"{float(found)}, expected {wanted}")
+        raise BrokenError("the score is off", f"{float(found)}, expected {wanted}")

@@ -20,11 +20,10 @@ from tests.fuzz.values import (
     lay_out,
 )
 
-
 _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """A promise is broken: `kind` groups failures, `detail` tells of this one."""
 
     def __init__(self, kind: str, detail: object = "") -> None:
@@ -103,7 +102,7 @@ class Case:
 
     def check_untouched(self) -> None:
         if any(not np.array_equal(a, b) for a, b in zip(self._before, self._bits(), strict=True)):
-            raise Broken("writes to its input")
+            raise BrokenError("writes to its input")
 
     def _bits(self) -> list[NDArray[np.int64]]:
         """The memory of the input, in which NaN equals itself."""

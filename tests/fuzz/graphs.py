@@ -10,7 +10,7 @@ import torch
 import sparsewood as sp
 from sparsewood.testing.reference import project
 from tests.fuzz.attempt import attempt, number
-from tests.fuzz.case import Broken
+from tests.fuzz.case import BrokenError
 from tests.fuzz.members import Instance, Long, Members
 from tests.fuzz.values import LARGEST, Rng, draw_dtype, draw_scores, draw_temperature
 
@@ -99,15 +99,15 @@ def check_graph(rng: Rng) -> str:
     options = {"temperature": temperature, "max_iter": int(rng.choice([30, 200]))}
     post = attempt(wrong, lambda: sp.lp_sparsemap(scores, drawn.graph, **options))
     if not torch.equal(scores, before):
-        raise Broken("writes to its input")
+        raise BrokenError("writes to its input")
     mu, epsilon = number(post.marginals), torch.finfo(scores.dtype).eps
     if not np.isfinite(mu).all() or mu.min() < -1e-6 or mu.max() > 1 + 1e-6:
-        raise Broken("marginals are no probabilities", mu.tolist())
+        raise BrokenError("marginals are no probabilities", mu.tolist())
     for b, one in enumerate(instances):
         if bool(post.tight[b]) and one.usable.any() and one.magnitude <= 1e6:
             _check_projection(one, mu[b], epsilon)
         elif bool(post.converged[b]) and not one.usable.any() and drawn.graph.is_forest:
-            raise Broken("converged without an assignment", mu[b].tolist())
+            raise BrokenError("converged without an assignment", mu[b].tolist())
     return name
 
 
@@ -126,4 +126,4 @@ def _check_projection(one: Instance, mu: np.ndarray, epsilon: float) -> None:
     wanted = project(torch.from_numpy(one.theta.astype(float)), columns).numpy()
     off = np.abs(mu - wanted).max()
     if not off <= 1e-5 * (1 + one.magnitude) ** 0.5 + 4 * epsilon:
-        raise Broken("tight marginals are not those of SparseMAP", f"{mu}, expected {wanted}")
+        raise BrokenError("tight marginals are not those of SparseMAP", f"{mu}, expected {wanted}")

@@ -7,7 +7,7 @@ import torch
 
 import sparsewood as sp
 from tests.fuzz.attempt import attempt, given, number
-from tests.fuzz.case import Broken, Case
+from tests.fuzz.case import BrokenError, Case
 from tests.fuzz.members import Instance, Long, Longs
 
 _LOSSES = {
@@ -49,7 +49,7 @@ def _check(case: Case, name: str) -> None:
     structure = case.family.structure
     loss = attempt(wrong, lambda: _LOSSES[name](case.scores, gold, structure, **options))
     if loss.dtype != case.scores.dtype:
-        raise Broken("the dtype is not that of the scores", loss.dtype)
+        raise BrokenError("the dtype is not that of the scores", loss.dtype)
     if len(case) == 0:
         return
     (gradient,) = attempt(None, lambda: torch.autograd.grad(loss.sum(), case.scores))
@@ -62,7 +62,7 @@ def _check(case: Case, name: str) -> None:
         point = slope[b] + target
         value, allowed = _CHECKS[name](case, one, augmented, target, point)
         if not np.isfinite(slope[b]).all() or (slope[b][~case.reads[b]] != 0).any():
-            raise Broken("the gradient is NaN, or reaches the padding", slope[b].tolist())
+            raise BrokenError("the gradient is NaN, or reaches the padding", slope[b].tolist())
         values.append(value)
         close += allowed + 4 * case.epsilon * (abs(value) + 1)
     _check_value(loss, values, reduction, close)
@@ -75,7 +75,7 @@ def _check_value(loss: torch.Tensor, values: list[float], reduction: str, close:
         if abs(truth) > torch.finfo(loss.dtype).max:
             continue
         if not abs(mine - truth) <= close:
-            raise Broken("the loss is off", f"{mine}, expected {truth}, allowed {close}")
+            raise BrokenError("the loss is off", f"{mine}, expected {truth}, allowed {close}")
 
 
 def _draw_gold(case: Case) -> tuple[torch.Tensor, list[int]]:
@@ -99,7 +99,7 @@ def _crf(
 ) -> tuple[float, float]:
     allowed = one.sums_noise(case.epsilon)
     if not np.abs(point - one.marginals.astype(float)).max() <= allowed + 4 * case.epsilon:
-        raise Broken("the gradient is not marginals - gold", point.tolist())
+        raise BrokenError("the gradient is not marginals - gold", point.tolist())
     return float(one.log_z - one.theta @ target), allowed + one.noise
 
 
@@ -109,7 +109,7 @@ def _hinge(
     best = float(augmented.totals.max())
     used = np.abs(point - one.members.columns).max(-1) <= 8 * case.epsilon
     if not (used.any() and best - float(augmented.totals[used].max()) <= 2 * augmented.noise):
-        raise Broken("the gradient is not that of a best structure", point.tolist())
+        raise BrokenError("the gradient is not that of a best structure", point.tolist())
     return best - float(one.theta @ target), 2 * augmented.noise
 
 
@@ -121,9 +121,9 @@ def _sparsemap(
     rounding = 4 * case.epsilon * slots * (augmented.magnitude + slots) + augmented.noise
     gap = float(augmented.gap(u))
     if not gap <= 1e-9 * augmented.range + 2 * rounding:
-        raise Broken("the gradient is not SparseMAP marginals - gold", f"gap {gap}")
+        raise BrokenError("the gradient is not SparseMAP marginals - gold", f"gap {gap}")
     if not one.members.off_hull(point) <= 1e-9 + 8 * case.epsilon * slots:
-        raise Broken("the gradient is not that of a point of the polytope", point.tolist())
+        raise BrokenError("the gradient is not that of a point of the polytope", point.tolist())
     value = float(augmented.objective(u) - one.objective(target))
     return value, 1e-9 * augmented.range + 2 * rounding
 

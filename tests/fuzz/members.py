@@ -1,6 +1,6 @@
 """All structures of an instance, and what follows from enumeration, in extended precision.
 
-`numpy.longdouble` has a mantissa of 64 bits on x86; where it is a double, the tolerances still hold.
+`numpy.longdouble` has a mantissa of 64 bits on x86; where it is a double, the tolerances hold too.
 """
 
 from functools import cached_property

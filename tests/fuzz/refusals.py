@@ -9,7 +9,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from tests.fuzz.attempt import attempt
-from tests.fuzz.case import Broken, Case
+from tests.fuzz.case import BrokenError, Case
 
 _NUMBERS: list[Any] = [0, -1, 1.5, "2", torch.tensor(1.5), float("nan"), 1j]
 _ASTRONOMIC = [2**31, 2**62, 10**400]
@@ -60,7 +60,7 @@ def check_caps(case: Case) -> None:
     with suppress(ValueError, TypeError):
         post = sp.sparsemap(scores, case.family.structure, **options)
         if not post.converged.all():
-            raise Broken("a cap out of reach binds", options)
+            raise BrokenError("a cap out of reach binds", options)
 
 
 def check_refusals(case: Case) -> None:

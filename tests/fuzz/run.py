@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from tests.fuzz import best, graphs, losses, refusals, sparse, sums
-from tests.fuzz.attempt import Refused, snippet
-from tests.fuzz.case import Broken, Case, draw_case
+from tests.fuzz.attempt import RefusedError, snippet
+from tests.fuzz.case import BrokenError, Case, draw_case
 from tests.fuzz.families import FAMILIES
 from tests.fuzz.values import pick
 
@@ -139,9 +139,9 @@ def run_case(seed: int, number: int, tally: Tally) -> None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("error")
             check()
-    except Refused:
+    except RefusedError:
         tally.refused += 1
-    except Broken as broken:
+    except BrokenError as broken:
         tally.add(Failure(family, call, broken.kind, number, str(broken), source()))
     except Exception as error:  # of the fuzzer, or of a lazy result
         kind = f"{type(error).__name__} where none should be"

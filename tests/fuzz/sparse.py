@@ -7,7 +7,7 @@ import torch
 
 import sparsewood as sp
 from tests.fuzz.attempt import attempt, backward, given, number, seeded
-from tests.fuzz.case import Broken, Case
+from tests.fuzz.case import BrokenError, Case
 from tests.fuzz.members import EPSILON, Instance, Long, Longs
 from tests.fuzz.values import CONTINUOUS
 
@@ -58,9 +58,9 @@ def solve(case: Case, options: Options) -> Solved:
     options = {**given(case), **options}
     post = attempt(case.wrong, lambda: sp.sparsemap(case.scores, case.family.structure, **options))
     if post.marginals.dtype != case.scores.dtype or post.weights.dtype != case.scores.dtype:
-        raise Broken("the dtype is not that of the scores", post.weights.dtype)
+        raise BrokenError("the dtype is not that of the scores", post.weights.dtype)
     if len(post.sizes) != len(case) or int(post.sizes.sum()) != len(post.structures):
-        raise Broken("sizes do not add up", post.sizes.tolist())
+        raise BrokenError("sizes do not add up", post.sizes.tolist())
     events, weights = post.structures.numpy(), number(post.weights)
     marginals, gaps = number(post.marginals.flatten(1)), number(post.gap)
     rows, start = [], 0
@@ -77,24 +77,24 @@ def solve(case: Case, options: Options) -> Solved:
 def _read(one: Instance, events: np.ndarray, weights: np.ndarray, epsilon: float) -> Row:
     support = [one.members.find(event) for event in events]
     if None in support:
-        raise Broken("a structure is no member", events[support.index(None)].tolist())
+        raise BrokenError("a structure is no member", events[support.index(None)].tolist())
     known = [k for k in support if k is not None]
     if len(set(known)) != len(known) or not known:
-        raise Broken("structures are not distinct", events.tolist())
+        raise BrokenError("structures are not distinct", events.tolist())
     if not one.usable[known].all():
-        raise Broken("a structure uses a forbidden part", events[~one.usable[known]].tolist())
+        raise BrokenError("a structure uses a forbidden part", events[~one.usable[known]].tolist())
     # A weight may underflow to 0 in a 16-bit dtype.
     if not (weights >= 0).all() or (epsilon == EPSILON and not (weights > 0).all()):
-        raise Broken("weights are not positive", weights.tolist())
+        raise BrokenError("weights are not positive", weights.tolist())
     if not abs(weights.sum() - 1) <= 4 * epsilon * len(known):
-        raise Broken("weights do not sum to 1", weights.tolist())
+        raise BrokenError("weights do not sum to 1", weights.tolist())
     return Row(one, known, weights.astype(Long) / weights.sum())
 
 
 def _check_marginals(row: Row, marginals: np.ndarray, epsilon: float) -> None:
     off = np.abs(marginals - row.u).max()
     if not off <= 8 * epsilon * len(row.support):
-        raise Broken("marginals are not those of the weights", off)
+        raise BrokenError("marginals are not those of the weights", off)
 
 
 def _check_certificate(
@@ -109,20 +109,20 @@ def _check_certificate(
         noise += 2e-12 * one.members.slots
     detail = f"true gap {true}, reported {reported}, range {one.range}, noise {noise}"
     if not reported >= 0:
-        raise Broken("the gap is negative or NaN", detail)
+        raise BrokenError("the gap is negative or NaN", detail)
     if not abs(true - reported) <= noise:
-        raise Broken("the gap reported is not the true one", detail)
+        raise BrokenError("the gap reported is not the true one", detail)
     if converged and not true <= tol * one.range + noise:
-        raise Broken("converged, but the gap is larger than tol * range", detail)
+        raise BrokenError("converged, but the gap is larger than tol * range", detail)
     if len(row.support) > options.get("max_active", len(row.support)):
-        raise Broken("more structures than max_active", len(row.support))
+        raise BrokenError("more structures than max_active", len(row.support))
     capped = "max_active" in options or "max_iter" in options
     if not (converged or capped or tol * one.range <= noise):
-        raise Broken("not converged, for no reason", detail)
+        raise BrokenError("not converged, for no reason", detail)
     counted = one.members.long[row.support] * one.members.penalised
     level = one.totals[row.support] - counted @ row.u
     if capped and not float(level.max() - level.min()) <= 4 * noise + tol * one.range:
-        raise Broken("weights are not optimal on the support", level)
+        raise BrokenError("weights are not optimal on the support", level)
 
 
 def check_posterior(case: Case) -> None:
@@ -145,19 +145,19 @@ def check_posterior(case: Case) -> None:
         weight = dict(zip(row.support, row.weights.astype(float), strict=True))
         close = 1e-12 + 8 * case.epsilon * len(weight)
         if any(find(event) not in weight for event in drawn[:, b].numpy()):
-            raise Broken("a sample is not in the support", drawn[:, b].tolist())
+            raise BrokenError("a sample is not in the support", drawn[:, b].tolist())
         wanted = -sum(w * np.log(w) for w in weight.values() if w > 0)
         if not abs(entropy[b] - wanted) <= close * (1 + wanted) * 20:
-            raise Broken("the entropy is off", f"{entropy[b]}, expected {wanted}")
+            raise BrokenError("the entropy is off", f"{entropy[b]}, expected {wanted}")
         truth = weight.get(picked[b], 0.0)
         if not abs(np.exp(log_prob[b]) - truth) <= close:
-            raise Broken("log_prob is off", f"{log_prob[b]}, expected the log of {truth}")
+            raise BrokenError("log_prob is off", f"{log_prob[b]}, expected the log of {truth}")
         mode = find(post.mode[b].numpy())
         if not weight.get(-1 if mode is None else mode, 0.0) >= max(weight.values()) - close:
-            raise Broken("the mode is not the heaviest", post.mode[b].tolist())
+            raise BrokenError("the mode is not the heaviest", post.mode[b].tolist())
         ranked = sorted(weight.values(), reverse=True)[:k] + [0.0] * max(0, k - len(weight))
         if not np.abs(number(best.weights[b]) - ranked).max() <= close:
-            raise Broken("topk is not in order of weight", number(best.weights[b]))
+            raise BrokenError("topk is not in order of weight", number(best.weights[b]))
 
 
 def check_gradient(case: Case) -> None:
@@ -178,7 +178,9 @@ def check_gradient(case: Case) -> None:
         if not size < torch.finfo(case.scores.dtype).max:
             continue
         if not np.abs(found[b] - truth).max() <= (1e-9 + 32 * case.epsilon) * size:
-            raise Broken("the gradient is off", f"{found[b].tolist()}, expected {truth.tolist()}")
+            raise BrokenError(
+                "the gradient is off", f"{found[b].tolist()}, expected {truth.tolist()}"
+            )
         if case.kinds[b] in CONTINUOUS and case.epsilon == EPSILON:
             _check_complete(row)
 
@@ -207,7 +209,7 @@ def _check_complete(row: Row) -> None:
         return
     counted = one.members.columns * one.members.penalised
     if _rank(counted[one.usable][face]) != _rank(counted[row.support]):
-        raise Broken("the support does not span the face", row.support)
+        raise BrokenError("the support does not span the face", row.support)
 
 
 def _rank(points: np.ndarray) -> int:

@@ -5,7 +5,7 @@ import torch
 
 import sparsewood as sp
 from tests.fuzz.attempt import attempt, backward, given, number, seeded
-from tests.fuzz.case import Broken, Case, draw_case
+from tests.fuzz.case import BrokenError, Case, draw_case
 from tests.fuzz.members import Instance
 
 
@@ -19,15 +19,15 @@ def check_sums(case: Case) -> None:
     log_z, mu = number(dist.log_partition), number(dist.marginals.flatten(1))
     entropy = number(attempt(None, dist.entropy))
     if dist.marginals.dtype != case.scores.dtype:
-        raise Broken("the dtype is not that of the scores", dist.marginals.dtype)
+        raise BrokenError("the dtype is not that of the scores", dist.marginals.dtype)
     for b, one in enumerate(case.instances):
         _check_log_z(case, one, log_z[b])
         _check_marginals(case, one, mu[b])
         noise = one.sums_noise(case.epsilon * (1 + one.entropy))
         if not abs(entropy[b] - one.entropy) <= noise:
-            raise Broken("the entropy is off", f"{entropy[b]}, expected {one.entropy}")
+            raise BrokenError("the entropy is off", f"{entropy[b]}, expected {one.entropy}")
         if not 0 <= entropy[b] <= np.log(len(one.members)) + 1e-6 + 4 * case.epsilon:
-            raise Broken("the entropy is out of its bounds", entropy[b])
+            raise BrokenError("the entropy is out of its bounds", entropy[b])
 
 
 def _check_log_z(case: Case, one: Instance, found: float) -> None:
@@ -35,17 +35,17 @@ def _check_log_z(case: Case, one: Instance, found: float) -> None:
     if abs(wanted) > torch.finfo(case.scores.dtype).max:
         return
     if not abs(found - wanted) <= one.noise + (1e-12 + 2 * case.epsilon) * abs(wanted) + 1e-10:
-        raise Broken("log_partition is off", f"{found}, expected {wanted}")
+        raise BrokenError("log_partition is off", f"{found}, expected {wanted}")
 
 
 def _check_marginals(case: Case, one: Instance, found: np.ndarray) -> None:
     off = one.members.off_hull(found)
     if not off <= 1e-6 + 8 * case.epsilon * one.members.slots:
-        raise Broken("marginals are outside the polytope", f"by {off}")
+        raise BrokenError("marginals are outside the polytope", f"by {off}")
     if not np.abs(found - one.marginals.astype(float)).max() <= one.sums_noise(case.epsilon):
-        raise Broken("marginals are off", f"{found}, expected {one.marginals}")
+        raise BrokenError("marginals are off", f"{found}, expected {one.marginals}")
     if (found[one.forbidden] != 0).any():
-        raise Broken("a forbidden part has a probability", found)
+        raise BrokenError("a forbidden part has a probability", found)
 
 
 def check_samples(case: Case) -> None:
@@ -58,7 +58,7 @@ def check_samples(case: Case) -> None:
         check_drawn(one, drawn[:, b])
         found = one.members.find(mode[b])
         if found is None or not one.totals.max() - one.totals[found] <= one.noise:
-            raise Broken("the mode is not the best", mode[b].tolist())
+            raise BrokenError("the mode is not the best", mode[b].tolist())
 
 
 def check_drawn(one: Instance, events: np.ndarray) -> None:
@@ -66,9 +66,9 @@ def check_drawn(one: Instance, events: np.ndarray) -> None:
     for event in events:
         found = one.members.find(event)
         if found is None:
-            raise Broken("a sample is no member", event.tolist())
+            raise BrokenError("a sample is no member", event.tolist())
         if not one.log_probs[found] >= -45 - one.sums_noise(0):
-            raise Broken("a sample is impossible", f"{event.tolist()}, {one.log_probs[found]}")
+            raise BrokenError("a sample is impossible", f"{event.tolist()}, {one.log_probs[found]}")
 
 
 def check_log_prob(case: Case) -> None:
@@ -84,7 +84,7 @@ def check_log_prob(case: Case) -> None:
         if abs(wanted) > torch.finfo(case.scores.dtype).max:
             continue
         if not abs(found[b] - wanted) <= close:
-            raise Broken("log_prob is off", f"{found[b]}, expected {wanted}")
+            raise BrokenError("log_prob is off", f"{found[b]}, expected {wanted}")
 
 
 def check_divergence(case: Case) -> None:
@@ -103,7 +103,7 @@ def check_divergence(case: Case) -> None:
                 continue
             close = p.sums_noise(case.epsilon) + q.sums_noise(0) + q.noise
             if not abs(found[b] - wanted) <= close + 2 * case.epsilon * wanted:
-                raise Broken("kl is off", f"{found[b]}, expected {wanted}")
+                raise BrokenError("kl is off", f"{found[b]}, expected {wanted}")
 
 
 def _kl(p: Instance, q: Instance) -> float:
@@ -131,7 +131,9 @@ def check_sums_gradient(case: Case) -> None:
             continue
         close = (one.sums_noise(case.epsilon) + 4 * case.epsilon) * max(1, size)
         if not np.abs(found[b] - truth).max() <= 10 * close:
-            raise Broken("the gradient is off", f"{found[b].tolist()}, expected {truth.tolist()}")
+            raise BrokenError(
+                "the gradient is off", f"{found[b].tolist()}, expected {truth.tolist()}"
+            )
 
 
 def check_matchings(case: Case) -> None:
