@@ -78,11 +78,20 @@ class Instance:
         seen = self.theta[finite]
         self.magnitude = float(np.abs(seen).max(initial=0.0))
         self.range = float(seen.max() - seen.min()) if len(seen) else 0.0
+        # What all structures share is kept apart: it would take digits from what they differ in.
+        level = seen.max() if members.same_size and len(seen) else Long(0)
+        self.shared: Long = members.slots * level
+        self.apart: Longs = np.where(finite, self.theta - level, Long(0))
+
+    @cached_property
+    def differences(self) -> Longs:
+        """(count,) the score of each structure less what all share; -inf if it is forbidden."""
+        return np.where(self.usable, self.members.long @ self.apart, -np.inf)
 
     @cached_property
     def totals(self) -> Longs:
         """(count,) the score of each structure; -inf if it is forbidden."""
-        return np.where(self.usable, self.members.long @ self.theta, -np.inf)
+        return self.differences + self.shared
 
     @property
     def noise(self) -> float:
@@ -90,13 +99,17 @@ class Instance:
         return 8 * EPSILON * self.members.slots * (1 + self.magnitude)
 
     @cached_property
+    def _log_sum(self) -> Long:
+        top = self.differences.max()
+        return top + np.log(np.exp(self.differences - top).sum())
+
+    @property
     def log_z(self) -> Long:
-        top = self.totals.max()
-        return top + np.log(np.exp(self.totals - top).sum())
+        return self._log_sum + self.shared
 
     @cached_property
     def log_probs(self) -> Longs:
-        return self.totals - self.log_z
+        return self.differences - self._log_sum
 
     @cached_property
     def probs(self) -> Longs:

@@ -175,9 +175,11 @@ def check_gradient(case: Case) -> None:
         truth = _vjp(row, parts[b], weights[start:stop]) / case.heat[b]
         start = stop
         size = (np.abs(parts[b]).sum() + np.abs(weights).sum()) / case.heat[b]
-        if not size < torch.finfo(case.scores.dtype).max:
+        limits = torch.finfo(case.scores.dtype)
+        if not size < limits.max:
             continue
-        if not np.abs(found[b] - truth).max() <= (1e-9 + 32 * case.epsilon) * size:
+        close = (1e-9 + 32 * case.epsilon) * size + limits.smallest_normal
+        if not np.abs(found[b] - truth).max() <= close:
             raise BrokenError(
                 "the gradient is off", f"{found[b].tolist()}, expected {truth.tolist()}"
             )
