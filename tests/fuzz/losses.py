@@ -119,12 +119,12 @@ def _sparsemap(
     u = np.where(np.abs(point) < 1e-14, 0.0, point).astype(Long)
     slots = one.members.slots
     rounding = 4 * case.epsilon * slots * (augmented.magnitude + slots) + augmented.noise
-    gap = float(augmented.gap(u))
+    gap = augmented.gap(u)
     if not gap <= 1e-9 * augmented.range + 2 * rounding:
         raise BrokenError("the gradient is not SparseMAP marginals - gold", f"gap {gap}")
     if not one.members.off_hull(point) <= 1e-9 + 8 * case.epsilon * slots:
         raise BrokenError("the gradient is not that of a point of the polytope", point.tolist())
-    value = float(augmented.objective(u) - one.objective(target))
+    value = augmented.objective(u) - one.objective(target)
     return value, 1e-9 * augmented.range + 2 * rounding
 
 

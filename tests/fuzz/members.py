@@ -129,13 +129,13 @@ class Instance:
         spread = self.range if self.members.same_size else self.magnitude
         return 1e-10 * max(1.0, spread) + 4 * dtype_epsilon
 
-    def gap(self, u: Longs) -> Long:
+    def gap(self, u: Longs) -> float:
         """The duality gap of SparseMAP at marginals (P,): max_h <theta - D u, m(h) - u>."""
         slope = self.theta - np.where(self.members.penalised, u, Long(0))
         values = np.where(self.usable, self.members.long @ slope, -np.inf)
-        return values.max() - slope @ u
+        return float(values.max() - slope @ u)
 
-    def objective(self, u: Longs) -> Long:
+    def objective(self, u: Longs) -> float:
         """<theta, u> - 1/2 ||D u||^2"""
         counted = np.where(self.members.penalised, u, Long(0))
-        return self.theta @ u - counted @ counted / 2
+        return float(self.theta @ u - counted @ counted / 2)

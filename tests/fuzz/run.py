@@ -129,7 +129,11 @@ def run_case(seed: int, number: int, tally: Tally) -> None:
             case = draw_case(rng, FAMILIES[family], tempered=CALLS[call].tempered)
 
         def check() -> None:
-            CALLS[call].check(case)
+            try:
+                CALLS[call].check(case)
+            except RefusedError:
+                case.check_untouched()
+                raise
             case.check_untouched()
 
         def source() -> str:

@@ -101,7 +101,7 @@ def _check_certificate(
     case: Case, row: Row, reported: float, converged: bool, options: Options
 ) -> None:
     one, tol = row.one, options.get("tol", 1e-9)
-    true = float(one.gap(row.u))
+    true = one.gap(row.u)
     noise = one.noise
     if case.epsilon > EPSILON:  # weights and marginals were rounded
         noise += 2 * case.epsilon * one.members.slots * (one.magnitude + one.members.slots)

@@ -1,5 +1,7 @@
 """`marginals` against sums over all structures in extended precision."""
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -138,15 +140,13 @@ def check_sums_gradient(case: Case) -> None:
 
 def check_matchings(case: Case) -> None:
     """`sample_matchings` draws members that are not out of the question."""
-    matching = isinstance(case.family.structure, sp.Matching)
-    wrong = case.wrong if matching else "a family that is no matching"
+    structure: Any = case.family.structure
+    wrong = case.wrong if isinstance(structure, sp.Matching) else "a family that is no matching"
     k = int(case.rng.integers(1, 4))
     options = given(case)
     drawn = attempt(
         wrong,
-        lambda: sp.sample_matchings(
-            case.scores, case.family.structure, k, generator=seeded(case), **options
-        ),
+        lambda: sp.sample_matchings(case.scores, structure, k, generator=seeded(case), **options),
     )
     for b, one in enumerate(case.instances):
         check_drawn(one, drawn[:, b].numpy())

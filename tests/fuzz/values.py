@@ -1,6 +1,6 @@
 """Hostile values: scores, dtypes, memory layouts, temperatures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -13,14 +13,14 @@ Floats = NDArray[np.float64]
 LARGEST = 1e200  # scores / temperature beyond this are refused
 
 
-def pick(rng: Rng, weights: dict[str, float]) -> str:
+def pick(rng: Rng, weights: Mapping[str, float]) -> str:
     """One of the names, by weight."""
     point = rng.random() * sum(weights.values())
     for name, weight in weights.items():
         point -= weight
         if point < 0:
             return name
-    return name
+    return next(iter(weights))  # rounding
 
 
 def _scaled(low: float, high: float) -> Callable[[Rng, tuple[int, ...]], Floats]:
@@ -126,7 +126,7 @@ def draw_temperature(rng: Rng, batch: int) -> tuple[float | Tensor, str | None]:
         chosen = bad[rng.integers(len(bad))]
         if isinstance(chosen, Tensor) and batch == 0 and len(chosen) == 0:
             chosen = -1.0
-        return chosen, "a temperature"  # type: ignore[return-value]
+        return chosen, "a temperature"
     if kind == "each":
         heat = torch.from_numpy(10.0 ** rng.uniform(-2, 2, batch))
         if rng.random() < 0.5:
