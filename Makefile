@@ -1,10 +1,16 @@
-# make demo | test | lint | docs | bench | clean. PYTHON chooses the interpreter that makes .venv.
+# make demo | test | lint | docs | bench | sanitize | clean. PYTHON chooses the interpreter that makes .venv.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*.* native/families/*)
 
-.PHONY: demo test lint docs bench clean
+# The interpreter is not built with ASan: its library comes first, and leaks are not looked for.
+SANITIZED := build/sanitize
+SANITIZE_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc CUDA_VISIBLE_DEVICES=
+
+.PHONY: demo test lint docs bench sanitize clean
 
 # One stamp per set of extras. The install is editable: only a change of the build needs another.
 $(VENV)/.test-stamp: EXTRAS := test,lint
@@ -31,6 +37,21 @@ docs: $(VENV)/.docs-stamp
 
 bench: $(VENV)/.test-stamp
 	$(BIN)/python benchmarks/solver.py
+
+# An environment of its own that borrows all packages but sparsewood.
+$(SANITIZED)/.stamp: $(VENV)/.test-stamp
+	$(BIN)/python -m venv --without-pip --clear $(SANITIZED)
+	$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' \
+		> "$$($(SANITIZED)/bin/python -c 'import site; print(site.getsitepackages()[0])')/borrowed.pth"
+	$(BIN)/python -m pip --python $(SANITIZED)/bin/python install --quiet --no-deps \
+		--config-settings cmake.define.SPARSEWOOD_SANITIZE=ON \
+		--config-settings build-dir=$(SANITIZED)/objects .
+	@touch $@
+
+# The structure and inference tests, and the fuzzer, on the native code under ASan and UBSan.
+sanitize: $(SANITIZED)/.stamp
+	$(SANITIZE_ENV) $(SANITIZED)/bin/python -m pytest -n auto -p no:cacheprovider \
+		tests/structures tests/inference tests/fuzz
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/gallery

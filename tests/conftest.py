@@ -1,5 +1,6 @@
-"""Inputs that several files of tests share."""
+"""One thread for each process of tests, and inputs that several files of them share."""
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,11 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.nn._levels import TreeComposer
+
+# Processes of tests share the cores: with several threads each they wait for one another, a check
+# of a second for a minute. The variable is for the processes that tests start.
+os.environ["OMP_NUM_THREADS"] = "1"
+torch.set_num_threads(1)
 
 TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)
 

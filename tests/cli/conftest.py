@@ -1,26 +1,14 @@
 """Tiny runs, trained once by the command line itself."""
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from sparsewood.cli import main
 
-os.environ["OMP_NUM_THREADS"] = "1"  # of processes that tests start
-
 LISTOPS: str = "--train 40 --validation 12 --test 12 --max-length 10 --max-depth 4"
 TINY: str = "--hidden 6 --max-epochs 1 --threads 1 --device cpu"
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -1,28 +1,16 @@
 """Runs that take a fraction of a second, and processes to try them in."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from safetensors.torch import load_file
 
 from sparsewood.data.sources import ListOps
 from sparsewood.tasks.model import ModelConfig
 from sparsewood.train import Progress, RunConfig, TrainingConfig, train
-
-os.environ["OMP_NUM_THREADS"] = "1"  # of processes that tests start; several run at once
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def _make_config(trees: Any = "latent", *, dropout: float = 0.1, **training: Any) -> RunConfig:

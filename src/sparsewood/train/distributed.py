@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 from inspect import signature
 from typing import Any, TypeVar
 
@@ -79,6 +80,10 @@ def world(device: str) -> Iterator[World]:
     if chosen.type == "cuda":
         torch.cuda.set_device(chosen)
     backend = "nccl" if chosen.type == "cuda" else "gloo"
+    # Building DistributedDataParallel imports this module, whose functions keep the group that
+    # exists by then as a default argument: it would outlive `destroy_process_group`, and its
+    # threads the interpreter.
+    import_module("torch.distributed.nn.functional")
     distributed.init_process_group(backend, timeout=_TIMEOUT)
     try:
         yield World(distributed.get_rank(), size, chosen)

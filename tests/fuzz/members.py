@@ -1,0 +1,141 @@
+"""All structures of an instance, and what follows from enumeration, in extended precision.
+
+`numpy.longdouble` has a mantissa of 64 bits on x86; where it is a double, the tolerances hold too.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Long = np.longdouble
+Longs = NDArray[np.longdouble]
+Floats = NDArray[np.float64]
+
+EPSILON = 2.0**-52
+
+
+class Members:
+    """The structures of one instance: encodings, and the parts of each as a 0/1 row.
+
+    Args:
+        events: (count, *event) int64.
+        columns: (count, P) 0/1.
+        penalised: (P,) bool.
+    """
+
+    def __init__(
+        self, events: NDArray[np.int64], columns: Floats, penalised: NDArray[np.bool_]
+    ) -> None:
+        self.events = events
+        self.columns = columns
+        self.penalised = penalised
+        self.used = columns.astype(bool)
+        self.long = columns.astype(Long)
+        self.slots = max(1, int(columns.sum(-1).max()))
+        # Adding a number to all scores changes no probability.
+        self.same_size = len(set(columns.sum(-1))) == 1
+        self._index = {row.tobytes(): i for i, row in enumerate(events)}
+        assert len(self._index) == len(events), "enumerate lists a structure twice"
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def find(self, event: NDArray[np.int64]) -> int | None:
+        """The number of a structure; None if it is no member."""
+        return self._index.get(np.ascontiguousarray(event).tobytes())
+
+    @cached_property
+    def hull(self) -> tuple[Floats, Floats]:
+        """(A, b): the equations `A m = b` that all structures satisfy."""
+        _, sizes, directions = np.linalg.svd(self.columns - self.columns[0])
+        rank = int((sizes > 1e-9).sum())
+        normal = directions[rank:]
+        return normal, normal @ self.columns[0]
+
+    def off_hull(self, u: Floats) -> float:
+        """How far a point (P,) is from the affine hull and the cube."""
+        normal, offset = self.hull
+        outside = np.maximum(-u, u - 1).max()
+        return float(max(outside, np.abs(normal @ u - offset).max(initial=0.0)))
+
+
+class Instance:
+    """One instance: scores over members.
+
+    Args:
+        members: all its structures.
+        theta: (P,) extended, scores / temperature; whatever where a part is not read.
+        reads: (P,) bool.
+    """
+
+    def __init__(self, members: Members, theta: Longs, reads: NDArray[np.bool_]) -> None:
+        self.members = members
+        self.forbidden = reads & (theta == -np.inf)
+        finite = reads & ~self.forbidden
+        self.theta: Longs = np.where(finite, theta, Long(0))
+        self.usable = ~(members.used & self.forbidden).any(-1)
+        seen = self.theta[finite]
+        self.magnitude = float(np.abs(seen).max(initial=0.0))
+        self.range = float(seen.max() - seen.min()) if len(seen) else 0.0
+        # What all structures share is kept apart: it would take digits from what they differ in.
+        level = seen.max() if members.same_size and len(seen) else Long(0)
+        self.shared: Long = members.slots * level
+        self.apart: Longs = np.where(finite, self.theta - level, Long(0))
+
+    @cached_property
+    def differences(self) -> Longs:
+        """(count,) the score of each structure less what all share; -inf if it is forbidden."""
+        return np.where(self.usable, self.members.long @ self.apart, -np.inf)
+
+    @cached_property
+    def totals(self) -> Longs:
+        """(count,) the score of each structure; -inf if it is forbidden."""
+        return self.differences + self.shared
+
+    @property
+    def noise(self) -> float:
+        """What rounding in float64 may do to the score of a structure."""
+        return 8 * EPSILON * self.members.slots * (1 + self.magnitude)
+
+    @cached_property
+    def _log_sum(self) -> Long:
+        top = self.differences.max()
+        return top + np.log(np.exp(self.differences - top).sum())
+
+    @property
+    def log_z(self) -> Long:
+        return self._log_sum + self.shared
+
+    @cached_property
+    def log_probs(self) -> Longs:
+        return self.differences - self._log_sum
+
+    @cached_property
+    def probs(self) -> Longs:
+        return np.exp(self.log_probs)
+
+    @cached_property
+    def marginals(self) -> Longs:
+        return self.probs @ self.members.long
+
+    @cached_property
+    def entropy(self) -> float:
+        finite = np.where(self.usable, self.log_probs, Long(0))
+        return float(-(self.probs * finite).sum())
+
+    def sums_noise(self, dtype_epsilon: float) -> float:
+        """How far sums over all structures may be off, relative to what they differ in."""
+        spread = self.range if self.members.same_size else self.magnitude
+        return 1e-10 * max(1.0, spread) + 4 * dtype_epsilon
+
+    def gap(self, u: Longs) -> float:
+        """The duality gap of SparseMAP at marginals (P,): max_h <theta - D u, m(h) - u>."""
+        slope = self.theta - np.where(self.members.penalised, u, Long(0))
+        values = np.where(self.usable, self.members.long @ slope, -np.inf)
+        return float(values.max() - slope @ u)
+
+    def objective(self, u: Longs) -> float:
+        """<theta, u> - 1/2 ||D u||^2"""
+        counted = np.where(self.members.penalised, u, Long(0))
+        return float(self.theta @ u - counted @ counted / 2)

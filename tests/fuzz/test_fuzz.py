@@ -1,0 +1,39 @@
+"""20,000 fuzzed calls, the same each time. More: `python -m tests.fuzz --calls N --seed S`."""
+
+import pytest
+
+from tests.fuzz.run import CALLS, run
+
+SEED = 0
+SHARES = 10
+CALLS_OF_A_SHARE = 2000
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_no_promise_is_broken(share: int) -> None:
+    start = share * CALLS_OF_A_SHARE
+    tally = run(SEED, range(start, start + CALLS_OF_A_SHARE))
+    assert sum(tally.calls.values()) == CALLS_OF_A_SHARE
+    assert set(tally.calls) >= set(CALLS) - {"sample-matchings"}
+    assert not tally.failures, tally.report(SEED)
+
+
+def test_a_broken_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle that takes the worst for the best, and weights that miss a thousandth."""
+    import sparsewood as sp
+
+    better, solve = sp.Simplex.argmax, sp.sparsemap
+
+    def worst(self: sp.Simplex, scores, lengths=None):
+        return better(self, -scores, lengths)
+
+    def short(*args, **kwargs):
+        post = solve(*args, **kwargs)
+        post.weights.data.mul_(0.999)
+        return post
+
+    monkeypatch.setattr(sp.Simplex, "argmax", worst)
+    monkeypatch.setattr(sp, "sparsemap", short)
+    kinds = {(call, kind) for call, kind, _ in run(SEED, range(3000)).failures}
+    assert ("map", "not the best") in kinds
+    assert ("sparsemap", "weights do not sum to 1") in kinds
