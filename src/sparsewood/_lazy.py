@@ -1,32 +1,53 @@
-"""An attribute that is computed when first asked for."""
+"""What results are made of: attributes computed when asked for, and copies with their graph."""
 
 from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import fields
 from typing import Any, Generic, TypeVar, overload
 
 import torch
+from torch import Tensor
 
-T = TypeVar("T")
+Value = TypeVar("Value")
+Result = TypeVar("Result")
 
 
-class lazy(Generic[T]):  # noqa: N801, used as a decorator
-    """`functools.cached_property` without its lock, which a compiled graph cannot hold.
+class lazy(Generic[Value]):  # noqa: N801, a decorator as `functools.cached_property`
+    """`functools.cached_property` without the lock that it has in Python 3.11.
 
-    While a graph is traced nothing is kept.
+    `torch.compile` cannot enter a lock. Inside a graph nothing is kept either.
     """
 
-    def __init__(self, compute: Callable[[Any], T]) -> None:
-        self.compute = compute
-        self.name = compute.__name__
-        self.__doc__ = compute.__doc__
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self.compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> "lazy[T]": ...
+    def __get__(self, instance: None, owner: type) -> "lazy[Value]": ...
     @overload
-    def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: object | None, owner: type) -> "lazy[T] | T":
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: Any, owner: type) -> "Value | lazy[Value]":
         if instance is None:
             return self
         value = self.compute(instance)
         if not torch.compiler.is_compiling():
             instance.__dict__[self.name] = value
         return value
+
+
+class CopiedWithGraph:
+    """A frozen dataclass whose deep copy shares the tensors that require a gradient.
+
+    PyTorch copies no tensor in the middle of a graph. Shared, they lead to the same scores.
+    """
+
+    def __deepcopy__(self: Result, memo: dict[int, Any]) -> Result:
+        copy = object.__new__(type(self))
+        memo[id(self)] = copy
+        for field in fields(self):  # pyright: ignore[reportArgumentType]
+            value = getattr(self, field.name)
+            shared = isinstance(value, Tensor) and value.requires_grad
+            object.__setattr__(copy, field.name, value if shared else deepcopy(value, memo))
+        return copy
