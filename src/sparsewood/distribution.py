@@ -1,13 +1,12 @@
 """The distribution over all structures of a family, p(h) proportional to the exponential score."""
 
-import copy
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from sparsewood._lazy import lazy
+from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole
 from sparsewood._transforms import is_transformed
@@ -19,7 +18,7 @@ _SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memor
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StructureDistribution:
+class StructureDistribution(CopiedWithGraph):
     """The Gibbs distribution over all structures of each of `B` instances.
 
     With `theta = scores / temperature` and the 0/1 parts `m(h)` of a structure,
@@ -148,14 +147,9 @@ class StructureDistribution:
         return value.to(self.scores.dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
-        """A copy with memory of its own; gradients go on to the scores that this one came from."""
-        lengths = None if self.lengths is None else self.lengths.clone()
-        tensors = (self._steps, self._shared, self._log_z, self._mu)
-        copies = [x.clone() for x in tensors]
-        structure = copy.deepcopy(self.structure, memo)
-        return type(self)(
-            structure, self.scores.clone(), lengths, *copies, _has_graph=self._has_graph
-        )
+        copy = super().__deepcopy__(memo)
+        copy.__dict__["_mu"] = self._mu  # without a need for gradients the graph gives it once
+        return copy
 
     def __len__(self) -> int:
         return len(self.scores)
