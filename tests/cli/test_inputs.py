@@ -4,17 +4,18 @@ import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sparsewood.cli._inputs import Line, Reading, check_arguments, is_interactive, lines_of
+from sparsewood.cli._inputs import Files, Line, check_arguments, is_interactive, lines_of
 from sparsewood.data import Sentence
 
 
-def _lines(arguments: Sequence[str | Path], width: int = 1, **reading: str) -> list[Line]:
+def _lines(arguments: Sequence[str | Path], width: int = 1, **files: Any) -> list[Line]:
     texts = [str(argument) for argument in arguments]
-    check_arguments(texts, Reading(**reading))
-    return list(lines_of(texts, width, Reading(**reading)))
+    check_arguments(texts, Files(**files))
+    return list(lines_of(texts, width, Files(**files)))
 
 
 def _write(path: Path, text: str) -> Path:
@@ -56,7 +57,9 @@ def test_the_column_text_needs_no_option(tmp_path: Path) -> None:
     (line,) = _lines([_write(tmp_path / "a.csv", "label,text\n1,a b\n")])
     assert line.sides == ("a b",)
     other = _write(tmp_path / "b.tsv", "review\tstars\na b\t5\n")
-    with pytest.raises(ValueError, match=r"which column\? --text COLUMN; .*: review, stars"):
+    with pytest.raises(
+        ValueError, match="no column 'text'; the columns are review, stars; --text names"
+    ):
         _lines([other])
     with pytest.raises(ValueError, match="no column 'reviews'; the columns are review, stars"):
         _lines([other], text="reviews")
@@ -79,7 +82,7 @@ def test_pairs(tmp_path: Path) -> None:
     assert _lines([named], 2, text="p", text2="h")[0].sides == ("a b", "c")
     with pytest.raises(ValueError, match="expected pairs of sentences; 'a b' has no second"):
         _lines(["a b"], 2)
-    with pytest.raises(ValueError, match=r"p.txt:2: expected premise, tab, hypothesis; got 'x'"):
+    with pytest.raises(ValueError, match=r"p.txt:2: expected premise, tab, hypothesis; got 1 col"):
         _lines([_write(plain, "a b\tc\nx\n")], 2)
 
 
@@ -121,7 +124,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         _lines([_write(tmp_path / "a.tsv", "text\tn\nb\t1\n \t2\n")])
     with pytest.raises(ValueError, match="expected an object a line, in a file named .jsonl"):
         _lines([_write(tmp_path / "a.json", "[]")])
-    with pytest.raises(ValueError, match="--text2: names a column of a file, and no file is named"):
+    with pytest.raises(ValueError, match="--text2: is about the columns of a file, and no file"):
         _lines(["a b"], text2="x")
     with pytest.raises(ValueError, match="nothing but white space"):
         _lines(["  "])
@@ -131,7 +134,7 @@ def test_a_mistake_in_the_last_file_comes_first(tmp_path: Path) -> None:
     good = _write(tmp_path / "good.txt", "a\n")
     bad = _write(tmp_path / "bad.txt", "")
     with pytest.raises(ValueError, match="bad.txt: no sentences"):
-        lines_of(["a sentence", str(good), str(bad)], 1, Reading())
+        lines_of(["a sentence", str(good), str(bad)], 1, Files())
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes that have names")
@@ -143,3 +146,31 @@ def test_a_pipe_by_name(tmp_path: Path) -> None:
         assert [line.sides for line in _lines([f"/dev/fd/{reader}"])] == [("one",), ("two",)]
     finally:
         os.close(reader)
+
+
+def test_other_encodings_and_delimiters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("n;text\n1;café, noir\n".encode("latin-1"))
+    (line,) = _lines([path], encoding="latin-1", delimiter=";")
+    assert line.sides == ("café, noir",)
+    with pytest.raises(ValueError, match="delimiter: expected one character"):
+        _lines([path], delimiter=";;")
+    with pytest.raises(ValueError, match="encoding: there is none named 'latin-99'"):
+        _lines(["a b"], encoding="latin-99")
+    stdin = io.TextIOWrapper(io.BytesIO("café\n".encode("latin-1")), "utf-8")
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert _lines(["-"], encoding="latin-1")[0].sides == ("café",)
+
+
+def test_bad_lines_are_skipped_and_listed(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.tsv", "text\tn\na b\t1\n \t2\nc\nd\t3\n")
+    with pytest.warns(UserWarning, match="a.tsv: 2 of 4 rows skipped: .*a.tsv:3: an empty") as told:
+        found = _lines([path], skip_bad=True)
+    assert [line.sides[0] for line in found] == ["a b", "d"]
+    assert "a.tsv:4: expected 2 columns" in str(told[0].message)
+    pairs = _write(tmp_path / "p.txt", "a\tb\nalone\n")
+    with pytest.warns(UserWarning, match="1 of 2 rows skipped"):
+        assert len(_lines([pairs], 2, skip_bad=True)) == 1
+    none = _write(tmp_path / "n.txt", "alone\n")
+    with pytest.raises(ValueError, match="no sentences in this file; all are bad: .*n.txt:1"):
+        _lines([none], 2, skip_bad=True)

@@ -12,8 +12,9 @@ from typing import TextIO
 
 from sparsewood.data import Sentence
 from sparsewood.data._lines import full_lines
-from sparsewood.data.columns import header_of, read_table
+from sparsewood.data.columns import read_table
 from sparsewood.data.conllu import read_treebank
+from sparsewood.data.reading import BadRow, Reading
 
 STDIN = "-"
 _TABLES = (".csv", ".tsv", ".jsonl")
@@ -21,16 +22,29 @@ _FILES = (*_TABLES, ".txt", ".json", ".conllu")  # an argument that ends so is n
 
 
 @dataclass(frozen=True)
-class Reading:
+class Files:
     """How files of sentences are read.
 
     Attributes:
-        text: the column of the sentences, or of the premises, in a table; "text" if none is given.
-        text2: the column of the hypotheses; "text2" if none is given.
+        text: the column of the sentences, or of the premises, in a table; "text" if none is named.
+        text2: the column of the hypotheses; "text2" if none is named.
+        delimiter: between the columns of a table, one character or "tab"; a comma in .csv and a tab
+            in others if none is named.
+        encoding: of files and of standard input.
+        skip_bad: pass over lines that cannot be read, and list them; otherwise the first one is an
+            error.
     """
 
     text: str | None = None
     text2: str | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    skip_bad: bool = False
+
+    def how(self) -> Reading:
+        """The same for the readers; ValueError where the encoding or the delimiter is none."""
+        delimiter = "\t" if self.delimiter in ("tab", r"\t") else self.delimiter
+        return Reading(self.encoding, delimiter, self.skip_bad)
 
 
 @dataclass(frozen=True)
@@ -46,8 +60,8 @@ class Line:
     where: str = ""
 
 
-def check_arguments(arguments: Sequence[str], reading: Reading) -> None:
-    """Raise ValueError where an argument names a file that cannot be meant."""
+def check_arguments(arguments: Sequence[str], files: Files) -> None:
+    """Raise ValueError where an argument names a file that cannot be meant, or an option none."""
     for argument in arguments:
         if is_folder(argument):
             raise ValueError(f"{argument}: a folder; expected a sentence, a file or -")
@@ -55,13 +69,13 @@ def check_arguments(arguments: Sequence[str], reading: Reading) -> None:
             raise ValueError(f"{argument}: no such file (a sentence has spaces in it)")
         if argument.lower().endswith(".json"):
             raise ValueError(f"{argument}: expected an object a line, in a file named .jsonl")
-    files = any(map(is_file, arguments))
-    for name, column in (("text", reading.text), ("text2", reading.text2)):
-        if column is not None and not files:
-            raise ValueError(f"--{name}: names a column of a file, and no file is named")
+    files.how()
+    named = [name for name in ("text", "text2", "delimiter") if getattr(files, name) is not None]
+    if named and not any(map(is_file, arguments)):
+        raise ValueError(f"--{named[0]}: is about the columns of a file, and no file is named")
 
 
-def lines_of(arguments: Sequence[str], width: int, reading: Reading) -> Iterator[Line]:
+def lines_of(arguments: Sequence[str], width: int, files: Files) -> Iterator[Line]:
     """What `arguments` hold, one after the other.
 
     An argument that names a file stands for what is in it, "-" for standard input, as no argument
@@ -71,7 +85,7 @@ def lines_of(arguments: Sequence[str], width: int, reading: Reading) -> Iterator
     Args:
         arguments: those that `check_arguments` has passed.
         width: 2 for pairs. Typed pairs are two arguments, or one with a tab in it.
-        reading: how files are read.
+        files: how these are read.
 
     Raises:
         ValueError: at the first line of another form, or where there is nothing at all.
@@ -80,13 +94,11 @@ def lines_of(arguments: Sequence[str], width: int, reading: Reading) -> Iterator
     typed: list[str] = []
     for argument in arguments or (STDIN,):
         if argument == STDIN:
-            found.append(_numbered(_standard_lines(), width, "standard input"))
+            found.append(_standard_lines(width, files))
         elif is_file(argument):
-            found.append(list(_file(Path(argument), width, reading)))
-            if not found[-1]:
-                raise ValueError(f"{argument}: no sentences in this file")
+            found.append(_read(Path(argument), width, files))
         elif width == 1 or "\t" in argument:
-            found.append([Line(_parted(argument, width, "a pair"))])
+            found.append([Line(_parted(argument, width))])
         else:
             typed.append(argument)
             if len(typed) == width:
@@ -102,12 +114,13 @@ def is_interactive(arguments: Sequence[str]) -> bool:
     return (not arguments or STDIN in arguments) and standard_input().isatty()
 
 
-def standard_input() -> TextIO:
-    """Standard input as UTF-8 text; ValueError where a process was given none."""
+def standard_input(encoding: str = "utf-8") -> TextIO:
+    """Standard input as text; ValueError where a process has none."""
     if sys.stdin is None:
         raise ValueError("no sentences: there is no standard input")
     if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
+        encoding = "utf-8-sig" if encoding == "utf-8" else encoding
+        sys.stdin.reconfigure(encoding=encoding, errors="strict")
     return sys.stdin
 
 
@@ -135,54 +148,71 @@ def _looks_like_a_file(argument: str) -> bool:
     return len(argument.split()) == 1 and (separated or argument.lower().endswith(_FILES))
 
 
-def _file(path: Path, width: int, reading: Reading) -> Iterator[Line]:
+def _read(path: Path, width: int, files: Files) -> list[Line]:
+    how = files.how()
+    lines = list(_file(path, width, files, how))
+    if not lines:
+        why = f"; all are bad: {how.skipped[0]}" if how.skipped else ""
+        raise ValueError(f"{path}: no sentences in this file{why}")
+    how.tell_skipped(str(path), len(lines))
+    return lines
+
+
+def _file(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]:
     suffix = path.suffix.lower()
     if suffix == ".conllu":
         if width > 1:
             raise ValueError(f"{path}: CoNLL-U holds no pairs of sentences")
         return (Line((s,), f"{path}, sentence {i}") for i, s in enumerate(read_treebank(path), 1))
-    if reading.text is not None or suffix in _TABLES:
-        return _table(path, width, reading)
-    return _numbered(full_lines(path), width, str(path))
+    if files.text is not None or suffix in _TABLES:
+        return _table(path, width, files, how)
+    return _numbered(full_lines(path, how), width, str(path), how)
 
 
-def _table(path: Path, width: int, reading: Reading) -> Iterator[Line]:
-    columns = (reading.text or "text", reading.text2 or "text2")[:width]
-    if reading.text is None and path.suffix.lower() != ".jsonl":
-        header = header_of(path)
-        if header and "text" not in header:
-            names = ", ".join(name[:30] for name in header)
-            raise ValueError(f"{path}: which column? --text COLUMN; the first line has: {names}")
-    for number, texts in read_table(path, columns):
-        where = f"{path}:{number}"
-        if not all(text.strip() for text in texts):
-            raise ValueError(f"{where}: an empty sentence")
-        yield Line(tuple(texts), where)
+def _table(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]:
+    columns = (files.text or "text", files.text2 or "text2")[:width]
+    try:
+        for number, texts in read_table(path, columns, how):
+            with how.row():
+                where = f"{path}:{number}"
+                if not all(text.strip() for text in texts):
+                    raise BadRow(f"{where}: an empty sentence")
+                yield Line(tuple(texts), where)
+    except BadRow as bad:
+        if files.text is None and "no column 'text'" in str(bad):
+            raise ValueError(f"{bad}; --text names another") from None
+        raise
 
 
-def _numbered(lines: Iterator[tuple[int, str]], width: int, name: str) -> Iterator[Line]:
+def _numbered(
+    lines: Iterable[tuple[int, str]], width: int, name: str, how: Reading
+) -> Iterator[Line]:
     for number, line in lines:
         where = f"{name}:{number}"
-        yield Line(_parted(line, width, where), where)
+        with how.row():
+            yield Line(_parted(line, width, where), where)
 
 
-def _parted(text: str, width: int, where: str) -> tuple[str, ...]:
+def _parted(text: str, width: int, where: str = "") -> tuple[str, ...]:
     parts = tuple(text.split("\t")) if width > 1 else (text,)
+    at = where and f"{where}: "
     if len(parts) != width:
-        raise ValueError(f"{where}: expected premise, tab, hypothesis; got {text[:60]!r}")
+        raise BadRow(f"{at}expected premise, tab, hypothesis; got {len(parts)} columns")
     if not all(part.strip() for part in parts):
-        raise ValueError("expected a sentence, got nothing but white space")
+        raise BadRow(f"{at}expected a sentence, got nothing but white space")
     return parts
 
 
-def _standard_lines() -> Iterator[tuple[int, str]]:
-    found = False
+def _standard_lines(width: int, files: Files) -> Iterator[Line]:
+    how, found, name = files.how(), 0, "standard input"
+    lines = enumerate(standard_input(files.encoding), 1)
+    full = ((number, line.rstrip("\n")) for number, line in lines if line.strip())
     try:
-        for number, line in enumerate(standard_input(), 1):
-            if line.strip():
-                found = True
-                yield number, line.rstrip("\n")
+        for line in _numbered(full, width, name, how):
+            found += 1
+            yield line
     except UnicodeDecodeError as error:
-        raise ValueError(f"standard input: not UTF-8 text ({error})") from error
+        raise ValueError(f"{name}: not {files.encoding.upper()} text ({error.reason})") from error
     if not found:
         raise ValueError("no sentences: standard input is empty")
+    how.tell_skipped(name, found)

@@ -12,7 +12,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 import sparsewood as sp
-from sparsewood.cli._options import Group, parse
+from sparsewood.cli._options import Group, parse, spoken
 from sparsewood.cli._runs import at_least
 from sparsewood.data.batches import Batch, Padded
 from sparsewood.tasks import ModelConfig, SentenceClassifier, TreeModel
@@ -124,7 +124,7 @@ def _time_steps(options: BenchOptions, device: torch.device) -> dict[str, float]
         model.to(device)
         if trees == "latent":
             _sharpen(model, batches)
-        rounds[trees.replace("_", "-")] = _stepper(model, batches, device)
+        rounds[spoken(trees)] = _stepper(model, batches, device)
     best = _best(rounds, options.repeats)
     return {name: seconds / len(batches) for name, seconds in best.items()}
 

@@ -9,7 +9,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from sparsewood.cli._inputs import Reading, check_arguments, is_folder, lines_of
+from sparsewood.cli._inputs import Files, check_arguments, is_folder, lines_of
 from sparsewood.cli._options import Group, parse
 from sparsewood.cli._runs import RUNS, at_least, open_model
 from sparsewood.cli._sentences import answer
@@ -56,12 +56,12 @@ def main(args: list[str]) -> None:
     folder = Path(texts.pop(0)) if named else None
     if named and not texts:
         raise ValueError(f"{folder}: expected a description after the folder")
-    check_arguments(texts, Reading())
+    check_arguments(texts, Files())
     folder = folder or newest_dictionary(RUNS)
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
         raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")
-    lines = lines_of(texts, 1, Reading())
+    lines = lines_of(texts, 1, Files())
     for found in answer(model, lines, options.parser, one_by_one=True):
         i, prediction = found.i, found.output.prediction
         nearest = model.nearest(prediction[i : i + 1], options.words)[0]

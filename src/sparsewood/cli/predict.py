@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tyro
 
-from sparsewood.cli._inputs import Reading, check_arguments, is_interactive, lines_of
+from sparsewood.cli._inputs import Files, check_arguments, is_interactive, lines_of
 from sparsewood.cli._options import Group, parse
 from sparsewood.cli._output import Output
 from sparsewood.cli._runs import at_least, open_model, set_temperature
@@ -53,20 +53,20 @@ class PredictOptions:
 
 def main(args: list[str]) -> None:
     """Prints what the model says of each sentence."""
-    options, reading = parse(
+    options, files = parse(
         "sparsewood predict",
         args,
-        [Group("prediction", PredictOptions), Group("files", Reading)],
+        [Group("prediction", PredictOptions), Group("files", Files)],
         "Label sentences. A reverse dictionary answers with words.",
         "sparsewood predict runs/sst-latent-1 reviews.csv --text review --json --out labels.jsonl",
     )
     at_least(1, labels=options.labels)
     at_least(0, draw=options.draw)
-    check_arguments(options.sentences, reading)
+    check_arguments(options.sentences, files)
     out = Output(options.out, options.sentences)
     model = open_model(options.model).to(choose_device(options.device))
     set_temperature(model, options.temperature)
-    lines = lines_of(options.sentences, width_of(model), reading)
+    lines = lines_of(options.sentences, width_of(model), files)
     interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import tyro
 
-from sparsewood.cli._inputs import Line, Reading, check_arguments, lines_of
+from sparsewood.cli._inputs import Files, Line, check_arguments, lines_of
 from sparsewood.cli._options import Group, parse
 from sparsewood.cli._output import Output
 from sparsewood.cli._runs import at_least, open_model, set_temperature
@@ -49,21 +49,21 @@ class TreesOptions:
 
 def main(args: list[str]) -> None:
     """Draws the trees, the likeliest first."""
-    options, reading = parse(
+    options, files = parse(
         "sparsewood trees",
         args,
-        [Group("drawing", TreesOptions), Group("files", Reading)],
+        [Group("drawing", TreesOptions), Group("files", Files)],
         "Show the trees that a model selects for sentences, with their probabilities.",
         'sparsewood trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
     )
     at_least(1, most=options.most)
     if not options.sentences:
         raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
-    check_arguments(options.sentences, reading)
+    check_arguments(options.sentences, files)
     out = Output(options.out, options.sentences)
     model = open_model(options.model)
     set_temperature(model, options.temperature)
-    lines = list(lines_of(options.sentences, 1, reading))
+    lines = list(lines_of(options.sentences, 1, files))
     if options.format in _ONE and len(lines) > 1:
         raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
     sentences = _read(lines, options.parser)

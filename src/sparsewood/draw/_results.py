@@ -18,6 +18,7 @@ _WIDE = 6  # with more columns than this of tests, validation is left out
 # name, digits after the point, whether lower is better
 _METRICS = {
     "accuracy": ("accuracy", 2, False),
+    "macro_f1": ("macro-F1", 2, False),
     "median_rank": ("median rank", 1, True),
     "accuracy_10": ("acc@10", 1, False),
     "accuracy_100": ("acc@100", 1, False),

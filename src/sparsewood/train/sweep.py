@@ -190,6 +190,7 @@ class _Reporter(Progress):
         self._inner, self._trial, self._criterion = inner, trial, criterion
         self.note, self.start_epoch = inner.note, inner.start_epoch
         self.step, self.close = inner.step, inner.close
+        self.begin, self.finish = inner.begin, inner.finish
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         import optuna
