@@ -43,6 +43,9 @@ class Recorder(Progress):
     def end_epoch(self, record: dict[str, Any]) -> None:
         self.epochs.append(record["epoch"])
 
+    def finish(self, folder: Path, result: dict[str, Any], *, already: bool = False) -> None:
+        self.note("already finished" if already else "finished")
+
 
 def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
     config = make_config()
