@@ -40,7 +40,7 @@ def test_bad_data_is_noticed_before_anything_is_trained(
     assert "absent" in fails("table", "sst", "--data", tmp_path / "absent", "--out", out)
     (tmp_path / "t.tsv").write_text("a\tone two\nb\tthree\n" * 10)
     options = ("--train", tmp_path / "t.tsv", "--rows", "flat", "off-line", "--out", out)
-    assert "needs heads" in fails("table", "classify", *options)
+    assert "off-line trees need heads" in fails("table", "classify", *options)
     assert not out.exists()
 
 
