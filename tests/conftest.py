@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.nn._levels import TreeComposer
+from sparsewood.nn._composer import TreeComposer
 
 TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)
 
