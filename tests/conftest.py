@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.nn._levels import TreeComposer
+from sparsewood.nn._composer import TreeComposer
 
 # Processes of tests share the cores: with several threads each they wait for one another, a check
 # of a second for a minute. The variable is for the processes that tests start.

@@ -10,6 +10,8 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._lazy import lazy
 
+_MOVED = 6  # the first fields of a forest are on the device of the trees, the others on the CPU
+
 
 class Level(NamedTuple):
     """The nodes `begin:end` and, in `children` and `parents`, their edges."""
@@ -39,9 +41,8 @@ class Forest:
         children: (E,) int64 nodes, the children of one node in the order of their words.
         parents: (E,) int64, the node that each entry of `children` hangs from.
         roots: (T,) int64, the root node of each tree.
-        level_offsets: level l holds the nodes from `level_offsets[l]` to `level_offsets[l + 1]`.
-        edge_offsets: the same for their edges.
-        num_tree_nodes: how many nodes an evaluation tree by tree would visit.
+        bounds: (2, levels + 1) int64 on the CPU, where the nodes and the edges of each level begin.
+        tree_nodes: () int64 on the CPU, how many nodes an evaluation tree by tree would visit.
         shape: (B, n), sentences and padded words.
     """
 
@@ -51,9 +52,8 @@ class Forest:
     children: Tensor
     parents: Tensor
     roots: Tensor
-    level_offsets: tuple[int, ...]
-    edge_offsets: tuple[int, ...]
-    num_tree_nodes: int
+    bounds: Tensor
+    tree_nodes: Tensor
     shape: tuple[int, int]
 
     @classmethod
@@ -81,17 +81,25 @@ class Forest:
                 f"instance: expected int64 of shape ({len(heads)},) for heads of shape "
                 f"{tuple(heads.shape)}, got {instance.dtype} of shape {tuple(instance.shape)}"
             )
-        *arrays, level_offsets, num_tree_nodes = _native.build_forest(
-            *(tensor.detach().cpu().contiguous().numpy() for tensor in (heads, lengths, instance))
-        )
-        forest = cls(
-            *map(torch.from_numpy, arrays),
-            level_offsets=tuple(level_offsets.tolist()),
-            edge_offsets=tuple(arrays[2][level_offsets].tolist()),
-            num_tree_nodes=num_tree_nodes,
-            shape=(len(lengths), heads.shape[1]),
-        )
+        build = _build_op if torch.compiler.is_compiling() else _build
+        tensors = build(heads, lengths, instance)
+        forest = cls(*tensors, shape=(lengths.shape[0], heads.shape[1]))
         return forest.to(heads.device, non_blocking=True)
+
+    @lazy
+    def level_offsets(self) -> tuple[int, ...]:
+        """Level l holds the nodes from `level_offsets[l]` to `level_offsets[l + 1]`."""
+        return tuple(self.bounds[0].tolist())
+
+    @lazy
+    def edge_offsets(self) -> tuple[int, ...]:
+        """The same for their edges."""
+        return tuple(self.bounds[1].tolist())
+
+    @property
+    def num_tree_nodes(self) -> int:
+        """How many nodes an evaluation tree by tree would visit."""
+        return int(self.tree_nodes)
 
     @property
     def num_nodes(self) -> int:
@@ -128,7 +136,7 @@ class Forest:
         device = torch.device(device)
         if device == self.row.device:
             return self
-        names = [field.name for field in fields(self) if isinstance(self._get(field.name), Tensor)]
+        names = [field.name for field in fields(self)][:_MOVED]
         tensors = [self._get(name) for name in names]
         packed = torch.cat(tensors)
         if non_blocking and device.type == "cuda":
@@ -144,3 +152,32 @@ class Forest:
             f"Forest({len(self.roots)} trees over {self.shape[0]} sentences, "
             f"{self.num_nodes} nodes in {len(self.levels)} levels, sharing {self.sharing:.2f})"
         )
+
+
+def _build(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
+    """The tensors of a forest, on the CPU."""
+    *arrays, offsets, tree_nodes = _native.build_forest(
+        *(tensor.detach().cpu().contiguous().numpy() for tensor in (heads, lengths, instance))
+    )
+    tensors = [torch.from_numpy(array) for array in arrays]
+    offsets = torch.from_numpy(offsets)
+    return [*tensors, torch.stack([offsets, tensors[2][offsets]]), torch.tensor(tree_nodes)]
+
+
+@torch.library.custom_op("sparsewood::build_forest", mutates_args=())
+def _build_op(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
+    """`_build` for a compiled graph."""
+    return _build(heads, lengths, instance)
+
+
+@torch.library.register_fake("sparsewood::build_forest")
+def _(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
+    context = torch.library.get_ctx()
+    words, nodes, edges, levels = (context.new_dynamic_size() for _ in range(4))
+
+    def empty(*shape: int) -> Tensor:
+        return torch.empty(shape, dtype=torch.int64)
+
+    trees = heads.shape[0]
+    sizes = (words,), (nodes,), (nodes + 1,), (edges,), (edges,), (trees,), (2, levels), ()
+    return [empty(*shape) for shape in sizes]

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 
 from sparsewood.forest import Forest, Level
-from sparsewood.nn._levels import Cell, States, Step, TreeComposer
+from sparsewood.nn._composer import TreeComposer
+from sparsewood.nn._levels import Cell, States, Step
 
 
 class TreeGRU(TreeComposer):

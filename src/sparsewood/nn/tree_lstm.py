@@ -5,7 +5,8 @@ from torch import Tensor
 
 from sparsewood import _native
 from sparsewood.forest import Forest, Level
-from sparsewood.nn._levels import AddRows, Cell, States, Step, TreeComposer
+from sparsewood.nn._composer import TreeComposer
+from sparsewood.nn._levels import AddRows, Cell, States, Step
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward
 _tanh_backward = torch.ops.aten.tanh_backward
@@ -41,7 +42,7 @@ class NativeCell(Cell):
 
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
         """f of each edge (E, hidden) and c (N, hidden)."""
-        return h.new_empty(len(forest.children), h.shape[1]), torch.empty_like(h)
+        return h.new_empty(forest.children.shape[0], h.shape[1]), torch.empty_like(h)
 
     def up(self, forest: Forest, states: States, buffers: tuple[Tensor, ...]) -> Step:
         graph = (forest.child_offsets, forest.children)
@@ -66,7 +67,7 @@ class TorchCell(Cell):
 
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
         """f of each edge (E, hidden) and c (N, hidden)."""
-        return h.new_empty(len(forest.children), h.shape[1]), torch.zeros_like(h)
+        return h.new_empty(forest.children.shape[0], h.shape[1]), torch.zeros_like(h)
 
     def up(self, forest: Forest, states: States, buffers: tuple[Tensor, ...]) -> Step:
         forget, c = buffers

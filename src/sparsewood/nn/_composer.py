@@ -1,0 +1,92 @@
+"""Compositions over a forest as modules; subclasses supply the cell."""
+
+from abc import ABC, abstractmethod
+from typing import Literal, cast, overload
+
+import torch
+from torch import Tensor, nn
+
+from sparsewood.forest import Forest
+from sparsewood.nn._check import check_words
+from sparsewood.nn._graph import compose_in_graph
+from sparsewood.nn._levels import Cell, Compose
+
+
+class TreeComposer(nn.Module, ABC):
+    """Word vectors and a forest to the states of root nodes; subclasses supply the cell.
+
+    Args:
+        input_size: dimensions of a word vector.
+        hidden_size: dimensions of a state.
+        root: the input vector of root nodes, which have no word: "zero", or "learned".
+    """
+
+    gates: int  # blocks of `hidden_size` rows in W and U
+    each: int  # how many of them, the last ones, are for each child
+
+    def __init__(
+        self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
+    ) -> None:
+        super().__init__()
+        if root not in ("zero", "learned"):
+            raise ValueError(f"root: expected 'zero' or 'learned', got {root!r}")
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.input = nn.Linear(input_size, self.gates * hidden_size)
+        self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
+        self.root = nn.Parameter(torch.zeros(input_size)) if root == "learned" else None
+
+    @abstractmethod
+    def cell(self, device: torch.device) -> Cell:
+        """The cell that serves tensors on `device`."""
+
+    @overload
+    def forward(
+        self, x: Tensor, forest: Forest, return_nodes: Literal[False] = False
+    ) -> Tensor: ...
+    @overload
+    def forward(
+        self, x: Tensor, forest: Forest, return_nodes: Literal[True]
+    ) -> tuple[Tensor, Tensor]: ...
+    def forward(
+        self, x: Tensor, forest: Forest, return_nodes: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """The states of the trees' root nodes.
+
+        Differentiable once: a backward pass with `create_graph=True` raises RuntimeError. States
+        are kept in float32 at least; the matrix products are in the dtype of `x` or, under
+        autocast, in that of autocast, and so is the result.
+
+        Args:
+            x: (B, n, input_size) word vectors; those beyond the lengths are not read.
+            forest: the trees, on the device of `x`.
+            return_nodes: whether to return the states of all nodes too.
+
+        Returns:
+            (T, hidden_size); with `return_nodes` also (N, hidden_size).
+        """
+        check_words(x, self.input_size)
+        if x.shape[:2] != forest.shape or x.device != forest.row.device:
+            raise ValueError(
+                f"the forest is over (B, n) = {forest.shape} words on {forest.row.device}, "
+                f"the word vectors have shape {tuple(x.shape)} and are on {x.device}"
+            )
+        words = x.flatten(0, 1)
+        # A graph cannot ask whether there is padding.
+        if torch.compiler.is_compiling() or len(forest.words) < len(words):
+            words = words.index_select(0, forest.words)
+        root = words.new_zeros(self.input_size) if self.root is None else self.root.to(x.dtype)
+        inputs = self.input(torch.cat([words, root[None]]))
+        split = (self.gates - self.each) * self.hidden_size
+        cell = self.cell(x.device)
+        weight = self.recurrent.weight
+        if torch.compiler.is_compiling():
+            h = compose_in_graph(inputs, weight, split, type(cell).__name__, forest)
+        else:
+            h = cast(Tensor, Compose.apply(inputs, weight, split, forest, cell))
+        roots = h.index_select(0, forest.roots).to(inputs.dtype)
+        return (roots, h.to(inputs.dtype)) if return_nodes else roots
+
+    def extra_repr(self) -> str:
+        root = "zero" if self.root is None else "learned"
+        return f"{self.input_size}, {self.hidden_size}, root={root!r}"

@@ -1,0 +1,102 @@
+"""Compositions over a forest as custom ops, for compiled graphs.
+
+How many levels a forest has, and where they begin, depends on the trees. In a graph a forest is
+therefore a list of tensors, which these ops make a forest of again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sparsewood.forest import Forest
+from sparsewood.nn._levels import Cell, pass_down, pass_up
+
+_TENSORS = len(fields(Forest)) - 1  # all but the shape
+
+
+def compose_in_graph(
+    inputs: Tensor, weight: Tensor, split: int, cell: str, forest: Forest
+) -> Tensor:
+    """`Compose` for a compiled graph, in which a forest is a list of tensors: h (N, hidden)."""
+    tensors = [getattr(forest, field.name) for field in fields(forest)[:_TENSORS]]
+    return _compose_op(inputs, weight, split, cell, tensors, list(forest.shape))[0]
+
+
+def _forest(tensors: Sequence[Tensor], shape: Sequence[int]) -> Forest:
+    return Forest(*tensors, shape=(shape[0], shape[1]))
+
+
+@torch.library.custom_op("sparsewood::compose", mutates_args=())
+def _compose_op(
+    inputs: Tensor,
+    weight: Tensor,
+    split: int,
+    cell: str,
+    forest: Sequence[Tensor],
+    shape: Sequence[int],
+) -> list[Tensor]:
+    return pass_up(inputs, weight, split, _forest(forest, shape), Cell.named[cell]())
+
+
+@torch.library.register_fake("sparsewood::compose")
+def _(
+    inputs: Tensor,
+    weight: Tensor,
+    split: int,
+    cell: str,
+    forest: Sequence[Tensor],
+    shape: Sequence[int],
+) -> list[Tensor]:
+    made = _forest(forest, shape)
+    dtype = torch.promote_types(inputs.dtype, torch.float32)
+    h = inputs.new_empty(made.row.shape[0], weight.shape[1], dtype=dtype)
+    gates = h.new_empty(made.row.shape[0], weight.shape[0])
+    return [h, gates, torch.empty_like(h), *Cell.named[cell]().buffers(made, h)]
+
+
+@torch.library.custom_op("sparsewood::compose_backward", mutates_args=())
+def _backward_op(
+    on_h: Tensor,
+    weight: Tensor,
+    kept: Sequence[Tensor],
+    split: int,
+    cell: str,
+    forest: Sequence[Tensor],
+    shape: Sequence[int],
+    inputs: Tensor,
+) -> tuple[Tensor, Tensor]:
+    made = _forest(forest, shape)
+    rows, dtype = inputs.shape[0], inputs.dtype
+    return pass_down(on_h, weight, kept, split, made, Cell.named[cell](), rows, dtype)
+
+
+@torch.library.register_fake("sparsewood::compose_backward")
+def _(
+    on_h: Tensor,
+    weight: Tensor,
+    kept: Sequence[Tensor],
+    split: int,
+    cell: str,
+    forest: Sequence[Tensor],
+    shape: Sequence[int],
+    inputs: Tensor,
+) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(inputs), torch.empty_like(weight)
+
+
+def _save_pass(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
+    x, weight, ctx.split, ctx.cell, forest, ctx.shape = inputs
+    ctx.save_for_backward(x, weight, *forest, *output)
+
+
+def _compose_backward(ctx: Any, on_states: list[Tensor]) -> tuple[Any, ...]:
+    x, weight, *rest = ctx.saved_tensors
+    forest, kept = rest[:_TENSORS], rest[_TENSORS:]
+    found = _backward_op(on_states[0], weight, kept, ctx.split, ctx.cell, forest, ctx.shape, x)
+    return *found, None, None, [None] * _TENSORS, None
+
+
+torch.library.register_autograd("sparsewood::compose", _compose_backward, setup_context=_save_pass)
