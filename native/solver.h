@@ -38,12 +38,12 @@ struct Limits {
 template <class Family>
 struct Solver : ActiveSet<Family> {
     using Set = ActiveSet<Family>;
-    using Set::append, Set::at, Set::base, Set::begin, Set::code, Set::drop_negative,
+    using Set::append, Set::append_waiting, Set::at, Set::base, Set::begin, Set::code, Set::drop_negative,
         Set::find_nearest;
     using Set::capacity, Set::careful, Set::factor, Set::family, Set::iterations, Set::nearest;
     using Set::makes_room, Set::pivot, Set::score_above, Set::size, Set::walk;
     using Set::objective, Set::origin, Set::place, Set::scratch, Set::slots, Set::stride;
-    using Set::target, Set::theta, Set::weights;
+    using Set::kWaiting, Set::target, Set::theta, Set::waiting, Set::weights;
     Limits limits;
     bool crosses;       // let crosses enter beside the oracle's structure
     double range;       // of the finite scores
@@ -262,39 +262,47 @@ struct Solver : ActiveSet<Family> {
     template <class G>
     SPARSEWOOD_HD void enter_crosses(const G& g, double least) {
         int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
-        // By place: what a pair may gain. The first third of scratch is append's.
-        double* bound = scratch + capacity;
+        double* bound = scratch;  // by place: what a pair may gain
         for (int a = 0; a < count; ++a) {
             int p = place[a];
             if (nearest[p] < 0) find_nearest(g, a);
             if (g.leader()) partner[p] = nearest[p], bound[p] = -1;
         }
         g.sync();
+        int wait = 0;
         for (int a = 0; a < count && size() < most; ++a) {
             int p = place[a], q = partner[p];
-            if (q < 0) continue;
-            bool mutual = partner[q] == p;
-            double gain = mutual && bound[q] >= 0 ? bound[q] : possible_gain(g, at(p), at(q));
-            g.sync();
-            if (g.leader()) bound[p] = gain;
-            if (gain > least && enter_cross(g, at(p), at(q), least) && mutual) {
-                // a + b = cross(a, b) + cross(b, a): after the one the other is dependent.
-                if (g.leader()) partner[q] = -1;
+            if (q >= 0) {
+                bool mutual = partner[q] == p;
+                double gain = mutual && bound[q] >= 0 ? bound[q] : possible_gain(g, at(p), at(q));
+                g.sync();
+                if (g.leader()) bound[p] = gain;
+                if (gain > least && cross(g, at(p), at(q), waiting(wait)) > least) {
+                    ++wait;
+                    // a + b = cross(a, b) + cross(b, a): beside the one the other is dependent.
+                    if (mutual && g.leader()) partner[q] = -1;
+                }
+                g.sync();
             }
-            g.sync();
+            if (wait == kWaiting || (wait > 0 && (size() + wait == most || a + 1 == count))) {
+                // The structures active may span all there is: then none can enter.
+                if (append_waiting(g, wait) == 0 && wait == kWaiting) break;
+                wait = 0;
+            }
         }
     }
 
+    // child <- a with pieces of b; returns what it gains.
     template <class G>
-    SPARSEWOOD_HD bool enter_cross(const G& g, const int16_t* a, const int16_t* b, double least) {
-        for (int i = g.lane(); i < stride; i += g.size()) entering[i] = a[i];
+    SPARSEWOOD_HD double cross(const G& g, const int16_t* a, const int16_t* b, int16_t* child) {
+        for (int i = g.lane(); i < stride; i += g.size()) child[i] = a[i];
         g.sync();
         double gain = 0;
         if constexpr (Family::kCross > kNever)
-            if (g.leader()) gain = family.cross(reduced, entering, b);
+            if (g.leader()) gain = family.cross(reduced, child, b);
         gain = g.sum(gain);
         g.sync();
-        return gain > least && append(g, entering) == Entry::kEntered;
+        return gain;
     }
 
     // What crossing a with b would gain if every mixture were a structure. Both score the
