@@ -39,7 +39,8 @@ constexpr double kForbidden = -HUGE_VAL;
 constexpr int kCodeBlock = 8;
 
 #ifndef __CUDACC_RTC__  // which knows no host code
-void solve_columns(const double* rows, int n, double* x, int width);
+void solve_columns(const double* rows, int n, double* x, int width);  // columns.cpp
+void poll();                                                           // interrupt.h
 
 // Two numbers that go through the pipeline together: a vector where the compiler has the type.
 struct Pair {
@@ -89,7 +90,11 @@ struct Thread {
         return (s + t).sum() + rest;
     }
 
-    // x <- L^-1 x for an x of n rows of `width` columns, a multiple of 8: columns.cpp.
+    // Ends the work by an exception if its caller wants that. To be called every few
+    // milliseconds, at most every few microseconds.
+    static void poll() { sparsewood::poll(); }
+
+    // x <- L^-1 x for an x of n rows of `width` columns, a multiple of 8.
     static void solve_columns(const double* rows, int n, double* x, int width) {
         sparsewood::solve_columns(rows, n, x, width);
     }
@@ -215,6 +220,7 @@ struct Warp {
     static __device__ constexpr int size() { return 32; }
     static __device__ bool leader() { return lane() == 0; }
     static __device__ void sync() { __syncwarp(); }
+    static __device__ void poll() {}
 
     static __device__ double sum(double x) {
         for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);

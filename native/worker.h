@@ -39,7 +39,7 @@ class Worker {
         Status status = run(theta, range, limits, crosses);
         if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
         if (status == Status::kNoStructure) scores.no_structure(b);
-        write(status, range, limits.tol, out);
+        write(status, limits.tol, out);
     }
 
     void argmax(const Scores& scores, int64_t b, int64_t* events) {
@@ -133,7 +133,7 @@ class Worker {
         active_ = std::move(larger);
     }
 
-    void write(Status status, double range, double tol, Solution& out) const {
+    void write(Status status, double tol, Solution& out) const {
         const Family& f = solver_.family;
         int k = solver_.size();
         int64_t event = f.event_size();
@@ -152,8 +152,8 @@ class Worker {
         out.weights.assign(solver_.weights, solver_.weights + k);
         out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
-        out.converged = status == Status::kSolved ||
-                        (status == Status::kStalled && out.gap <= tol * (range > 1 ? range : 1));
+        // What rounding hides of the gap counts.
+        out.converged = status != Status::kCapped && out.gap + solver_.noise <= tol * solver_.range;
         out.calls = solver_.calls;
     }
 };

@@ -45,22 +45,20 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
         raise ValueError(f"kbest: no k-best algorithm is known for {structure}")
     scores = scores.detach()
     structures, found = _search(scores, structure, k, lengths)
+    instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
+    totals = total_scores(scores[instance], structures, structure)
     rank = torch.arange(k, device=scores.device)
     missing = rank >= found[:, None]
-    last = torch.where(missing, found[:, None] - 1, rank)
-    structures = structures[torch.arange(len(scores), device=scores.device)[:, None], last]
-    rows = scores[:, None].expand(-1, k, *scores.shape[1:]).flatten(0, 1)
-    totals = total_scores(rows, structures.flatten(0, 1), structure).reshape(-1, k)
-    return KBest(structures, totals.masked_fill(missing, -torch.inf))
+    at = (found.cumsum(0) - found)[:, None] + torch.where(missing, found[:, None] - 1, rank)
+    return KBest(structures[at], totals[at].masked_fill(missing, -torch.inf))
 
 
 def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """(B, k, *event) structures, and how many of them there are, (B,)."""
+    """The structures found, (T, *event) one instance after the other, and how many each has, (B,)."""
     event = structure.event_shape(tuple(scores.shape[1:]))
-    structures = torch.zeros(len(scores), k, prod(event), dtype=torch.int64)
-    found = torch.zeros(len(scores), dtype=torch.int64)
     batch = structure.native_batch(scores, lengths)
-    _native.kbest(*batch, structures, found, get_num_threads())
-    return structures.reshape(-1, k, *event).to(scores.device), found.to(scores.device)
+    found = _native.kbest(*batch, prod(event), k, get_num_threads())
+    structures, counts = (torch.from_numpy(array).to(scores.device) for array in found)
+    return structures.reshape(-1, *event), counts
