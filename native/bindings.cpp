@@ -60,9 +60,11 @@ void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes,
     without_gil([&] { operations.argmax(batch, threads, out); });
 }
 
-std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>> kbest(
-    const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full, int64_t event,
-    int64_t k, int threads) {
+std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>> kbest(const std::string& family,
+                                                                         Whole options,
+                                                                         Reals scores, Sizes sizes,
+                                                                         Whole full, int64_t event,
+                                                                         int64_t k, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
     std::vector<Whole> best;
@@ -127,8 +129,8 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
 }
 
 Posterior solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
-                int64_t event, In<double, nb::ndim<1>> temperature, double tol,
-                int64_t max_active, int64_t max_iter, int threads) {
+                int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
+                int64_t max_iter, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
@@ -178,9 +180,10 @@ NB_MODULE(_native, m) {
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a,
           "Writes the highest-scoring structure of every instance to events.");
-    m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
-          "k"_a, "threads"_a,
-          "The highest-scoring structures of every instance one after the other, and their number.");
+    m.def(
+        "kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a, "k"_a,
+        "threads"_a,
+        "The highest-scoring structures of every instance one after the other, and their number.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
           "SparseMAP: (events, weights, sizes, marginals, gap, converged, factor, parts, calls).");

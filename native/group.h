@@ -38,9 +38,9 @@ constexpr double kForbidden = -HUGE_VAL;
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
 
-#ifndef __CUDACC_RTC__  // which knows no host code
+#ifndef __CUDACC_RTC__                                                // which knows no host code
 void solve_columns(const double* rows, int n, double* x, int width);  // columns.cpp
-void poll();                                                           // interrupt.h
+void poll();                                                          // interrupt.h
 
 // Two numbers that go through the pipeline together: a vector where the compiler has the type.
 struct Pair {

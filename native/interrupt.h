@@ -1,8 +1,8 @@
 // Work that can be told to end.
 //
-// A call from Python runs without the GIL, so nobody hears a signal unless the call asks. Long loops
-// poll(); on the thread that made the call that asks Python from time to time whether a signal's
-// handler raised, and then all threads of the call leave by the exception Interrupted.
+// A call from Python runs without the GIL, so nobody hears a signal unless the call asks. Long
+// loops poll(); on the thread that made the call that asks Python from time to time whether a
+// signal's handler raised, and then all threads of the call leave by the exception Interrupted.
 #pragma once
 
 #include <atomic>

@@ -38,12 +38,12 @@ struct Limits {
 template <class Family>
 struct Solver : ActiveSet<Family> {
     using Set = ActiveSet<Family>;
-    using Set::append, Set::append_waiting, Set::at, Set::base, Set::begin, Set::code, Set::drop_negative,
-        Set::find_nearest;
+    using Set::append, Set::append_waiting, Set::at, Set::base, Set::begin, Set::code,
+        Set::drop_negative, Set::find_nearest;
     using Set::capacity, Set::careful, Set::factor, Set::family, Set::iterations, Set::nearest;
+    using Set::kWaiting, Set::target, Set::theta, Set::waiting, Set::weights;
     using Set::makes_room, Set::pivot, Set::score_above, Set::size, Set::walk;
     using Set::objective, Set::origin, Set::place, Set::scratch, Set::slots, Set::stride;
-    using Set::kWaiting, Set::target, Set::theta, Set::waiting, Set::weights;
     Limits limits;
     bool crosses;       // let crosses enter beside the oracle's structure
     double range;       // of the finite scores; 1 where all are equal
@@ -101,7 +101,7 @@ struct Solver : ActiveSet<Family> {
   private:
     static constexpr double kTilt = 1e-12;    // far above rounding, far below any tolerance
     static constexpr int kIdle = 3;           // rounds without improvement: the end, at rounding
-    static constexpr int kPatience = 30;      // the same, above it
+    static constexpr int kPatience = 100;     // the same, above it
     static constexpr double kRounding = 32;   // times the noise
     static constexpr int kIterations = 20;    // per part, before giving up on a degenerate problem
     static constexpr int kStructures = 4096;  // or so many active structures

@@ -33,9 +33,11 @@ class Worker {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
         // A cap that binds is filled best by the oracle's structures alone; one below the number of
-        // slots is sure to.
-        bool crosses =
-            limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= solver_.slots);
+        // slots is sure to. Where all scores are equal a few of the oracle's suffice, and crosses
+        // from the start would only add to them.
+        bool crosses = limits.max_iter == 0 &&
+                       (limits.max_active == 0 || limits.max_active >= solver_.slots) &&
+                       (range > 0 || Family::kCross < kAlways);
         Status status = run(theta, range, limits, crosses);
         if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
         if (status == Status::kNoStructure) scores.no_structure(b);

@@ -26,25 +26,21 @@ FAMILIES: dict[str, tuple[NativeStructure, tuple[int, ...], tuple[int, ...]]] = 
 def exact_gap(scores: Tensor, post: sp.SparsePosterior, columns: Tensor) -> Fraction:
     """max_h <theta - u, h> - <theta - u, u> of one instance, `u` from the weights, in fractions."""
     weights = [Fraction(w) for w in post.weights.tolist()]
-    shape = tuple(scores.shape[1:])
-    used = post.structure.indicator(post.structures, shape).flatten(1).long().tolist()
-    total = sum(weights)
-    u = [sum((w for w, h in zip(weights, used, strict=True) if h[p]), Fraction(0)) / total
-         for p in range(scores[0].numel())]  # fmt: skip
-    # What is not read is in no structure, and may be anything.
-    read = columns.any(0).tolist()
-    slope = [Fraction(s) - x if r else Fraction(0)
-             for s, x, r in zip(scores.flatten().tolist(), u, read, strict=True)]  # fmt: skip
-    best = max(sum(s for s, m in zip(slope, h, strict=True) if m) for h in columns.tolist())
-    return best - sum(s * x for s, x in zip(slope, u, strict=True))
+    used = post.structure.indicator(post.structures, tuple(scores.shape[1:])).flatten(1).tolist()
+    none, total = Fraction(0), sum(weights)
+    u = [
+        sum((w for w, h in zip(weights, used, strict=True) if h[p]), none) / total
+        for p in range(columns.shape[1])
+    ]
+    slope = [Fraction(s) - x for s, x in zip(scores.flatten().tolist(), u, strict=True)]
+    best = max(sum((s for s, m in zip(slope, h, strict=True) if m), none) for h in columns.tolist())
+    return best - sum((s * x for s, x in zip(slope, u, strict=True)), none)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10_000), exponent=st.floats(-12, 6))
-def test_gap_and_gradient_are_right_where_it_is_true(
-    name: str, seed: int, exponent: float
-) -> None:
+def test_gap_and_gradient_are_right_where_it_is_true(name: str, seed: int, exponent: float) -> None:
     structure, shape, size = FAMILIES[name]
     scores = 10**exponent * draw_scores("normal", 1, shape, seed=seed)
     reads = structure.reads(scores)

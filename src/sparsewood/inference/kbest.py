@@ -56,7 +56,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The structures found, (T, *event) one instance after the other, and how many each has, (B,)."""
+    """The structures found, (T, *event) instance by instance, and how many each has, (B,)."""
     event = structure.event_shape(tuple(scores.shape[1:]))
     batch = structure.native_batch(scores, lengths)
     found = _native.kbest(*batch, prod(event), k, get_num_threads())
