@@ -33,11 +33,15 @@ struct ActiveSet {
     int32_t* nearest;  // (capacity) by place: the place that shares most parts, -1: to be found
     int32_t* shared;   // (capacity) by place: how many
     double* scratch;   // (3, capacity)
+    int32_t* overlap;  // (kWaiting, capacity) parts that a waiting structure shares with the others
+    double* columns;   // (capacity, kWaiting) the rows of K of the waiting structures
 
     bool careful;        // drop one structure at a time: guaranteed to end
     int64_t iterations;  // QP solutions so far
     double objective;    // at the last one
 
+    static constexpr int kWaiting = 32;         // structures that enter in one pass over the factor
+    static constexpr int kTogether = 4;         // fewer go through the factor one by one
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
@@ -60,6 +64,8 @@ struct ActiveSet {
         nearest = arena.take<int32_t>(room);
         shared = arena.take<int32_t>(room);
         scratch = arena.take<double>(int64_t(3) * room);
+        overlap = arena.take<int32_t>(int64_t(kWaiting) * room);
+        columns = arena.take<double>(int64_t(kWaiting) * room);
     }
 
     SPARSEWOOD_HD void reset(const double* scores, bool one_at_a_time) {
@@ -104,6 +110,8 @@ struct ActiveSet {
     SPARSEWOOD_HD int size() const { return factor.size; }
     SPARSEWOOD_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
     SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
+    // Structures wait to enter in the places after those of the active ones.
+    SPARSEWOOD_HD int16_t* waiting(int w) const { return code(size() + w); }
 
     // With one structure more than allowed: whether another leaves for it. If not, it is
     // taken back, and the weights are still those of the best set reached.
@@ -132,28 +140,30 @@ struct ActiveSet {
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
     SPARSEWOOD_HD Entry append(const G& g, const int16_t* h) {
-        int k = size(), near = -1, most = -1, parts = count_parts(g, h);
-        int32_t* common = reinterpret_cast<int32_t*>(scratch);
-        double* row = factor.row(k);
-        for (int a = 0; a < k; ++a) {
-            int c = common_parts(g, code(a), h);
-            if (c == parts && (!Family::kEmpty || count_parts(g, code(a)) == c))
-                return Entry::kPresent;
-            if (c > most) most = c, near = place[a];
-            if (g.leader()) row[a] = c + 1, common[a] = c;
-        }
+        int16_t* to = waiting(0);
+        for (int i = g.lane(); i < stride; i += g.size()) to[i] = h[i];
         g.sync();
-        if (!factor.append(g, parts + 1, score_above(g, theta, h, origin)))
-            return Entry::kDependent;
-        int p = place[k];
-        for (int a = g.lane(); a < k; a += g.size()) {
-            int b = place[a];
-            if (nearest[b] >= 0 && common[a] > shared[b]) shared[b] = common[a], nearest[b] = p;
+        compare(g, 1);
+        return admit(g, 0, size(), 0, 0);
+    }
+
+    // The same for `count` waiting structures in their order, most of it by one pass over the
+    // factor. Returns how many entered.
+    template <class G>
+    SPARSEWOOD_HD int append_waiting(const G& g, int count) {
+        int before = size(), known = 0, width = (count + 7) / 8 * 8;
+        compare(g, count);
+        if (count >= kTogether) {
+            known = before;
+            for (int a = g.lane(); a < known; a += g.size())
+                for (int w = 0; w < width; ++w)
+                    columns[int64_t(a) * width + w] =
+                        w < count ? overlap[int64_t(w) * capacity + a] + 1 : 0;
+            g.sync();
+            g.solve_columns(factor.rows, known, columns, width);
         }
-        for (int i = g.lane(); i < stride; i += g.size()) at(p)[i] = h[i];
-        if (g.leader()) weights[k] = 0, nearest[p] = near, shared[p] = most;
-        g.sync();
-        return Entry::kEntered;
+        for (int w = 0; w < count; ++w) admit(g, w, before, known, width);
+        return size() - before;
     }
 
     // After append found h to depend on the active set, sum_a d_a m_a = m_h with sum_a d_a = 1
@@ -174,7 +184,7 @@ struct ActiveSet {
         g.sync();
         for (int a = g.lane(); a < size(); a += g.size()) weights[a] -= length * d[a];
         g.sync();
-        drop(g, first);
+        leave(g, first);
         if (append(g, h) == Entry::kEntered && g.leader()) weights[size() - 1] = length;
         g.sync();
     }
@@ -193,10 +203,7 @@ struct ActiveSet {
 
     template <class G>
     SPARSEWOOD_HD bool drop_negative(const G& g) {
-        int before = size();
-        for (int a = before - 1; a >= 0; --a)
-            if (target[a] <= kZero) drop(g, a);
-        return size() < before;
+        return drop_where(g, [&](int a) { return target[a] <= kZero; });
     }
 
     // Towards the target until the first weight reaches zero; drops that structure, or all
@@ -215,33 +222,117 @@ struct ActiveSet {
         for (int a = g.lane(); a < size(); a += g.size())
             weights[a] += length * (target[a] - weights[a]);
         g.sync();
-        if (length > 0) {
-            drop(g, first);
-        } else {
-            for (int a = size() - 1; a >= 0; --a)
-                if (weights[a] <= 0 && target[a] <= kZero) drop(g, a);
-        }
+        if (length > 0)
+            leave(g, first);
+        else
+            drop_where(g, [&](int a) { return weights[a] <= 0 && target[a] <= kZero; });
         return true;
     }
 
   private:
     template <class G>
-    SPARSEWOOD_HD void drop(const G& g, int j) {
-        factor.remove(g, j, scratch, scratch + capacity, scratch + 2 * capacity);
-        int p = place[j];
+    SPARSEWOOD_HD void leave(const G& g, int a) {
+        if (g.leader()) overlap[0] = a;
         g.sync();
-        if (g.leader()) {
-            for (int a = j; a < size(); ++a) {
-                place[a] = place[a + 1];
-                weights[a] = weights[a + 1];
-                target[a] = target[a + 1];
-            }
-            place[size()] = p;
+        drop(g, overlap, 1);
+    }
+
+    // Drops the structures for which `leaves` holds, as many in a pass as can be, the last first.
+    template <class G, class Leaves>
+    SPARSEWOOD_HD bool drop_where(const G& g, Leaves leaves) {
+        int before = size();
+        for (int a = before - 1; a >= 0;) {
+            int count = 0;
+            for (; a >= 0 && count < Factor::kGone; --a)
+                if (leaves(a)) {
+                    ++count;
+                    if (g.leader()) overlap[Factor::kGone - count] = a;
+                }
+            g.sync();
+            if (count > 0) drop(g, overlap + Factor::kGone - count, count);
+        }
+        return size() < before;
+    }
+
+    // gone: (count) in rising order.
+    template <class G>
+    SPARSEWOOD_HD void drop(const G& g, const int32_t* gone, int count) {
+        int before = size();
+        factor.remove(g, gone, count, columns, capacity, scratch);
+        for (int c = 0; c < count; ++c) {
+            int p = place[gone[c]];
+            for (int b = g.lane(); b < before; b += g.size())
+                if (nearest[place[b]] == p) nearest[place[b]] = -1;
         }
         g.sync();
-        for (int a = g.lane(); a < size(); a += g.size())
-            if (nearest[place[a]] == p) nearest[place[a]] = -1;
+        if (g.leader()) close_ranks(gone, count, before);
         g.sync();
+    }
+
+    // Moves the structures that stay together. The places of those gone are free.
+    SPARSEWOOD_HD void close_ranks(const int32_t* gone, int count, int before) {
+        int32_t* freed = overlap + Factor::kGone;
+        int to = gone[0];
+        for (int a = gone[0], c = 0; a < before; ++a) {
+            if (c < count && a == gone[c]) {
+                freed[c++] = place[a];
+                continue;
+            }
+            place[to] = place[a];
+            weights[to] = weights[a];
+            target[to++] = target[a];
+        }
+        for (int c = 0; c < count; ++c) place[to + c] = freed[c];
+    }
+
+    // The overlaps of the first `count` waiting structures with the active ones.
+    template <class G>
+    SPARSEWOOD_HD void compare(const G& g, int count) {
+        for (int a = 0; a < size(); ++a)
+            for (int w = 0; w < count; ++w) {
+                int c = common_parts(g, code(a), waiting(w));
+                if (g.leader()) overlap[int64_t(w) * capacity + a] = c;
+            }
+        g.sync();
+    }
+
+    // Takes in the structure that was number w of those waiting when `compared` were active. Of its
+    // row of L the first `known` entries stand in column w of `columns`, `width` wide.
+    template <class G>
+    SPARSEWOOD_HD Entry admit(const G& g, int w, int compared, int known, int width) {
+        int k = size(), p = place[compared + w];
+        const int16_t* h = at(p);
+        int32_t* common = overlap + int64_t(w) * capacity;
+        for (int a = compared; a < k; ++a) {
+            int c = common_parts(g, code(a), h);
+            if (g.leader()) common[a] = c;
+        }
+        g.sync();
+        int near = -1, most = -1, parts = count_parts(g, h);
+        for (int a = 0; a < k; ++a) {
+            int c = common[a];
+            if (c == parts && (!Family::kEmpty || count_parts(g, code(a)) == c))
+                return Entry::kPresent;
+            if (c > most) most = c, near = place[a];
+        }
+        double* row = factor.row(k);
+        for (int a = g.lane(); a < k; a += g.size())
+            row[a] = a < known ? columns[int64_t(a) * width + w] : common[a] + 1;
+        g.sync();
+        if (!factor.append(g, known, parts + 1, score_above(g, theta, h, origin)))
+            return Entry::kDependent;
+        for (int a = g.lane(); a < k; a += g.size()) {
+            int b = place[a];
+            if (nearest[b] >= 0 && common[a] > shared[b]) shared[b] = common[a], nearest[b] = p;
+        }
+        g.sync();
+        if (g.leader()) {
+            place[compared + w] = place[k];
+            place[k] = p;
+            weights[k] = 0, nearest[p] = near, shared[p] = most;
+        }
+        g.sync();
+        return Entry::kEntered;
     }
 
     // How many penalised parts two structures share.

@@ -73,6 +73,7 @@ struct Arborescence {
         int nodes = heads;
         for (int start = 1; start <= words; ++start) {
             if (state[component[start]] != kNew) continue;
+            if (start % 256 == 0) g.poll();
             int length = 0;
             int top = component[start];
             while (true) {

@@ -86,9 +86,9 @@ struct Solution {
 struct Operations {
     // The highest-scoring structure of each instance: events (batch, event).
     void (*argmax)(const Scores& scores, int threads, int64_t* events);
-    // The k highest-scoring structures, best first: events (batch, k, event), found (batch) how
-    // many there are.
-    void (*kbest)(const Scores& scores, int k, int threads, int64_t* events, int64_t* found);
+    // The k highest-scoring structures of each instance, best first, or as many as there are:
+    // (batch), each (found, event).
+    std::vector<Whole> (*kbest)(const Scores& scores, int64_t k, int threads);
     // SparseMAP of each instance at its temperature.
     std::vector<Solution> (*solve)(const Scores& scores, const double* temperature, Limits limits,
                                    int threads);

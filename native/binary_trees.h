@@ -49,6 +49,7 @@ struct BinaryTrees {
         for (int s = g.lane(); s < slots; s += g.size()) code[s] = 0;
         read_spans(g, table);
         for (int wide = 1; wide < words; ++wide) {
+            if (wide % 16 == 0) g.poll();
             for (int i = g.lane(); i + wide < words; i += g.size()) {
                 int j = i + wide;
                 inside[cell(i, j)] +=

@@ -12,6 +12,7 @@
 #include "arrays.h"
 #include "forest.h"
 #include "tree_lstm.h"
+#include "without_gil.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -63,10 +64,11 @@ std::tuple<Indices, Indices, Indices, Indices, Indices, Indices, Indices, int64_
                     static_cast<int64_t>(heads.shape(1)),
                     static_cast<int64_t>(lengths.shape(0))};
     SharedForest forest;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
+        Call call;
+        Polled polled(call);
         forest = ForestBuilder(trees).build();
-    }
+    });
     return {hand_over(forest.words),         hand_over(forest.row),
             hand_over(forest.child_offsets), hand_over(forest.children),
             hand_over(forest.parents),       hand_over(forest.roots),

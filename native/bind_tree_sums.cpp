@@ -7,6 +7,7 @@
 #include "parallel.h"
 #include "shift_arcs.h"
 #include "tree_sums.h"
+#include "without_gil.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -51,14 +52,15 @@ void sum_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
     for (size_t b = 0; b < batch; ++b)
         if (words[b] < 1 || words[b] > static_cast<int64_t>(n))
             throw std::invalid_argument("lengths: expected 1 to n words");
-    nb::gil_scoped_release release;
-    for_each_instance(
-        static_cast<int64_t>(batch), threads,
-        [&] { return TreeSums(static_cast<int>(n), single_root); },
-        [&](TreeSums& sum, int64_t b) {
-            size_t start = static_cast<size_t>(b) * n * (n + 1);
-            fine[b] = run_sums(sum, from + start, static_cast<int>(words[b]), to + start, sums[b]);
-        });
+    without_gil([&] {
+        for_each_instance(
+            static_cast<int64_t>(batch), threads,
+            [&] { return TreeSums(static_cast<int>(n), single_root); },
+            [&](TreeSums& sum, int64_t b) {
+                size_t at = static_cast<size_t>(b) * n * (n + 1);
+                fine[b] = run_sums(sum, from + at, static_cast<int>(words[b]), to + at, sums[b]);
+            });
+    });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "batch.h"
 #include "bind_forest.h"
 #include "bind_tree_sums.h"
+#include "without_gil.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -56,20 +57,28 @@ void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes,
     Operations operations = find_family(family, batch.options);
     if (events.shape(0) != scores.shape(0)) throw std::invalid_argument("expected events (B, *)");
     int64_t* out = events.data();
-    nb::gil_scoped_release release;
-    operations.argmax(batch, threads, out);
+    without_gil([&] { operations.argmax(batch, threads, out); });
 }
 
-void kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
-           Out<int64_t, nb::ndim<3>> events, Out<int64_t, nb::ndim<1>> found, int threads) {
+std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>> kbest(const std::string& family,
+                                                                         Whole options,
+                                                                         Reals scores, Sizes sizes,
+                                                                         Whole full, int64_t event,
+                                                                         int64_t k, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
-    if (events.shape(0) != scores.shape(0) || found.shape(0) != scores.shape(0))
-        throw std::invalid_argument("expected events (B, k, *) and found (B,)");
-    int64_t *out = events.data(), *counts = found.data();
-    int k = static_cast<int>(events.shape(1));
-    nb::gil_scoped_release release;
-    operations.kbest(batch, k, threads, out, counts);
+    std::vector<Whole> best;
+    without_gil([&] { best = operations.kbest(batch, k, threads); });
+    size_t width = static_cast<size_t>(event), total = 0;
+    for (const Whole& events : best) total += events.size();
+    int64_t *out, *counts;
+    auto made = std::tuple{make<int64_t, nb::ndim<2>>({total / width, width}, out),
+                           make<int64_t, nb::ndim<1>>({best.size()}, counts)};
+    for (const Whole& events : best) {
+        out = std::copy(events.begin(), events.end(), out);
+        *counts++ = static_cast<int64_t>(events.size() / width);
+    }
+    return made;
 }
 
 using Posterior =
@@ -120,18 +129,17 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
 }
 
 Posterior solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
-                int64_t event, In<double, nb::ndim<1>> temperature, double tol, int max_active,
-                int max_iter, int threads) {
+                int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
+                int64_t max_iter, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
     std::vector<Solution> solutions;
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         solutions =
             operations.solve(batch, temperature.data(), {tol, max_active, max_iter}, threads);
-    }
+    });
     return collect(batch, static_cast<size_t>(event), solutions);
 }
 
@@ -157,25 +165,25 @@ std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<2>>> jacobian(
                           static_cast<int64_t>(batch),
                           static_cast<int64_t>(parts.shape(1)),
                           static_cast<int64_t>(cells)};
-    {
-        nb::gil_scoped_release release;
+    without_gil([&] {
         std::fill(out_parts, out_parts + batch * cells, 0.0);
         apply_jacobians(posteriors, on_weights.data(), on_parts.data(), threads, out_weights,
                         out_parts);
-    }
+    });
     return {made_weights, made_parts};
 }
 
 }  // namespace
 
 NB_MODULE(_native, m) {
+    listen_to_python();
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a,
           "Writes the highest-scoring structure of every instance to events.");
-    m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
-          "events"_a.noconvert(), "found"_a.noconvert(), "threads"_a,
-          "Writes the highest-scoring structures of every instance to events, their number to "
-          "found.");
+    m.def(
+        "kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a, "k"_a,
+        "threads"_a,
+        "The highest-scoring structures of every instance one after the other, and their number.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
           "SparseMAP: (events, weights, sizes, marginals, gap, converged, factor, parts, calls).");

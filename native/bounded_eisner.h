@@ -51,6 +51,7 @@ struct BoundedEisner {
             for (int c = 0; c <= most; ++c) set_full(c, i, i, 0.0, 0.0);
         g.sync();
         for (int width = 1; width < words; ++width) {
+            if (width % 4 == 0) g.poll();
             for (int i = 1 + g.lane(); i + width < side; i += g.size()) {
                 open(i, i + width, scores);
                 close(i, i + width);

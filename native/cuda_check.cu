@@ -45,7 +45,7 @@ __global__ void argmax(Family family, const double* theta, char* memory, int64_t
     if (warp.leader()) found[b] = any;
 }
 
-#define SPARSEWOOD_INSTANTIATE(...)                                                                  \
+#define SPARSEWOOD_INSTANTIATE(...)                                                               \
     template __global__ void solve(__VA_ARGS__, const double*, const double*, Limits, int, char*, \
                                    int64_t, double*, Status*);                                    \
     template __global__ void argmax(__VA_ARGS__, const double*, char*, int64_t, int16_t*, bool*);

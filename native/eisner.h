@@ -48,6 +48,7 @@ struct Eisner {
         for (int i = first + g.lane(); i < side; i += g.size()) set_full(i, i, 0.0, 0.0);
         g.sync();
         for (int width = 1; width < side - first; ++width) {
+            if (width % 16 == 0) g.poll();
             for (int i = first + g.lane(); i + width < side; i += g.size()) {
                 int j = i + width;
                 double base = best_sum(full_right + at(i, i), full_left_t + at(j, i + 1), width);

@@ -13,6 +13,7 @@
 namespace sparsewood {
 
 struct Factor {
+    static constexpr int kGone = 16;  // structures that are removed in one pass, at most
     int size;
     double* rows;    // packed lower triangle
     double* scores;  // y_f
@@ -21,11 +22,12 @@ struct Factor {
     static SPARSEWOOD_HD int64_t packed(int64_t k) { return k * (k + 1) / 2; }
     SPARSEWOOD_HD double* row(int i) const { return rows + packed(i); }
 
-    // x <- L^-1 x, four rows at a time: their products with what is known are independent.
+    // x <- L^-1 x, four rows at a time: their products with what is known are independent. The
+    // first `known_rows` entries of x are those of L^-1 x already.
     template <class G>
-    SPARSEWOOD_HD void forward(const G& g, double* x) const {
-        for (int b = 0; b < size; b += 4) {
-            int stop = b + 4 < size ? b + 4 : size;
+    SPARSEWOOD_HD void forward(const G& g, double* x, int known_rows = 0) const {
+        for (int b = known_rows, stop; b < size; b = stop) {
+            stop = b / 4 * 4 + 4 < size ? b / 4 * 4 + 4 : size;
             double known[4];
             g.dots(row(b), row(b + 1 < stop ? b + 1 : b), row(b + 2 < stop ? b + 2 : b),
                    row(b + 3 < stop ? b + 3 : b), x, b, known);
@@ -83,12 +85,13 @@ struct Factor {
         backward(g, x);
     }
 
-    // Appends the structure whose row of K (size entries) already stands in row(size).
-    // False, and nothing changed, when it is affinely dependent on the others.
+    // Appends the structure whose row of K (size entries) already stands in row(size), the first
+    // `known_rows` of them solved for. False, and nothing changed, when it is affinely dependent on
+    // the others.
     template <class G>
-    SPARSEWOOD_HD bool append(const G& g, double diagonal, double score) {
+    SPARSEWOOD_HD bool append(const G& g, int known_rows, double diagonal, double score) {
         double* l = row(size);
-        forward(g, l);
+        forward(g, l, known_rows);
         double left = diagonal - g.dot(l, l, size);
         if (!(left > kDependent * diagonal)) return false;
         double inverse = 1 / sqrt(left);
@@ -104,24 +107,42 @@ struct Factor {
         return true;
     }
 
-    // Removes structure j: the rows below it take a rank-one update by Givens rotations.
-    // The rotations of one row form a chain, so G::rows rows per lane advance together.
-    // cosines, sines, spills: (size) scratch.
+    // Removes the structures gone[0] < gone[1] < ...: for each the rows below it take a rank-one
+    // update by Givens rotations. The rotations of one row form a chain, so G::rows rows per lane
+    // advance together, and they take all updates before the next rows are read: once.
+    // count: at most kGone. rotations: (2 count, room) scratch. spills: (size) scratch.
     template <class G>
-    SPARSEWOOD_HD void remove(const G& g, int j, double* cosines, double* sines, double* spills) {
-        double y_score = scores[j], y_one = ones[j];
-        g.sync();
-        const int step = G::rows * g.size();
-        for (int block = j + 1; block < size; block += step) {
-            int stop = block + step < size ? block + step : size;
-            for (int i = block; i < stop; ++i) move_up(g, i, j, spills);
-            rotate(g, block, stop, j, cosines, sines, spills);
-            if (g.leader())
-                for (int i = block; i < stop; ++i)
-                    finish(i, block, cosines, sines, spills[i], y_score, y_one);
+    SPARSEWOOD_HD void remove(const G& g, const int32_t* gone, int count, double* rotations,
+                              int room, double* spills) {
+        double y_scores[kGone], y_ones[kGone];
+        const int step = G::rows * g.size(), first = gone[0];
+        for (int block = first, known = 0, stop; block < size; block = stop) {
+            int next = known < count ? gone[known] : size - 1;
+            stop = block + step <= next ? block + step : next + 1;
+            for (int u = 0; u < known; ++u) {  // after u updates row i stands in row i - u
+                double *cosines = rotations + int64_t(2 * u) * room, *sines = cosines + room;
+                int j = gone[u] - u;
+                for (int i = block - u; i < stop - u; ++i) move_up(g, i, first, j, spills);
+                rotate(g, block - u, stop - u, j, cosines, sines, spills);
+                if (g.leader())
+                    for (int i = block - u; i < stop - u; ++i)
+                        finish(i, block - u, cosines, sines, spills[i], y_scores[u], y_ones[u]);
+                g.sync();
+            }
+            for (int i = block; known > 0 && i < stop; ++i) {
+                const double* from = row(i);
+                double* to = row(i - known);
+                for (int p = g.lane(); p < first; p += g.size()) to[p] = from[p];
+                g.sync();
+            }
+            if (known < count && stop == next + 1) {
+                y_scores[known] = scores[next - known];
+                y_ones[known] = ones[next - known];
+                ++known;
+            }
             g.sync();
         }
-        --size;
+        size -= count;
     }
 
   private:
@@ -146,12 +167,12 @@ struct Factor {
         g.sync();
     }
 
-    // The entries of row i left of j move to row i - 1; entry j spills.
+    // The entries of row i from `first` to j move to row i - 1; entry j spills.
     template <class G>
-    SPARSEWOOD_HD void move_up(const G& g, int i, int j, double* spills) const {
+    SPARSEWOOD_HD void move_up(const G& g, int i, int first, int j, double* spills) const {
         const double* from = row(i);
         double* to = row(i - 1);
-        for (int p = g.lane(); p < j; p += g.size()) to[p] = from[p];
+        for (int p = first + g.lane(); p < j; p += g.size()) to[p] = from[p];
         if (g.leader()) spills[i] = from[j];
         g.sync();
     }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "interrupt.h"
+
 namespace sparsewood {
 
 // The trees of a padded batch, as the caller's arrays hold them.
@@ -52,6 +54,7 @@ class ForestBuilder {
         root_row_ = static_cast<int64_t>(forest.words.size());
         forest.roots.resize(static_cast<size_t>(trees_.trees));
         for (int64_t t = 0; t < trees_.trees; ++t) {
+            if (t % 64 == 0) poll();
             forest.roots[static_cast<size_t>(t)] = add(t);
             forest.tree_nodes += length_ + 1;
         }

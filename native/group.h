@@ -38,7 +38,10 @@ constexpr double kForbidden = -HUGE_VAL;
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
 
-#ifndef __CUDACC_RTC__  // which knows no host code
+#ifndef __CUDACC_RTC__                                                // which knows no host code
+void solve_columns(const double* rows, int n, double* x, int width);  // columns.cpp
+void poll();                                                          // interrupt.h
+
 // Two numbers that go through the pipeline together: a vector where the compiler has the type.
 struct Pair {
 #if defined(__GNUC__)
@@ -87,11 +90,21 @@ struct Thread {
         return (s + t).sum() + rest;
     }
 
-    // The dot products of four rows with x; n is even.
+    // Ends the work by an exception if its caller wants that. To be called every few
+    // milliseconds, at most every few microseconds.
+    static void poll() { sparsewood::poll(); }
+
+    // x <- L^-1 x for an x of n rows of `width` columns, a multiple of 8.
+    static void solve_columns(const double* rows, int n, double* x, int width) {
+        sparsewood::solve_columns(rows, n, x, width);
+    }
+
+    // The dot products of four rows with x.
     static void dots(const double* a, const double* b, const double* c, const double* d,
                      const double* x, int n, double* out) {
         Pair s = {}, t = {}, u = {}, v = {};
-        for (int i = 0; i < n; i += 2) {
+        int i = 0;
+        for (; i + 2 <= n; i += 2) {
             Pair y = Pair::load(x + i);
             s = s + Pair::load(a + i) * y;
             t = t + Pair::load(b + i) * y;
@@ -99,6 +112,9 @@ struct Thread {
             v = v + Pair::load(d + i) * y;
         }
         out[0] = s.sum(), out[1] = t.sum(), out[2] = u.sum(), out[3] = v.sum();
+        if (i < n)
+            out[0] += a[i] * x[i], out[1] += b[i] * x[i], out[2] += c[i] * x[i],
+                out[3] += d[i] * x[i];
     }
 
     // Lowest index of the largest entry; -1 when all are forbidden (or n = 0).
@@ -204,6 +220,7 @@ struct Warp {
     static __device__ constexpr int size() { return 32; }
     static __device__ bool leader() { return lane() == 0; }
     static __device__ void sync() { __syncwarp(); }
+    static __device__ void poll() {}
 
     static __device__ double sum(double x) {
         for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);
@@ -219,6 +236,18 @@ struct Warp {
     static __device__ void dots(const double* a, const double* b, const double* c, const double* d,
                                 const double* x, int n, double* out) {
         out[0] = dot(a, x, n), out[1] = dot(b, x, n), out[2] = dot(c, x, n), out[3] = dot(d, x, n);
+    }
+
+    static __device__ void solve_columns(const double* rows, int n, double* x, int width) {
+        for (int i = 0; i < n; ++i) {
+            const double* l = rows + int64_t(i) * (i + 1) / 2;
+            for (int w = lane(); w < width; w += 32) {
+                double v = x[int64_t(i) * width + w];
+                for (int p = 0; p < i; ++p) v -= l[p] * x[int64_t(p) * width + w];
+                x[int64_t(i) * width + w] = v * l[i];
+            }
+        }
+        sync();
     }
 
     static __device__ int argmax(const double* a, int n) {

@@ -55,6 +55,7 @@ class BestFirst {
 
     // Asks for the best of a piece, and keeps the piece if there is one.
     void push(Piece piece) {
+        poll();
         copy_.assign(table_, table_ + cells(family_));
         for (int i = 0; i < piece.fixed; ++i)
             family_.fix(copy_.data(), i, piece.code[static_cast<size_t>(i)]);

@@ -118,8 +118,10 @@ struct Matching : Pairs<Partial> {
         for (int j = 0; j < width; ++j) price[j] = priced ? price[j] - least : 0, owner[j] = -1;
         priced = !Partial && slots == width;
         int left = bid(g, table, code);
-        for (int w = 0; w < left; ++w)
+        for (int w = 0; w < left; ++w) {
+            if (w % 16 == 15) g.poll();
             if (!find_path(g, table, code, waiting[w])) return false;
+        }
         return left >= 0;
     }
 

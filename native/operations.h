@@ -27,19 +27,23 @@ std::vector<Solution> solve_batch(const Scores& scores, const double* temperatur
 }
 
 template <class Family>
-void kbest_batch(const Scores& scores, int k, int threads, int64_t* events, int64_t* found) {
+std::vector<Whole> kbest_batch(const Scores& scores, int64_t k, int threads) {
+    std::vector<Whole> events(static_cast<size_t>(scores.batch));
     for_each_instance(
         scores.batch, threads, [] { return Worker<Family>(); },
         [&](auto& worker, int64_t b) {
             const double* table = worker.table(scores, b);
-            int64_t size = worker.family().event_size();
-            int64_t* out = events + b * k * size;
+            size_t size = static_cast<size_t>(worker.family().event_size());
+            Whole& out = events[static_cast<size_t>(b)];
             BestFirst<Family> search(worker.family(), table);
             std::vector<int16_t> code;
-            for (found[b] = 0; found[b] < k && search.next(code); ++found[b], out += size)
-                worker.family().event(code.data(), out);
-            if (found[b] == 0) scores.no_structure(b);
+            for (int64_t found = 0; found < k && search.next(code); ++found) {
+                out.resize(out.size() + size);
+                worker.family().event(code.data(), out.data() + out.size() - size);
+            }
+            if (out.empty()) scores.no_structure(b);
         });
+    return events;
 }
 
 template <class Family>

@@ -3,26 +3,60 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "interrupt.h"
+
 namespace sparsewood {
 
+// How many threads are at work, for one that waits until none is.
+class Crew {
+  public:
+    explicit Crew(int64_t members) : members_(members) {}
+
+    void leave() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (--members_ == 0) empty_.notify_all();
+    }
+
+    // Listens to the caller meanwhile.
+    void wait(Call& call) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (!empty_.wait_for(lock, Call::kPause, [&] { return members_ == 0; })) {
+            lock.unlock();
+            call.ask();
+            lock.lock();
+        }
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable empty_;
+    int64_t members_;
+};
+
 // Calls work(worker, instance) for every instance. Threads live for one call: nothing
-// persists that a fork could break. The exception of the first instance that failed is rethrown.
+// persists that a fork could break. The exception of the first instance that failed is rethrown;
+// Interrupted before any other.
 template <class MakeWorker, class Work>
 void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work work) {
+    Call call;
     std::atomic<int64_t> next{0};
     std::vector<std::exception_ptr> failures(static_cast<size_t>(batch));
     std::exception_ptr worker_failure;
     std::atomic<bool> failed{false};
     auto loop = [&] {
+        Polled polled(call);
         try {
             auto worker = make_worker();
-            for (int64_t b; (b = next.fetch_add(1)) < batch;) {
+            for (int64_t b; !call.ended() && (b = next.fetch_add(1)) < batch;) {
                 try {
+                    poll();
                     work(worker, b);
                 } catch (...) {
                     failures[static_cast<size_t>(b)] = std::current_exception();
@@ -33,10 +67,18 @@ void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work 
         }
     };
     int64_t extra = (threads < batch ? threads : batch) - 1;
-    std::vector<std::thread> crew;
-    for (int64_t t = 0; t < extra; ++t) crew.emplace_back(loop);
+    if (extra < 0) extra = 0;
+    Crew crew(extra);
+    std::vector<std::thread> members;
+    for (int64_t t = 0; t < extra; ++t)
+        members.emplace_back([&] {
+            loop();
+            crew.leave();
+        });
     loop();
-    for (auto& member : crew) member.join();
+    crew.wait(call);
+    for (auto& member : members) member.join();
+    if (call.ended()) throw Interrupted{};
     for (auto& failure : failures)
         if (failure) std::rethrow_exception(failure);
     if (worker_failure) std::rethrow_exception(worker_failure);

@@ -31,22 +31,22 @@ enum class Status : int32_t {
 
 struct Limits {
     double tol;
-    int max_active;  // 0: none
-    int max_iter;    // 0: none
+    int64_t max_active;  // 0: none
+    int64_t max_iter;    // 0: none
 };
 
 template <class Family>
 struct Solver : ActiveSet<Family> {
     using Set = ActiveSet<Family>;
-    using Set::append, Set::at, Set::base, Set::begin, Set::code, Set::drop_negative,
-        Set::find_nearest;
+    using Set::append, Set::append_waiting, Set::at, Set::base, Set::begin, Set::code,
+        Set::drop_negative, Set::find_nearest;
     using Set::capacity, Set::careful, Set::factor, Set::family, Set::iterations, Set::nearest;
+    using Set::kWaiting, Set::target, Set::theta, Set::waiting, Set::weights;
     using Set::makes_room, Set::pivot, Set::score_above, Set::size, Set::walk;
     using Set::objective, Set::origin, Set::place, Set::scratch, Set::slots, Set::stride;
-    using Set::target, Set::theta, Set::weights;
     Limits limits;
     bool crosses;       // let crosses enter beside the oracle's structure
-    double range;       // of the finite scores
+    double range;       // of the finite scores; 1 where all are equal
     double* tilted;     // (penalised cells) theta with its ties broken
     double* reduced;    // (cells) theta - D u, tilted until the end
     int16_t* entering;  // (stride)
@@ -54,8 +54,9 @@ struct Solver : ActiveSet<Family> {
 
     bool started;  // the MAP structure is in the active set
     bool level;    // priced by theta itself, no longer tilted
+    bool equal;    // all scores are
     int calls, largest, idle;
-    double gap, smallest;
+    double gap, noise, smallest;  // noise: the rounding error of the gap
 
     // For the size that the family has been set to.
     SPARSEWOOD_HD void lay_out(Arena& arena) {
@@ -75,11 +76,12 @@ struct Solver : ActiveSet<Family> {
                              bool with_crosses) {
         crosses = with_crosses && Family::kCross > kNever;
         Set::reset(scores, !crosses);
-        range = score_range;
+        equal = !(score_range > 0);
+        range = equal ? 1 : score_range;
         limits = given;
         started = level = false;
         calls = largest = idle = 0;
-        gap = 0;
+        gap = noise = 0;
         smallest = -kForbidden;
     }
 
@@ -89,20 +91,25 @@ struct Solver : ActiveSet<Family> {
         started = true;
         Status status = Status::kMoreRoom;
         while (size() + most_crosses() + 2 <= capacity)
-            if (step(g, status)) break;
+            if (step(g, status)) {
+                certify(g);
+                break;
+            }
         return status;
     }
 
   private:
     static constexpr double kTilt = 1e-12;    // far above rounding, far below any tolerance
-    static constexpr int kIdle = 3;           // rounds without improvement before it is the end
+    static constexpr int kIdle = 3;           // rounds without improvement: the end, at rounding
+    static constexpr int kPatience = 100;     // the same, above it
+    static constexpr double kRounding = 32;   // times the noise
     static constexpr int kIterations = 20;    // per part, before giving up on a degenerate problem
     static constexpr int kStructures = 4096;  // or so many active structures
     static constexpr int kCrosses = 512;      // at most so many enter at once
 
     // When all scores are equal the oracle's own order of preference, by index, happens to lead
     // to a solution of n structures; tilted it would need some n^2.
-    SPARSEWOOD_HD double tilt() const { return range > 0 ? kTilt : 0; }
+    SPARSEWOOD_HD double tilt() const { return equal ? 0 : kTilt; }
 
     SPARSEWOOD_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
 
@@ -136,17 +143,18 @@ struct Solver : ActiveSet<Family> {
     SPARSEWOOD_HD bool step(const G& g, Status& status) {
         settle(g);
         price(g);
-        if (!level && gap <= asked() + 2 * slots * tilt()) {
+        double goal = this->goal();
+        bool stalls = !improves();
+        if (!level && (gap <= asked() + 2 * slots * tilt() || gap <= goal || stalls)) {
             level = true;
+            idle = 0;
             return false;
         }
-        double goal = this->goal(g);
         if (gap <= goal) {
             status = Status::kSolved;
         } else if (limits.max_iter > 0 && iterations >= limits.max_iter) {
             status = Status::kCapped;
-        } else if ((gap <= limits.tol && !improves()) || size() >= kStructures ||
-                   iterations > most_iterations()) {
+        } else if (stalls || size() >= kStructures || iterations > most_iterations()) {
             status = Status::kStalled;
         } else if (Entry entry = append(g, entering); entry != Entry::kEntered) {
             if (entry == Entry::kDependent && family.penalised < slots) {
@@ -175,6 +183,7 @@ struct Solver : ActiveSet<Family> {
     template <class G>
     SPARSEWOOD_HD void settle(const G& g) {
         do {
+            g.poll();
             ++iterations;
             factor.solve(g, target);
             if (level) refine(g);
@@ -193,6 +202,19 @@ struct Solver : ActiveSet<Family> {
         ++calls;
         family(g, reduced, entering);
         gap = score_above(g, reduced, entering, code(0));
+        double s = 0;
+        for (int i = g.lane(); i < slots; i += g.size()) s += fabs(reduced[base[i] + entering[i]]);
+        noise = 2 * kEpsilon * (1 + g.sum(s));
+    }
+
+    // The gap above what the active structures score on average: that is above code(0), but for
+    // rounding.
+    template <class G>
+    SPARSEWOOD_HD void certify(const G& g) {
+        double mean = 0;
+        for (int a = 1; a < size(); ++a)
+            mean += weights[a] * score_above(g, reduced, code(a), code(0));
+        gap -= mean;
     }
 
     // reduced <- theta - D M q. At an optimum over the active set many structures score the
@@ -230,10 +252,11 @@ struct Solver : ActiveSet<Family> {
 
     // Whether rounds below the tolerance still bring more structures or a smaller gap.
     SPARSEWOOD_HD bool improves() {
+        if (gap > limits.tol) return true;
         idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
         if (size() > largest) largest = size();
         if (gap < smallest) smallest = gap;
-        return idle < kIdle;
+        return idle < (gap <= kRounding * noise ? kIdle : kPatience);
     }
 
     // The gap asked for.
@@ -241,11 +264,7 @@ struct Solver : ActiveSet<Family> {
 
     // The gap aimed at: well below the one asked for, so that no structure is missing for its
     // weight being small, but not below the rounding error of a score.
-    template <class G>
-    SPARSEWOOD_HD double goal(const G& g) const {
-        double s = 0;
-        for (int i = g.lane(); i < slots; i += g.size()) s += fabs(reduced[base[i] + entering[i]]);
-        double noise = 2 * kEpsilon * (1 + g.sum(s));
+    SPARSEWOOD_HD double goal() const {
         double aim = 1e-6 * asked();
         return aim > noise ? aim : noise;
     }
@@ -261,40 +280,49 @@ struct Solver : ActiveSet<Family> {
     // close a fair share of the gap.
     template <class G>
     SPARSEWOOD_HD void enter_crosses(const G& g, double least) {
-        int count = size(), most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
-        // By place: what a pair may gain. The first third of scratch is append's.
-        double* bound = scratch + capacity;
+        int count = size();
+        int64_t most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
+        double* bound = scratch;  // by place: what a pair may gain
         for (int a = 0; a < count; ++a) {
             int p = place[a];
             if (nearest[p] < 0) find_nearest(g, a);
             if (g.leader()) partner[p] = nearest[p], bound[p] = -1;
         }
         g.sync();
+        int wait = 0;
         for (int a = 0; a < count && size() < most; ++a) {
             int p = place[a], q = partner[p];
-            if (q < 0) continue;
-            bool mutual = partner[q] == p;
-            double gain = mutual && bound[q] >= 0 ? bound[q] : possible_gain(g, at(p), at(q));
-            g.sync();
-            if (g.leader()) bound[p] = gain;
-            if (gain > least && enter_cross(g, at(p), at(q), least) && mutual) {
-                // a + b = cross(a, b) + cross(b, a): after the one the other is dependent.
-                if (g.leader()) partner[q] = -1;
+            if (q >= 0) {
+                bool mutual = partner[q] == p;
+                double gain = mutual && bound[q] >= 0 ? bound[q] : possible_gain(g, at(p), at(q));
+                g.sync();
+                if (g.leader()) bound[p] = gain;
+                if (gain > least && cross(g, at(p), at(q), waiting(wait)) > least) {
+                    ++wait;
+                    // a + b = cross(a, b) + cross(b, a): beside the one the other is dependent.
+                    if (mutual && g.leader()) partner[q] = -1;
+                }
+                g.sync();
             }
-            g.sync();
+            if (wait == kWaiting || (wait > 0 && (size() + wait == most || a + 1 == count))) {
+                // The structures active may span all there is: then none can enter.
+                if (append_waiting(g, wait) == 0 && wait == kWaiting) break;
+                wait = 0;
+            }
         }
     }
 
+    // child <- a with pieces of b; returns what it gains.
     template <class G>
-    SPARSEWOOD_HD bool enter_cross(const G& g, const int16_t* a, const int16_t* b, double least) {
-        for (int i = g.lane(); i < stride; i += g.size()) entering[i] = a[i];
+    SPARSEWOOD_HD double cross(const G& g, const int16_t* a, const int16_t* b, int16_t* child) {
+        for (int i = g.lane(); i < stride; i += g.size()) child[i] = a[i];
         g.sync();
         double gain = 0;
         if constexpr (Family::kCross > kNever)
-            if (g.leader()) gain = family.cross(reduced, entering, b);
+            if (g.leader()) gain = family.cross(reduced, child, b);
         gain = g.sum(gain);
         g.sync();
-        return gain > least && append(g, entering) == Entry::kEntered;
+        return gain;
     }
 
     // What crossing a with b would gain if every mixture were a structure. Both score the

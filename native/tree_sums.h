@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "interrupt.h"
 #include "wide.h"
 
 namespace sparsewood {
@@ -105,6 +106,7 @@ class TreeSums {
     // nothing but the first word goes to.
     SPARSEWOOD_INLINE bool eliminate(int words, double& log_sum) {
         for (int k = words - 1; k >= 0; --k) {
+            if (k % 16 == 15) poll();
             double* shares = row(table_, k);
             double total = single_root_ && k > 0 ? 0 : shares[0];
             for (int j = 1; j <= k; ++j) total += shares[j];
@@ -127,6 +129,7 @@ class TreeSums {
         std::fill(slopes_.begin(), slopes_.end(), 0.0);
         std::fill(by_column_.begin(), by_column_.end(), 0.0);
         for (int k = 0; k < words; ++k) {
+            if (k % 16 == 15) poll();
             const double* shares = row(table_, k);
             double *on_shares = on_shares_.data(), *on_weights = column(k + 1);
             std::fill(on_shares, on_shares + k + 1, 0.0);

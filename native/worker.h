@@ -33,13 +33,15 @@ class Worker {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
         // A cap that binds is filled best by the oracle's structures alone; one below the number of
-        // slots is sure to.
-        bool crosses =
-            limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= solver_.slots);
+        // slots is sure to. Where all scores are equal a few of the oracle's suffice, and crosses
+        // from the start would only add to them.
+        bool crosses = limits.max_iter == 0 &&
+                       (limits.max_active == 0 || limits.max_active >= solver_.slots) &&
+                       (range > 0 || Family::kCross < kAlways);
         Status status = run(theta, range, limits, crosses);
         if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
         if (status == Status::kNoStructure) scores.no_structure(b);
-        write(status, range, limits.tol, out);
+        write(status, limits.tol, out);
     }
 
     void argmax(const Scores& scores, int64_t b, int64_t* events) {
@@ -133,7 +135,7 @@ class Worker {
         active_ = std::move(larger);
     }
 
-    void write(Status status, double range, double tol, Solution& out) const {
+    void write(Status status, double tol, Solution& out) const {
         const Family& f = solver_.family;
         int k = solver_.size();
         int64_t event = f.event_size();
@@ -152,8 +154,8 @@ class Worker {
         out.weights.assign(solver_.weights, solver_.weights + k);
         out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
-        out.converged = status == Status::kSolved ||
-                        (status == Status::kStalled && out.gap <= tol * (range > 1 ? range : 1));
+        // What rounding hides of the gap counts.
+        out.converged = status != Status::kCapped && out.gap + solver_.noise <= tol * solver_.range;
         out.calls = solver_.calls;
     }
 };

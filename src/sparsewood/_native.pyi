@@ -26,10 +26,10 @@ def kbest(
     scores: _Reals | Tensor,
     sizes: _Whole | Tensor,
     full: Sequence[int],
-    events: _Whole | Tensor,
-    found: _Whole | Tensor,
+    event: int,
+    k: int,
     threads: int,
-) -> None: ...
+) -> tuple[_Whole, _Whole]: ...
 def solve(
     family: str,
     options: Sequence[int],

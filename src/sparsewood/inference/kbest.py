@@ -16,7 +16,6 @@ from sparsewood.structures.base import NativeStructure, Structure
 
 _LARGEST = 2**31 - 1  # numbers in an answer
 _PARTS = 2**22  # parts of structures that are held at once
-_ROOM = 1024  # structures that room is taken for at first
 
 
 class KBest(NamedTuple):
@@ -58,42 +57,27 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
         )
     scores = scores.detach()
     structures, found = on_values(lambda x: _search(x, structure, k, lengths), scores)
-    totals = _totals(scores, structures, structure)
+    instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
+    totals = _totals(scores, structures, instance, structure)
     rank = torch.arange(k, device=scores.device)
     missing = rank >= found[:, None]
-    last = torch.where(missing, found[:, None] - 1, rank)
-    instance = torch.arange(len(scores), device=scores.device)[:, None]
-    totals = totals[instance, last].masked_fill(missing, -torch.inf)
-    return KBest(structures[instance, last], totals.to(scores.dtype))
+    at = (found.cumsum(0) - found)[:, None] + torch.where(missing, found[:, None] - 1, rank)
+    return KBest(structures[at], totals[at].masked_fill(missing, -torch.inf).to(scores.dtype))
 
 
 def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Up to `k` structures as (B, found, *event), and how many each instance has, (B,).
-
-    A large `k` is approached in steps: room is taken for structures that there are.
-    """
+    """The structures found, (T, *event) instance by instance, and how many each has, (B,)."""
     event = structure.event_shape(tuple(scores.shape[1:]))
     batch = structure.native_batch(scores, lengths)
-    found = torch.zeros(len(scores), dtype=torch.int64)
-    room = min(k, _ROOM)
-    while True:
-        structures = torch.zeros(len(scores), room, prod(event), dtype=torch.int64)
-        _native.kbest(*batch, structures, found, get_num_threads())
-        if room == k or (found < room).all():
-            break
-        room = min(k, 8 * room)
-    structures = structures.reshape(-1, room, *event)[:, : int(found.amax()) if len(found) else 1]
-    return structures.to(scores.device), found.to(scores.device)
+    found = _native.kbest(*batch, prod(event), k, get_num_threads())
+    structures, counts = (torch.from_numpy(array).to(scores.device) for array in found)
+    return structures.reshape(-1, *event), counts
 
 
-def _totals(scores: Tensor, structures: Tensor, structure: Structure) -> Tensor:
-    """The score of each of (B, m, *event) structures, (B, m) float64."""
-    at_once = max(1, _PARTS // max(1, scores.numel()))
-    blocks = []
-    for block in structures.split(at_once, 1):
-        rows = scores.repeat_interleave(block.shape[1], 0)
-        totals = total_scores(rows, block.flatten(0, 1), structure)
-        blocks.append(totals.reshape(block.shape[:2]))
-    return torch.cat(blocks, 1)
+def _totals(scores: Tensor, structures: Tensor, instance: Tensor, structure: Structure) -> Tensor:
+    """The score of each of (T, *event) structures of the instances (T,): (T,) float64."""
+    at_once = max(1, _PARTS // max(1, scores.shape[1:].numel()))
+    blocks = zip(structures.split(at_once), instance.split(at_once), strict=True)
+    return torch.cat([total_scores(scores[rows], block, structure) for block, rows in blocks])

@@ -49,10 +49,13 @@ def sparsemap(
         lengths: the size of each instance, (B,) or as the family has it. Default: all have full
             size.
         temperature: a positive number, or (B,) one per instance; differentiable. Lower is sparser.
-        tol: the largest duality gap, relative to the range of an instance's scores. The native
-            solver aims far lower: the support must be complete for exact gradients.
-        max_active: keep at most so many structures. The weights are optimal on the structures kept;
-            `converged` is False where more were needed.
+        tol: the largest duality gap, relative to the range of an instance's `theta` (largest less
+            smallest finite score; 1 where all are equal). `converged` says that the gap, with what
+            float64 may hide of it added, is within `tol` times the range: where the range is below
+            some 1e-15 / tol that is out of reach. The native solver aims far lower: the support
+            must be complete for exact gradients.
+        max_active: keep at most so many structures, which bounds what near-equal scores cost. The
+            weights are optimal on the structures kept; `converged` is False where more were needed.
         max_iter: solve at most so many quadratic programs, and return the last optimum reached.
         solver: "native" or "generic"; default: native where the structure has it.
 
