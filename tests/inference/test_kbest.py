@@ -114,12 +114,11 @@ def test_a_large_k_takes_room_for_what_there_is() -> None:
     assert (found.scores[:, 2:] == -torch.inf).all()
 
 
-def test_more_than_a_first_room_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_totals_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = draw_scores("normal", 3, (4, 4), seed=0)
     lengths = torch.tensor([[4, 4], [2, 2], [3, 4]])
     whole = sp.kbest(scores, sp.Matching(), 24, lengths=lengths)
     module = sys.modules["sparsewood.inference.kbest"]  # the name leads to the function
-    monkeypatch.setattr(module, "_ROOM", 2)
     monkeypatch.setattr(module, "_PARTS", 100)
     again = sp.kbest(scores, sp.Matching(), 24, lengths=lengths)
     assert torch.equal(again.structures, whole.structures)
