@@ -23,6 +23,7 @@ from timing import target, threads
 from torch import Tensor
 
 import sparsewood as sp
+from sparsewood.structures.base import Structure
 
 TOL = 1e-9
 FLAT = 0.01
@@ -37,7 +38,7 @@ def equal(*shape: int) -> Tensor:
     return torch.zeros(1, *shape, dtype=torch.float64)
 
 
-CASES: dict[str, tuple[Callable[[], Tensor], sp.structures.Structure]] = {
+CASES: dict[str, tuple[Callable[[], Tensor], Structure]] = {
     "trees-20": (lambda: near_equal(20, 21), sp.DependencyTrees()),
     "trees-40": (lambda: near_equal(40, 41), sp.DependencyTrees()),
     "trees-60": (lambda: near_equal(60, 61), sp.DependencyTrees()),
@@ -64,7 +65,7 @@ def gap_of(scores: Tensor, post: sp.SparsePosterior) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--limit", type=float, default=5.0, help="seconds a solve should take")
     run = parser.parse_args()
