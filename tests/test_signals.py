@@ -36,7 +36,7 @@ try:
     elif work == "instance":
         sp.sparsemap(row, sp.DependencyTrees(projective=True))
     elif work == "kbest":
-        sp.kbest(flat, sp.DependencyTrees(), 100_000)
+        sp.kbest(flat, sp.DependencyTrees(), 20_000)
     elif work == "oracle":
         sp.map(torch.randn(100, 400, 401), sp.DependencyTrees(projective=True, max_children=10))
     print("end", flush=True)

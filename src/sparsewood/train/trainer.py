@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,10 @@ class Trainer:
         evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
         }
-        self.judge = Judge(self.model, evaluated, t, group.device, stop, self._how_to_go_on)
         self.state = TrainingState(t, self.model, splits, group)
+        # No bound method: in a cycle, `parallel` would keep the group of processes alive.
+        self.how_to_go_on = partial(_how_to_go_on, folder, self.state)
+        self.judge = Judge(self.model, evaluated, t, group.device, stop, self.how_to_go_on)
         checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
         if self.state.restore(folder, progress.note):
             progress.note(f"{folder}: going on {self.state.position}")
@@ -97,7 +100,7 @@ class Trainer:
             if stopping or self._due():
                 self._save(state.snapshot())
             if stopping:
-                raise TrainingInterrupted(self._how_to_go_on())
+                raise TrainingInterrupted(self.how_to_go_on())
 
     def _train_or_abandon(self, rows: Sequence[int]) -> bool:
         """One step on the examples `rows`; whether a signal has asked some process to stop.
@@ -115,7 +118,7 @@ class Trainer:
         except Abandoned:
             checkpoint.set_random_state(before, device)
             self._save(state.snapshot())
-            raise TrainingInterrupted(self._how_to_go_on()) from None
+            raise TrainingInterrupted(self.how_to_go_on()) from None
         return self._update(rows, seen)
 
     def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, Metric, TreeStatistics]:
@@ -247,9 +250,6 @@ class Trainer:
                 "which --resume goes on"
             ) from error
 
-    def _how_to_go_on(self) -> str:
-        return f"stopped; {self.folder} is saved {self.state.position}"
-
     def _non_finite(self, rows: Sequence[int]) -> NonFiniteLoss:
         return NonFiniteLoss(
             f"epoch {self.state.epoch + 1}, step {self.state.step + 1}: the loss is not finite; "
@@ -261,3 +261,7 @@ class Trainer:
         kept = checkpoint.latest(self.folder / "checkpoints")
         where = f"The last good checkpoint is {kept}." if kept else "There is no checkpoint yet."
         return f"{where} A lower learning rate or clipping may help."
+
+
+def _how_to_go_on(folder: Path, state: TrainingState) -> str:
+    return f"stopped; {folder} is saved {state.position}"
