@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero, top
+from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
 
@@ -32,26 +32,36 @@ def segmentations(scores: Tensor, lengths: Tensor | None, total: Total, max_leng
 
 
 def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
-    """Scores as above, with a potential at each cut between two positions.
+    """Scores as above, with a potential where a segment of a label starts and where one ends.
 
-    The segments of a segmentation rise from the potential at 0 to that at the end, whatever their
-    number. The potential is the best score of what comes before, labels apart; so no segment has
-    more than 0 left, with the best step to it.
+    The potential is the best score of what comes before, so that no part has more than 0 left and
+    those of the best segmentation have 0. All ends of the last position have that of the best.
     """
-    positions, labels = scores.shape[1:3]
-    segments = scores.detach()[..., :max_length].amax(2)
-    step = top(scores[..., max_length:], (2, 3))
-    reached = [torch.zeros_like(segments[:, 0, 0])]
-    pending = torch.full_like(segments[:, 0], FORBIDDEN)
-    for t in range(positions):
-        here = (reached[-1] + step[:, t, 0, 0]).unsqueeze(-1) + segments[:, t]
-        pending = torch.maximum(pending, here)
-        reached.append(pending[:, 0])
-        pending = pad(pending[:, 1:], (0, 1), value=FORBIDDEN)
-    potential = on_a_grid(or_zero(torch.stack(reached, 1)))
-    starts = torch.arange(positions, device=scores.device)
-    ends = starts[:, None] + torch.arange(1, max_length + 1, device=scores.device)
-    rise = potential[:, ends.clamp(max=positions)] - potential[:, :-1, None]  # (B, T, D)
-    rise = torch.cat([rise.unsqueeze(2), step.expand(-1, -1, -1, labels)], -1)
-    back = pad(step.expand(-1, -1, -1, max_length), (0, labels))
-    return Shifted(scores - rise + back, pick(potential, lengths))
+    starts, ends = _potentials(scores.detach(), max_length)
+    positions = torch.arange(ends.shape[1], device=scores.device)
+    best = pick(ends, lengths).amax(-1)
+    last = (positions == lengths[:, None]).unsqueeze(-1)
+    ends = torch.where(last, best[:, None, None], ends)
+    potentials = on_a_grid(or_zero(torch.cat([starts, ends], 1)))
+    starts, ends = potentials[:, : starts.shape[1]], potentials[:, starts.shape[1] :]
+    end = (positions[:-1, None] + positions[1 : max_length + 1]).clamp(max=positions[-1])
+    segments = ends[:, end].transpose(2, 3) - starts.unsqueeze(-1)  # (B, T, K, D)
+    if end.shape[1] < max_length:
+        segments = pad(segments, (0, max_length - end.shape[1]))
+    steps = starts.unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # (B, T, K, K)
+    return Shifted(scores - torch.cat([segments, steps], -1), pick(ends, lengths).amax(-1))
+
+
+def _potentials(scores: Tensor, max_length: int) -> tuple[Tensor, Tensor]:
+    """The best score before a segment of each label starts, (B, T, K), and ends, (B, T + 1, K)."""
+    segments = scores[..., :max_length].unbind(1)
+    steps = scores[..., max_length:].unbind(1)
+    starts, ends = [torch.zeros_like(segments[0][..., 0])], [torch.zeros_like(segments[0][..., 0])]
+    pending = torch.full_like(segments[0], FORBIDDEN)
+    for t, segment in enumerate(segments):
+        if t > 0:
+            starts.append((ends[-1].unsqueeze(1) + steps[t]).amax(-1))
+        pending = torch.maximum(pending, starts[-1].unsqueeze(-1) + segment)
+        ends.append(pending[..., 0])
+        pending = pad(pending[..., 1:], (0, 1), value=FORBIDDEN)
+    return torch.stack(starts, 1), torch.stack(ends, 1)
