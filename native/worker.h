@@ -100,7 +100,7 @@ class Worker {
                 double s = temperature == 1 ? *cell : *cell / temperature;
                 to[c] = s;
                 if (!(s <= kLargest && s >= -kLargest)) {
-                    if (s == kForbidden) continue;
+                    if (*cell == kForbidden) continue;
                     scores.reject(b, cell - from, *cell);
                 }
                 highest = s > highest ? s : highest;

@@ -38,3 +38,21 @@ def test_no_graph_without_need() -> None:
     assert not dist.entropy().requires_grad
     assert not dist.log_prob(dist.mode).requires_grad
     assert not dist.kl(dist).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("structure", "shape"),
+    [
+        (sp.BranchingTrees("right"), (3, 4)),
+        (sp.BinaryTrees(), (1, 1)),
+        (sp.Alignment(), (1, 1)),
+        (sp.DependencyTrees(), (1, 2)),
+    ],
+    ids=str,
+)
+def test_marginals_of_an_only_structure_have_a_gradient(
+    structure: sp.Structure, shape: tuple[int, ...]
+) -> None:
+    scores = draw_scores("normal", 2, shape, seed=0).requires_grad_()
+    (gradient,) = torch.autograd.grad(sp.marginals(scores, structure).marginals.sum(), scores)
+    assert (gradient == 0).all()

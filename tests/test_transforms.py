@@ -32,5 +32,5 @@ def test_maps_are_refused() -> None:
         return x
 
     look(torch.ones(3))
-    with pytest.raises(ValueError, match=r"look: vmap.*\(2,\)"):
+    with pytest.raises(ValueError, match="look cannot be mapped over by torch.vmap"):
         torch.func.vmap(look)(torch.ones(3, 2))

@@ -1,9 +1,15 @@
-"""What torch may be doing around a call: compiling it, or transforming it by `torch.func`."""
+"""What torch may be doing around a call, and code that needs plain values inside of it."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 from torch._C import _functorch  # pyright: ignore[reportAttributeAccessIssue]
 from torch.autograd import forward_ad
+
+Found = TypeVar("Found", Tensor, tuple[Tensor, ...])
 
 
 def is_transformed(tensor: Tensor) -> bool:
@@ -16,10 +22,59 @@ def is_transformed(tensor: Tensor) -> bool:
     return forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None
 
 
-def check_not_mapped(name: str, tensor: Tensor) -> None:
-    """ValueError under `torch.func.vmap`: values could not be checked."""
+def check_not_mapped(what: str, tensor: Tensor) -> None:
+    """ValueError under `torch.vmap`: values could not be checked."""
     if not torch.compiler.is_compiling() and _functorch.is_batchedtensor(tensor):
-        raise ValueError(
-            f"{name}: vmap is not supported; the first dimension is a batch already, "
-            f"so flatten the mapped one into it (each has shape {tuple(tensor.shape)})"
-        )
+        raise no_vmap(what)
+
+
+def no_vmap(what: str) -> ValueError:
+    """The error for `what` inside of `torch.vmap`."""
+    return ValueError(
+        f"{what} cannot be mapped over by torch.vmap: the first dimension is a batch already, "
+        "so flatten the mapped one into it"
+    )
+
+
+def on_values(compute: Callable[..., Found], *tensors: Tensor) -> Found:
+    """`compute(*tensors)`, integers or constants, for code that leaves PyTorch.
+
+    Inside of `torch.func` and of forward mode tensors are wrapped, and nothing but PyTorch can read
+    them. `compute` is given what they wrap; what it returns has no derivative.
+    """
+    if torch.compiler.is_compiling():
+        return compute(*tensors)
+    return _OnValues.apply(compute, *tensors)
+
+
+class _OnValues(torch.autograd.Function):
+    @staticmethod
+    def forward(compute: Callable[..., Any], *tensors: Tensor) -> Any:
+        return compute(*tensors)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        outputs = output if isinstance(output, tuple) else (output,)
+        ctx.mark_non_differentiable(*outputs)
+        ctx.nothing = (None,) * len(output) if isinstance(output, tuple) else None
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[None, ...]:
+        return (None,) * len(ctx.needs_input_grad)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return ctx.nothing
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *tensors: Any) -> None:
+        raise no_vmap("a MAP oracle")
+
+
+def nested() -> AbstractContextManager[object]:
+    """Lets outer levels of forward mode see what `jvp` of an `autograd.Function` computes.
+
+    PyTorch calls it with forward mode off, and a second derivative, forward over forward, would
+    lose what the tangents owe to the outer level.
+    """
+    return forward_ad._set_fwd_grad_enabled(True)

@@ -141,6 +141,8 @@ class StructureDistribution(CopiedWithGraph):
             (mu,) = torch.autograd.grad(
                 log_z, self._steps, torch.ones_like(log_z), create_graph=self._has_graph
             )
+            if self._has_graph and not mu.requires_grad:  # of an only structure log Z is linear
+                mu = mu + 0.0 * self._steps
         return mu
 
     def _result(self, value: Tensor) -> Tensor:

@@ -68,11 +68,7 @@ def number(tensor: Tensor) -> Any:
 
 
 def backward(case: Case, outputs: list[Tensor], vectors: list[Tensor]) -> Any:
-    """(B, P): the gradient of <outputs, vectors>. What has no graph is constant."""
-    pairs = [pair for pair in zip(outputs, vectors, strict=True) if pair[0].requires_grad]
-    if not pairs:
-        return number(torch.zeros_like(case.scores).flatten(1))
-    outputs, vectors = ([pair[k] for pair in pairs] for k in (0, 1))
+    """(B, P): the gradient of <outputs, vectors>."""
     (gradient,) = attempt(None, lambda: torch.autograd.grad(outputs, case.scores, vectors))
     return number(gradient.flatten(1))
 

@@ -69,6 +69,11 @@ class Case:
     def epsilon(self) -> float:
         return torch.finfo(self.scores.dtype).eps
 
+    @property
+    def smallest(self) -> float:
+        """The smallest number of the dtype: what is less may be 0."""
+        return torch.finfo(self.scores.dtype).smallest_normal * self.epsilon
+
     @cached_property
     def flat(self) -> NDArray[np.float64]:
         """(B, P) the scores as the tensor holds them."""
@@ -83,8 +88,8 @@ class Case:
 
     @cached_property
     def theta(self) -> Longs:
-        """(B, P) scores / temperature."""
-        return self.flat.astype(Long) / self.heat[:, None].astype(Long)
+        """(B, P) scores / temperature, rounded to float64: what is done with it is the question."""
+        return (self.flat / self.heat[:, None]).astype(Long)
 
     @cached_property
     def reads(self) -> NDArray[np.bool_]:
@@ -116,8 +121,9 @@ class Case:
             return "NaN"
         if (seen == np.inf).any():
             return "+inf"
-        theta = np.where(self.reads, self.theta, Long(0))
-        if (np.abs(np.where(theta == -np.inf, Long(0), theta)) > LARGEST).any():
+        # The exponent of a longdouble holds what float64 takes for -inf.
+        exact = self.flat.astype(Long) / self.heat[:, None].astype(Long)
+        if (np.abs(exact[self.reads & (self.flat != -np.inf)]) > LARGEST).any():
             return "magnitudes beyond 1e200"
         if not all(one.usable.any() for one in self.instances):
             return "no structure left"

@@ -120,12 +120,12 @@ def _sparsemap(
     slots = one.members.slots
     rounding = 4 * case.epsilon * slots * (augmented.magnitude + slots) + augmented.noise
     gap = augmented.gap(u)
-    if not gap <= 1e-9 * augmented.range + 2 * rounding:
+    if not gap <= 1e-9 * augmented.unit + 2 * rounding:
         raise BrokenError("the gradient is not SparseMAP marginals - gold", f"gap {gap}")
     if not one.members.off_hull(point) <= 1e-9 + 8 * case.epsilon * slots:
         raise BrokenError("the gradient is not that of a point of the polytope", point.tolist())
     value = augmented.objective(u) - one.objective(target)
-    return value, 1e-9 * augmented.range + 2 * rounding
+    return value, 1e-9 * augmented.unit + 2 * rounding
 
 
 _CHECKS = {"crf": _crf, "hinge": _hinge, "perceptron": _hinge, "sparsemap": _sparsemap}

@@ -78,6 +78,7 @@ class Instance:
         seen = self.theta[finite]
         self.magnitude = float(np.abs(seen).max(initial=0.0))
         self.range = float(seen.max() - seen.min()) if len(seen) else 0.0
+        self.unit = self.range or 1.0  # what `tol` is relative to
         # What all structures share is kept apart: it would take digits from what they differ in.
         level = seen.max() if members.same_size and len(seen) else Long(0)
         self.shared: Long = members.slots * level

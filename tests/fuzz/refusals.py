@@ -88,7 +88,7 @@ def check_refusals(case: Case) -> None:
             lambda: sp.sparsemap(scores, structure, max_active=bad),
             lambda: sp.sparsemap(scores, structure, max_iter=bad),
             lambda: sp.kbest(scores, structure, bad),
-            lambda: sp.kbest(scores, structure, _drawn(case, _ASTRONOMIC[1:])),
+            lambda: sp.kbest(scores, structure, _drawn(case, _ASTRONOMIC)),
             lambda: sp.sparsemap(scores, structure, tol=real),
             lambda: sp.sparsemap(scores, structure, solver="both"),  # type: ignore[arg-type]
         ]

@@ -107,21 +107,21 @@ def _check_certificate(
         noise += 2 * case.epsilon * one.members.slots * (one.magnitude + one.members.slots)
     if not converged:  # the scores were tilted, so as to break ties
         noise += 2e-12 * one.members.slots
-    detail = f"true gap {true}, reported {reported}, range {one.range}, noise {noise}"
+    detail = f"true gap {true}, reported {reported}, unit {one.unit}, noise {noise}"
     if not reported >= 0:
         raise BrokenError("the gap is negative or NaN", detail)
     if not abs(true - reported) <= noise:
         raise BrokenError("the gap reported is not the true one", detail)
-    if converged and not true <= tol * one.range + noise:
+    if converged and not true <= tol * one.unit + noise:
         raise BrokenError("converged, but the gap is larger than tol * range", detail)
     if len(row.support) > options.get("max_active", len(row.support)):
         raise BrokenError("more structures than max_active", len(row.support))
     capped = "max_active" in options or "max_iter" in options
-    if not (converged or capped or tol * one.range <= noise):
+    if not (converged or capped or tol * one.unit <= noise):
         raise BrokenError("not converged, for no reason", detail)
     counted = one.members.long[row.support] * one.members.penalised
     level = one.totals[row.support] - counted @ row.u
-    if capped and not float(level.max() - level.min()) <= 4 * noise + tol * one.range:
+    if capped and not float(level.max() - level.min()) <= 4 * noise + tol * one.unit:
         raise BrokenError("weights are not optimal on the support", level)
 
 

@@ -36,7 +36,8 @@ def _check_log_z(case: Case, one: Instance, found: float) -> None:
     wanted = float(one.log_z)
     if abs(wanted) > torch.finfo(case.scores.dtype).max:
         return
-    if not abs(found - wanted) <= one.noise + (1e-12 + 2 * case.epsilon) * abs(wanted) + 1e-10:
+    close = one.noise + (1e-12 + 2 * case.epsilon) * abs(wanted) + 1e-10 + case.smallest
+    if not abs(found - wanted) <= close:
         raise BrokenError("log_partition is off", f"{found}, expected {wanted}")
 
 
@@ -82,7 +83,7 @@ def check_log_prob(case: Case) -> None:
     found = number(attempt(None, lambda: dist.log_prob(torch.from_numpy(np.stack(events)))))
     for b, one in enumerate(case.instances):
         wanted = float(one.log_probs[picked[b]])
-        close = one.sums_noise(0) + one.noise + 2 * case.epsilon * abs(wanted)
+        close = one.sums_noise(0) + one.noise + 2 * case.epsilon * abs(wanted) + case.smallest
         if abs(wanted) > torch.finfo(case.scores.dtype).max:
             continue
         if not abs(found[b] - wanted) <= close:

@@ -24,6 +24,26 @@ def test_the_part_is_named(solver, value: float) -> None:
     assert "(2, 3, 4)" in str(error.value)
 
 
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, 1e250])
+@pytest.mark.parametrize("call", [sp.sparsemap, sp.marginals])
+def test_scores_that_need_a_gradient_are_refused_without_a_warning(call, value: float) -> None:
+    scores = GOOD.clone().index_fill_(0, torch.tensor(1), value).requires_grad_()
+    with pytest.raises(ValueError, match=r"scores\[1, 0, 0\]"):
+        call(scores, TREES)
+
+
+@pytest.mark.parametrize("call", [sp.sparsemap, sp.marginals])
+def test_a_temperature_that_needs_a_gradient_is_refused_without_a_warning(call) -> None:
+    with pytest.raises(ValueError, match=r"temperature\[1\] must be positive"):
+        call(GOOD, TREES, temperature=torch.tensor([1.0, -1.0], requires_grad=True))
+
+
+@pytest.mark.parametrize("solver", ["native", "generic"])
+def test_a_low_temperature_does_not_forbid_a_part(solver) -> None:
+    with pytest.raises(ValueError, match=r"scores\[0, 0, 0\] / temperature is"):
+        sp.sparsemap(GOOD - 1, TREES, temperature=1e-310, solver=solver)
+
+
 @pytest.mark.parametrize("solver", ["native", "generic"])
 def test_unread_parts_may_hold_anything(solver) -> None:
     scores = GOOD.clone()

@@ -134,9 +134,9 @@ def test_what_has_no_derivative_can_stand_in_a_transform() -> None:
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
 def test_vmap_is_refused(solver) -> None:
-    with pytest.raises(RuntimeError, match="sparsemap, .* cannot be mapped over by torch.vmap"):
+    with pytest.raises(ValueError, match="sparsemap cannot be mapped over by torch.vmap"):
         vmap(lambda x: sp.sparsemap(x, TREES, solver=solver).marginals)(SCORES[None])
-    with pytest.raises(RuntimeError, match="a MAP oracle cannot be mapped over by torch.vmap"):
+    with pytest.raises(ValueError, match="a MAP oracle cannot be mapped over by torch.vmap"):
         vmap(TREES.argmax)(SCORES[None])
 
 

@@ -99,3 +99,10 @@ def test_bad_input_is_named() -> None:
         sp.sample_matchings(scores + 1, sp.Matching(), temperature=1e-310)
     with pytest.raises(RuntimeError, match="max_trials"):
         sp.sample_matchings(scores, sp.Matching(), max_trials=0)
+
+
+def test_a_sample_does_not_depend_on_the_rest_of_the_batch() -> None:
+    matching = sp.Matching(partial=True)
+    scores = torch.tensor([-9999999999807.549, 99999998.4465312, 1e60], dtype=torch.float64)
+    drawn = sp.sample_matchings(scores.reshape(3, 1, 1), matching, 5)
+    assert drawn[..., 0].tolist() == [[-1, 0, 0]] * 5

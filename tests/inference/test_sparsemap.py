@@ -229,3 +229,10 @@ def test_forked_workers() -> None:
     loader = DataLoader(Solved(), batch_size=None, num_workers=2, multiprocessing_context="fork")
     for found, expected in zip(loader, here, strict=True):
         assert torch.equal(found, expected)
+
+
+def test_no_instances_have_a_gradient_too() -> None:
+    scores = torch.zeros(0, 2, 3, requires_grad=True)
+    post = sp.sparsemap(scores, sp.DependencyTrees())
+    (gradient,) = torch.autograd.grad(post.marginals.sum() + post.weights.sum(), scores)
+    assert gradient.shape == scores.shape

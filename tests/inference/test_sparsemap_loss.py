@@ -55,6 +55,33 @@ def test_derivatives(family: SimpleNamespace) -> None:
         assert torch.autograd.gradgradcheck(loss, scores, fast_mode=True)
 
 
+@pytest.mark.parametrize("size", [4.958e8, 1e17])
+@pytest.mark.parametrize("solver_of", ["structure", "graph"])
+def test_large_scores_take_nothing_from_the_gradient(size: float, solver_of: str) -> None:
+    """Three equal options, of which the gold one has a third."""
+    scores = torch.full((1, 3), size, dtype=torch.float64).requires_grad_()
+    gold = torch.tensor([0])
+    structure: Any = sp.Simplex()
+    if solver_of == "graph":
+        structure, gold = sp.FactorGraph(), torch.tensor([[1, 0, 0]])
+        structure.add(sp.Xor(), structure.variables(3))
+    loss = sp.sparsemap_loss(scores, gold, structure)
+    (gradient,) = torch.autograd.grad(loss, scores, create_graph=True)
+    third = 1 / 3
+    torch.testing.assert_close(gradient, gradient.new_tensor([[-2 * third, third, third]]))
+    (second,) = torch.autograd.grad(gradient[0, 0], scores)
+    torch.testing.assert_close(second, second.new_tensor([[2 * third, -third, -third]]))
+
+
+@pytest.mark.parametrize("score", [1e17, 1e100 / 3])
+def test_the_loss_of_the_only_structure_is_zero(score: float) -> None:
+    scores = torch.full((1, 4, 5), score, dtype=torch.float64).requires_grad_()
+    loss = sp.sparsemap_loss(scores, torch.tensor([[0, 1, 2, 3]]), sp.BranchingTrees("right"))
+    (gradient,) = torch.autograd.grad(loss, scores)
+    assert loss.item() == 0
+    assert (gradient == 0).all()
+
+
 def test_zero_when_the_gold_tree_wins_by_the_margin() -> None:
     trees = sp.DependencyTrees()
     gold = trees.argmax(draw_scores("normal", 2, (4, 5), seed=1))

@@ -139,3 +139,19 @@ def test_bad_input_is_named() -> None:
         sp.Xor().argmax(torch.zeros(2, 3), torch.tensor([3, 2]))
     with pytest.raises(ValueError, match="1 to 16 variables, got n = 17"):
         sp.Or().enumerate(17)
+
+
+@pytest.mark.parametrize("factor", [sp.Xor(), sp.AtMostOne()], ids=str)
+def test_large_scores_keep_their_differences(factor: LogicFactor) -> None:
+    theta = torch.tensor([[0.25, 0.0, 0.5]], dtype=torch.float64)
+    near = sp.Xor().project(theta)
+    far = factor.project(theta + 2.0**40)
+    torch.testing.assert_close(far, near, rtol=0, atol=1e-15)
+    torch.testing.assert_close(factor.face(far), factor.face(near))
+
+
+def test_a_large_score_takes_no_digits_from_the_others() -> None:
+    theta = torch.tensor([[2.0**60, 0.75, 0.5, 1.0]], dtype=torch.float64)
+    found = sp.Budget(2).project(theta)
+    rest = sp.Xor().project(theta[:, 1:])
+    torch.testing.assert_close(found, torch.cat([torch.ones_like(rest[:, :1]), rest], -1))

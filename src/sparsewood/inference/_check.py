@@ -78,7 +78,7 @@ def check_positive(temperature: Tensor) -> None:
     if bad.any():
         b = int(bad.nonzero()[0])
         raise ValueError(
-            f"temperature[{b}] must be positive and finite, got {float(temperature[b])}"
+            f"temperature[{b}] must be positive and finite, got {float(temperature[b].detach())}"
         )
 
 
@@ -113,9 +113,9 @@ def check_finite(scores: Tensor, reads: Tensor) -> None:
     if bad.any():
         index = tuple(bad.nonzero()[0].tolist())
         raise ValueError(
-            f"scores[{', '.join(map(str, index))}] is {float(scores[index])} (instance {index[0]}, "
-            f"part {index[1:]}, scores of shape {tuple(scores.shape)}): expected finite scores, "
-            "or -inf to forbid a part"
+            f"scores[{', '.join(map(str, index))}] is {float(scores[index].detach())} "
+            f"(instance {index[0]}, part {index[1:]}, scores of shape {tuple(scores.shape)}): "
+            "expected finite scores, or -inf to forbid a part"
         )
 
 
@@ -130,8 +130,9 @@ def check_magnitude(theta: Tensor, reads: Tensor) -> None:
     bad = reads & ~(theta.abs() <= LARGEST)
     if bad.any():
         index = tuple(bad.nonzero()[0].tolist())
+        size = float(theta[index].detach())
         raise ValueError(
-            f"scores[{', '.join(map(str, index))}] / temperature is {float(theta[index]):.3g} "
+            f"scores[{', '.join(map(str, index))}] / temperature is {size:.3g} "
             f"(instance {index[0]}, part {index[1:]}, scores of shape {tuple(theta.shape)}): "
             f"expected a size of at most {LARGEST:.0e}"
         )

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from sparsewood import _native
 from sparsewood._threads import get_num_threads
-from sparsewood._values import nested, no_vmap
+from sparsewood._transforms import nested, no_vmap
 
 _AT_ONCE = 2**22  # numbers that are copied at once to map over directions
 
@@ -93,7 +93,7 @@ class _Solve(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *inputs: Any) -> None:
-        raise no_vmap("sparsemap, whose number of structures depends on the scores,")
+        raise no_vmap("sparsemap")
 
 
 def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._numbers import check_whole
 from sparsewood._threads import get_num_threads
-from sparsewood._values import on_values
+from sparsewood._transforms import on_values
 from sparsewood.inference._check import check_input
 from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure

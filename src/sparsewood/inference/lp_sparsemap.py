@@ -10,7 +10,7 @@ from torch import Tensor
 from sparsewood._lazy import CopiedWithGraph
 from sparsewood._numbers import check_real, check_whole
 from sparsewood._support import sum_by_instance
-from sparsewood._values import nested, no_vmap
+from sparsewood._transforms import nested, no_vmap
 from sparsewood.inference._check import (
     check_finite,
     check_magnitude,

@@ -113,16 +113,22 @@ def _scaled(log_weights: Tensor) -> Tensor:
     """Weights (B, N, N) with rows and columns that sum to one, then the largest of each row one."""
     # From far apart weights the scaling would start too slowly: it first runs on tempered ones.
     finite = torch.where(log_weights > FORBIDDEN, log_weights, 0.0)
-    widest = float(finite.abs().amax()) if len(finite) else 0.0
-    for k in range(math.ceil(math.log2(max(widest / _WIDE, 1.0))), 0, -1):
-        for _ in range(_SCALINGS // 5):
-            for side in (-2, -1):
-                excess = (log_weights / 2.0**k).logsumexp(side, keepdim=True)
-                log_weights = log_weights - 2.0**k * excess
+    halvings = (finite.abs().amax((-2, -1)) / _WIDE).clamp(min=1.0).log2().ceil()  # of each
+    for k in range(int(halvings.amax()) if len(finite) else 0, 0, -1):
+        wide = halvings >= k
+        log_weights[wide] = _tempered_scaling(log_weights[wide], 2.0**k)
     for _ in range(_SCALINGS):
         log_weights = log_weights - log_weights.logsumexp(-2, keepdim=True)
         log_weights = log_weights - log_weights.logsumexp(-1, keepdim=True)
     return (log_weights - log_weights.amax(-1, keepdim=True)).exp()
+
+
+def _tempered_scaling(log_weights: Tensor, temperature: float) -> Tensor:
+    for _ in range(_SCALINGS // 5):
+        for side in (-2, -1):
+            excess = (log_weights / temperature).logsumexp(side, keepdim=True)
+            log_weights = log_weights - temperature * excess
+    return log_weights
 
 
 class _Rejection:

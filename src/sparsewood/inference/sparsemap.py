@@ -106,14 +106,14 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePoste
 
 def _empty(scores: Tensor, structure: Structure, lengths: Tensor | None) -> SparsePosterior:
     """The posterior over no instances."""
-    none = scores.new_zeros(0)
+    none = scores.flatten()  # with a graph, if the scores are part of one
     return SparsePosterior(
         structure,
         no_structures(scores, structure),
         none,
         none.long(),
-        scores.new_zeros(scores.shape),
-        none.double(),
+        scores.clone(),
+        none.detach().double(),
         none.bool(),
         lengths,
     )

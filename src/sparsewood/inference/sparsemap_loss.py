@@ -11,7 +11,6 @@ from sparsewood.inference._gold import (
     check_legal,
     check_options,
     reduce,
-    total,
 )
 from sparsewood.inference.lp_sparsemap import check_graph, lp_sparsemap
 from sparsewood.inference.sparsemap import sparsemap
@@ -72,14 +71,14 @@ def sparsemap_loss(
     else:
         target, lengths = check_gold(scores, gold, structure, lengths)
         penalised = structure.penalised(scores)
-    theta = scores.double()
-    augmented = theta + margin * (1 - target)
+    augmented = scores.double() + margin * (1 - target)
     if isinstance(structure, FactorGraph):
         u = lp_sparsemap(augmented, structure).marginals
     else:
         u = sparsemap(augmented, structure, lengths=lengths, max_active=max_active).marginals
-    loss = _objective(augmented, u, penalised) - _objective(theta, target, penalised)
-    return reduce(loss, reduction, scores.dtype)
+    # What is not finite is forbidden or never read: marginals and gold are 0 there.
+    theta = torch.where(scores.isfinite(), scores, 0).double()
+    return reduce(_loss(theta, u, target, margin, penalised), reduction, scores.dtype)
 
 
 def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> Tensor:
@@ -97,11 +96,27 @@ def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> Tenso
     return gold.double()
 
 
-def _objective(theta: Tensor, u: Tensor, penalised: Tensor | None) -> Tensor:
-    """`<theta, u> - 1/2 ||u||^2` per instance: (B,), the norm over `penalised` (*parts).
+def _loss(
+    theta: Tensor, u: Tensor, target: Tensor, margin: float, penalised: Tensor | None
+) -> Tensor:
+    """The loss of each instance, (B,), from finite scores, marginals and gold parts (B, *parts).
 
-    `u` is not detached: the gradient of the objective is orthogonal to all directions in which `u`
-    can move, so the gradient is right either way, and the second derivative only this way.
+    The gradient of `<theta, u> - 1/2 ||u||^2` in `u` is orthogonal to all directions in which `u`
+    can move, but in floating point only up to the rounding of `theta`. So `u` stands still; what
+    that takes from the second derivative, a last term gives back that is 0, and its gradient too.
     """
+    mean = u.detach()
+    cost = margin * _inner(1 - target, mean) - _half_square(mean, penalised)
+    # The difference of the parts first: large scores that both use cancel out.
+    loss = _inner(theta, mean - target) + cost + _half_square(target, penalised)
+    return loss + _inner(theta - theta.detach(), u - mean) / 2
+
+
+def _inner(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).flatten(1).sum(-1)
+
+
+def _half_square(u: Tensor, penalised: Tensor | None) -> Tensor:
+    """`1/2 ||u||^2` per instance: (B,), the norm over `penalised` (*parts)."""
     square = u.square() if penalised is None else torch.where(penalised, u.square(), 0)
-    return total(theta, u) - square.flatten(1).sum(-1) / 2
+    return square.flatten(1).sum(-1) / 2

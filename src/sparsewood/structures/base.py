@@ -10,7 +10,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._lengths import check_lengths
 from sparsewood._threads import get_num_threads
-from sparsewood._values import on_values
+from sparsewood._transforms import on_values
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
 

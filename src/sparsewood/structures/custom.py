@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lengths import check_lengths
-from sparsewood._values import on_values
+from sparsewood._transforms import on_values
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 

@@ -272,6 +272,9 @@ def _capped_simplex(theta: Tensor, total: Tensor) -> Tensor:
     coordinate leaves 0 (tau = theta) and where it reaches 1 (tau = theta - 1).
     """
     n = theta.shape[1]
+    # With k = total, coordinates between 0 and 1 are near the k-th largest: from there they have
+    # all their digits, however large they are.
+    theta = theta - theta.sort(-1, descending=True).values.gather(-1, total.long().clamp(min=1) - 1)
     bends, order = torch.cat([theta, theta - 1], -1).sort(-1, descending=True)
     slope = torch.where(order < n, 1, -1).cumsum(-1)
     steps = slope[:, :-1] * (bends[:, :-1] - bends[:, 1:])

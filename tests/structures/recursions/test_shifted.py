@@ -96,6 +96,24 @@ def test_a_root_score_of_its_own_size() -> None:
     assert_close(large.entropy(), plain.entropy(), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("end", [-2.0289810726248412e90, 1e60 / 3])
+@pytest.mark.parametrize("cell", [0, -1])
+def test_a_large_score_of_a_cell_that_all_paths_use(end: float, cell: int) -> None:
+    """It changes no marginal, and takes no digit from them."""
+    scores = draw_scores("normal", 1, (3, 3), seed=3)
+    scores[0, cell, cell] = 0.0
+    plain = sp.marginals(scores, sp.Alignment())
+    scores[0, cell, cell] = end
+    large = sp.marginals(scores, sp.Alignment())
+    assert_close(large.marginals, plain.marginals, rtol=0, atol=1e-14)
+
+
+def test_one_sign_leaves_the_largest_as_they_are() -> None:
+    potential = -torch.rand(3, 20, dtype=torch.float64)
+    rounded = on_a_grid(potential)
+    assert torch.equal(rounded.amin(-1), potential.amin(-1))
+
+
 def test_helpers() -> None:
     table = torch.tensor([[1.0, FORBIDDEN], [FORBIDDEN, FORBIDDEN]], dtype=torch.float64)
     assert top(table, 1).tolist() == [[1.0], [0.0]]
@@ -103,7 +121,7 @@ def test_helpers() -> None:
     potential = torch.randn(2, 50, dtype=torch.float64) * 10.0 ** torch.arange(-25, 25)
     rounded = on_a_grid(potential)
     size = potential.abs().amax(-1, keepdim=True)
-    assert ((rounded - potential).abs() <= 1e-15 * size).all()
+    assert ((rounded - potential).abs() <= 2.0**-52 * size).all()
     for row in rounded.tolist():
         for value in row:
             assert math.fsum([row[0], -value]) == row[0] - value

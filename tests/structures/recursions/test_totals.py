@@ -35,3 +35,9 @@ def test_one_and_pick() -> None:
     assert (one.sum(1) == 1).all()
     table = torch.arange(24).view(2, 3, 4)
     assert torch.equal(pick(table, torch.tensor([2, 0])), torch.stack([table[0, 2], table[1, 0]]))
+
+
+def test_the_shares_of_large_scores_sum_to_one() -> None:
+    x = torch.full((2, 3), 1e74, dtype=torch.float64).requires_grad_()
+    (share,) = torch.autograd.grad(logsumexp(x, -1).sum(), x)
+    torch.testing.assert_close(share, torch.full_like(x, 1 / 3))

@@ -46,9 +46,12 @@ def on_a_grid(potential: Tensor) -> Tensor:
     Potentials that are added at one end of a step and taken off at the other may be anything; but
     if their differences were rounded, they would not add up to the same for all structures.
     """
-    size = potential.abs().flatten(1).amax(-1)
-    anchor = 4.0 * size.view(-1, *[1] * (potential.ndim - 1))
-    return (potential + anchor) - anchor
+    low, high = potential.flatten(1).aminmax(dim=-1)
+    reach = (high.clamp(min=0) - low.clamp(max=0)).clamp(min=1e-200)  # of any difference, to 0 too
+    # The finest grid with 2**53 steps in that reach: the largest potentials are on it as they are.
+    unit = reach / torch.frexp(reach).mantissa * 2.0**-53
+    unit = unit.view(-1, *[1] * (potential.ndim - 1))
+    return (potential / unit).round() * unit
 
 
 def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:

@@ -17,7 +17,11 @@ Total = Callable[[Tensor, int], Tensor]
 
 
 def logsumexp(x: Tensor, dim: int) -> Tensor:
-    return torch.logsumexp(x, dim)
+    """From the largest on: next to a large score the log of a count is lost to rounding, and the
+    shares that are the gradient would not sum to one.
+    """
+    top = x.detach().amax(dim, keepdim=True)
+    return torch.logsumexp(x - top, dim) + top.squeeze(dim)
 
 
 def maximum(x: Tensor, dim: int) -> Tensor:
