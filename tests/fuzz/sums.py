@@ -129,7 +129,7 @@ def check_sums_gradient(case: Case) -> None:
         mean = one.probs @ along
         truth = one.marginals + (one.probs * (along - mean)) @ one.members.long
         truth = (truth / case.heat[b]).astype(float)
-        size = np.abs(v[b]).sum() / case.heat[b]
+        size = (1 + np.abs(v[b]).sum()) / case.heat[b]  # 1 for log Z
         if size > torch.finfo(case.scores.dtype).max:
             continue
         close = one.sums_noise(4 * case.epsilon) * max(1, size)

@@ -123,3 +123,14 @@ def test_samples_where_words_prefer_each_other(single_root: bool) -> None:
     assert trees.contains(drawn.flatten(0, 1)).all()
     spread = (dist.marginals * (1 - dist.marginals) / 2000).sqrt()
     assert ((share - dist.marginals).abs() <= 4.5 * spread + 1e-12).all()
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_large_scores_leave_each_word_one_head(single_root: bool) -> None:
+    """By elimination, where scores are so large that rounding hides their differences."""
+    scores = draw_scores("normal", 20, (4, 5), seed=0)
+    scores = (scores * 1e3).sinh().clamp(-1e150, 1e150).requires_grad_()
+    arcs = torch.where(sp.DependencyTrees().reads(scores), scores, FORBIDDEN)
+    log_sums = eliminate(arcs, None, single_root)
+    (marginals,) = torch.autograd.grad(log_sums.sum(), scores)
+    torch.testing.assert_close(marginals.sum(-1), torch.ones(20, 4, dtype=torch.float64))

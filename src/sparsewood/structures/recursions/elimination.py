@@ -17,7 +17,7 @@ among the words still there must be the one child of the root: from then on it s
 import torch
 from torch import Tensor
 
-from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty
+from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty, logsumexp
 
 
 def eliminate(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
@@ -30,7 +30,7 @@ def eliminate(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tens
     for k in range(n, 0, -1):  # word k, in row k - 1; padding is in no tree
         inside = torch.ones_like(open_) if lengths is None else k <= lengths
         out, into = weights[:, k - 1, :k], weights[:, : k - 1, k]
-        total, is_root = torch.logsumexp(out, -1), torch.zeros_like(open_)
+        total, is_root = logsumexp(out, -1), torch.zeros_like(open_)
         if single_root:
             by_words = _without_root(out)
             is_root = open_ & inside & is_empty(by_words)
@@ -49,7 +49,7 @@ def _cut_out(rest: Tensor, into: Tensor, onward: Tensor, is_root: Tensor, inside
     it takes the place of the root; where it is not `inside`, nothing changes.
     """
     through = into.unsqueeze(-1) + onward.unsqueeze(1)
-    weights = torch.logsumexp(torch.stack([rest, through]), 0)
+    weights = logsumexp(torch.stack([rest, through]), 0)
     below = torch.cat([into.unsqueeze(-1), rest[..., 1:]], -1)
     weights = torch.where(is_root[:, None, None], below, weights)
     return torch.where(inside[:, None, None], weights, rest)
@@ -59,4 +59,4 @@ def _without_root(out: Tensor) -> Tensor:
     """The total over heads other than the root, the first of (B, k)."""
     if out.shape[1] == 1:
         return torch.full_like(out[:, 0], FORBIDDEN)
-    return torch.logsumexp(out[:, 1:], -1)
+    return logsumexp(out[:, 1:], -1)
