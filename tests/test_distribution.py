@@ -56,3 +56,14 @@ def test_marginals_of_an_only_structure_have_a_gradient(
     scores = draw_scores("normal", 2, shape, seed=0).requires_grad_()
     (gradient,) = torch.autograd.grad(sp.marginals(scores, structure).marginals.sum(), scores)
     assert (gradient == 0).all()
+
+
+def test_the_mode_of_scores_that_a_temperature_brings_down() -> None:
+    scores = torch.tensor(
+        [[[2e250, 1e250], [1e250, 3e250]], [[0.0, 1.0], [1.0, 0.0]]], dtype=torch.float64
+    )
+    heat = torch.tensor([1e249, 1.0], dtype=torch.float64)
+    dist = sp.marginals(scores.flatten(1), sp.Simplex(), temperature=heat)
+    assert dist.mode.tolist() == [3, 1]
+    drawn = sp.sample_matchings(scores, sp.Matching(), temperature=heat * 1e-3)
+    assert drawn.tolist() == [[[0, 1], [1, 0]]]

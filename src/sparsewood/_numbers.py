@@ -55,6 +55,20 @@ def check_dense(name: str, value: Any) -> None:
         raise ValueError(f"{name}: expected a tensor with values, got one on the meta device")
 
 
+def within_reach(scores: Tensor) -> Tensor:
+    """(B, ...) in float64, instances with sizes beyond 1e200 scaled by a power of two.
+
+    A MAP oracle adds them up. The best structure stays the best, and finite scores may be so large
+    where a temperature brings them down again.
+    """
+    table = scores.detach().double()
+    large = (table.abs() > 1e200) & table.isfinite()
+    if torch.compiler.is_compiling() or large.any():
+        scale = table.new_ones(len(table)).masked_fill(large.flatten(1).any(-1), 2.0**-400)
+        table = table * scale.view(-1, *[1] * (scores.ndim - 1))
+    return table
+
+
 def shown(value: Any) -> str:
     """`value` in a line of a message."""
     short = reprlib.Repr()

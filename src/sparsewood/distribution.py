@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
-from sparsewood._numbers import check_whole
+from sparsewood._numbers import check_whole, within_reach
 from sparsewood._transforms import is_transformed
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
@@ -58,7 +58,7 @@ class StructureDistribution(CopiedWithGraph):
     def mode(self) -> Tensor:
         """(B, *event) the most probable structure of each instance."""
         with torch.no_grad():
-            return self.structure.argmax(self.scores.detach(), self.lengths)
+            return self.structure.argmax(within_reach(self.scores), self.lengths)
 
     def entropy(self) -> Tensor:
         """(B,) the Shannon entropy `log Z - <theta, marginals>`, in nats."""

@@ -19,7 +19,7 @@ import math
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_whole
+from sparsewood._numbers import check_whole, within_reach
 from sparsewood.inference._check import check_finite, check_input, check_temperature
 from sparsewood.inference._check_sums import check_potentials
 from sparsewood.inference.marginals import potentials
@@ -72,7 +72,7 @@ def sample_matchings(
     check_finite(scores, reads)
     check_potentials(scores, reads, temperature)
     with torch.no_grad():
-        structure.argmax(scores, lengths)  # names an instance that has no matching
+        structure.argmax(within_reach(scores), lengths)  # names an instance that has no matching
         theta = potentials(scores, reads, temperature)
         matrix = _scaled(_square(theta, structure.partial, lengths))
         sampler = _Rejection(matrix, generator)

@@ -13,8 +13,7 @@ from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures._transitions import check_ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
-from sparsewood.structures.recursions.chain import chain
-from sparsewood.structures.recursions.shifted import top
+from sparsewood.structures.recursions.chain import chain, shift_chain
 
 _OPTIONS_MAX = 32_767  # a native code holds 16-bit options
 
@@ -145,10 +144,7 @@ class LinearChain(NativeStructure):
         return chain(scores, lengths, total)
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
-        # Every position has a state and a step into it.
-        states, steps = (top(table, (2, 3)) for table in (scores[..., :1], scores[..., 1:]))
-        tops = torch.cat([states, steps.expand(-1, -1, -1, scores.shape[2])], -1)
-        return Shifted(scores - tops, (states + steps).flatten(1).sum(-1))
+        return shift_chain(scores, lengths_or_full(lengths, scores))
 
     @property
     def native(self) -> Native:

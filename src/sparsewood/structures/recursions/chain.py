@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
 from sparsewood.structures.recursions.totals import Total, pick
 
 
@@ -20,3 +21,27 @@ def chain(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
     if lengths is None:
         return total(ends[-1], -1)
     return total(pick(torch.stack(ends, 1), lengths - 1), -1)
+
+
+def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
+    """Scores as above, with a potential before and after each state.
+
+    It is the best score of what comes before, so that no part has more than 0 left and those of the
+    best sequence have 0. After the last state, it is that of the best sequence for all states.
+    """
+    states, steps = scores.detach()[..., 0].unbind(1), scores.detach()[..., 1:].unbind(1)
+    before, after = [torch.zeros_like(states[0])], [states[0]]
+    for state, step in zip(states[1:], steps[1:], strict=True):
+        before.append((after[-1].unsqueeze(1) + step).amax(-1))
+        after.append(before[-1] + state)
+    ends = torch.stack(after, 1)
+    best = pick(ends, lengths - 1).amax(-1)
+    positions = torch.arange(len(states), device=scores.device)
+    last = (positions == lengths[:, None] - 1).unsqueeze(-1)
+    ends = torch.where(last, best[:, None, None], ends)
+    potentials = on_a_grid(or_zero(torch.cat([torch.stack(before, 1), ends], 1)))
+    starts, ends = potentials[:, : len(states)], potentials[:, len(states) :]
+    rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # of a step: (B, T - 1, K, K)
+    rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
+    rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)
+    return Shifted(scores - rises, pick(ends, lengths - 1).amax(-1))
