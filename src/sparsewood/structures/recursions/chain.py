@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
+from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero, top
 from sparsewood.structures.recursions.totals import Total, pick
 
 
@@ -24,11 +24,14 @@ def chain(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
 
 
 def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
-    """Scores as above, with a potential before and after each state.
+    """Scores as above, less the best of each position, and potentials before and after each state.
 
     It is the best score of what comes before, so that no part has more than 0 left and those of the
-    best sequence have 0. After the last state, it is that of the best sequence for all states.
+    best sequence have 0. After the last state, it is that of the best sequence for all states. What
+    all states of a position share comes off first: in a potential it would be added up and rounded.
     """
+    tops = [top(table, (2, 3)) for table in (scores[..., :1], scores[..., 1:])]
+    scores = scores - torch.cat([tops[0], tops[1].expand(-1, -1, -1, scores.shape[2])], -1)
     states, steps = scores.detach()[..., 0].unbind(1), scores.detach()[..., 1:].unbind(1)
     before, after = [torch.zeros_like(states[0])], [states[0]]
     for state, step in zip(states[1:], steps[1:], strict=True):
@@ -44,4 +47,5 @@ def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
     rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # of a step: (B, T - 1, K, K)
     rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
     rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)
-    return Shifted(scores - rises, pick(ends, lengths - 1).amax(-1))
+    shared = (tops[0] + tops[1]).flatten(1).sum(-1) + pick(ends, lengths - 1).amax(-1)
+    return Shifted(scores - rises, shared)
