@@ -67,3 +67,9 @@ def test_bad_scores_are_named(structure: sp.Structure, shape: tuple[int, ...]) -
     empty[2] = -torch.inf
     with pytest.raises(ValueError, match=r"instance 2"):
         sp.map(empty, structure)
+
+
+def test_an_oracle_in_python_adds_up_in_float64() -> None:
+    """4.3125 + -2.421875 + 2.4375 = 4.328125, which bfloat16 rounds to 4.3125."""
+    scores = torch.tensor([[4.3125, -2.421875, 2.4375]], dtype=torch.bfloat16)
+    assert sp.map(scores, sp.Pairwise()).structures.tolist() == [[1, 1, 1]]

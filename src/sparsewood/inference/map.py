@@ -50,7 +50,7 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
         return MAP(no_structures(scores, structure), scores.new_zeros(0))
     scores = scores.detach()
     check_values(scores, structure.reads(scores, lengths))
-    structures = structure.argmax(scores, lengths)
+    structures = structure.argmax(scores.double(), lengths)
     totals = total_scores(scores, structures, structure)
     if (totals == -torch.inf).any():
         raise no_structure_left(int((totals == -torch.inf).nonzero()[0]), scores)
