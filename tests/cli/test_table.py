@@ -19,6 +19,7 @@ def test_a_table_and_its_files(
     text = prints(*command, *rows)
     assert "left to right" in text
     assert "±" in text
+    assert "certified" in text
     assert (out / "report.html").is_file()
     assert "| latent |" in (out / "table.md").read_text()
     summary = json.loads((out / "table.json").read_text())

@@ -238,7 +238,7 @@ def test_what_is_given_is_compared() -> None:
 def test_a_capped_posterior_says_so() -> None:
     scores = torch.randn(1, 6, 7, generator=torch.Generator().manual_seed(1))
     drawn = show(sp.sparsemap(scores, sp.DependencyTrees(), max_active=2))
-    caption = f"2 trees, not certified: cap reached (gap {drawn.sheet.gap:.1e})"
+    caption = f"2 trees, not certified: stopped early (gap {drawn.sheet.gap:.1e})"
     assert repr(drawn).splitlines()[0] == caption
     for form in get_args(Format):
         assert caption in drawn.to(form)

@@ -40,5 +40,5 @@ def test_the_caption_says_whether_it_is_certified() -> None:
         return [p.text for p in ElementTree.fromstring(trees_html(sheet)).iter("p")]
 
     assert caption(True) == ["2 trees, certified"]
-    assert caption(False) == ["2 trees, not certified: cap reached"]
+    assert caption(False) == ["2 trees, not certified: stopped early"]
     assert caption(None) == []

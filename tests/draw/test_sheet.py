@@ -16,8 +16,8 @@ def test_the_heaviest_comes_first() -> None:
     [
         (1, True, 0.0, "1 tree, certified"),
         (2, True, 1e-12, "2 trees, certified"),
-        (2, False, 0.0213, "2 trees, not certified: cap reached (gap 2.1e-02)"),
-        (2, False, None, "2 trees, not certified: cap reached"),
+        (2, False, 0.0213, "2 trees, not certified: stopped early (gap 2.1e-02)"),
+        (2, False, None, "2 trees, not certified: stopped early"),
         (2, None, None, ""),
     ],
 )

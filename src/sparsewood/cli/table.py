@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from sparsewood._files import write_text
 from sparsewood.cli._options import Group, parse
@@ -26,6 +26,7 @@ from sparsewood.cli._runs import (
 from sparsewood.cli._watch import Watch
 from sparsewood.cli.report import report
 from sparsewood.nn.latent import STRATEGIES, Strategy
+from sparsewood.tasks.certificate import Certificates
 from sparsewood.train import RunConfig
 from sparsewood.train.paper_figures import PAPER, markdown
 from sparsewood.train.prepare import check
@@ -138,7 +139,7 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     tests = list(dict.fromkeys(test for test, _ in columns))
     several = len(tests) > 1
     title = f"{source}, {'test' if several else tests[0]}"
-    table = Table("trees", title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(Column("trees", no_wrap=True), title=title, title_justify="left", box=SIMPLE_HEAD)
     for test, metric in columns:
         heading = METRICS[metric][0]
         table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
@@ -161,9 +162,11 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
             f"{found['seconds_per_epoch']:.1f}",
             style="bold" if row == "latent" else None,
         )
-    if paper:
-        table.caption = "Under each figure, the paper's (Niculae, Martins & Cardie 2018)."
-        table.caption_justify = "left"
+    notes = ["Under each figure, the paper's (Niculae, Martins & Cardie 2018)."] if paper else []
+    for row, found in summary["rows"].items():
+        if (told := found.get("certified")) and row == "latent":
+            notes.append(f"{STRATEGIES[row]} trees: {Certificates(**told)}.")
+    table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
 
 

@@ -101,6 +101,7 @@ def _drawn(
         [tree["weight"] for tree in trees],
         given,
         options.format,
+        certified=side["certified"] if model.options.trees == "latent" else None,
     ).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
     return drawing + "\n" * (options.format in ("conllu", "text"))

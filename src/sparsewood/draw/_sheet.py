@@ -78,7 +78,7 @@ class Sheet:
         if self.certified:
             return f"{kept}, certified"
         gap = "" if self.gap is None else f" (gap {self.gap:.1e})"
-        return f"{kept}, not certified: cap reached{gap}"
+        return f"{kept}, not certified: stopped early{gap}"
 
 
 def sheet(
