@@ -25,6 +25,7 @@ def handler(*_):
     print("heard", flush=True)
 
 signal.signal(signal.SIGTERM, handler)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
 threads, work = sys.argv[1:]
 sp.set_num_threads(int(threads))
 flat = 0.01 * torch.randn(2000, 40, 41)
