@@ -139,8 +139,9 @@ class Forest:
         names = [field.name for field in fields(self)][:_MOVED]
         tensors = [self._get(name) for name in names]
         packed = torch.cat(tensors)
-        if non_blocking and device.type == "cuda":
-            packed = packed.pin_memory()  # only pinned memory is copied asynchronously
+        # Only pinned memory is copied asynchronously; a compiled graph cannot pin.
+        if non_blocking and device.type == "cuda" and not torch.compiler.is_compiling():
+            packed = packed.pin_memory()
         moved = packed.to(device, non_blocking=non_blocking).split([len(t) for t in tensors])
         return replace(self, **dict(zip(names, moved, strict=True)))
 
