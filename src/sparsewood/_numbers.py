@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_LARGEST = 2**31 - 1  # the extension counts in 32 bits
+LARGEST = 1e200  # sums of such scores, and of their products with weights, still fit in a double
+_MOST = 2**31 - 1  # the extension counts in 32 bits
 
 
-def check_whole(name: str, value: Any, least: int = 1, most: int = _LARGEST) -> int:
+def check_whole(name: str, value: Any, least: int = 1, most: int = _MOST) -> int:
     """`value` as an int. ValueError unless it is a whole number from `least` to `most`.
 
     `name` says what it is. A tensor or array of one integer counts as a number, a bool does not.
@@ -62,7 +63,7 @@ def within_reach(scores: Tensor) -> Tensor:
     where a temperature brings them down again.
     """
     table = scores.detach().double()
-    large = (table.abs() > 1e200) & table.isfinite()
+    large = (table.abs() > LARGEST) & table.isfinite()
     if torch.compiler.is_compiling() or large.any():
         scale = table.new_ones(len(table)).masked_fill(large.flatten(1).any(-1), 2.0**-400)
         table = table * scale.view(-1, *[1] * (scores.ndim - 1))

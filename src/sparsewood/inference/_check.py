@@ -6,10 +6,8 @@ import torch
 from torch import Tensor
 
 from sparsewood import _lengths
-from sparsewood._numbers import check_dense, check_real, check_whole
+from sparsewood._numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
-
-LARGEST = 1e200  # sums of such scores, and of their products with weights, still fit in a double
 
 
 def check_structure(structure: Any) -> None:
