@@ -27,6 +27,7 @@ lint: $(VENV)/.test-stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
 
 demo: $(VENV)/.test-stamp
 	$(BIN)/python examples/demo.py

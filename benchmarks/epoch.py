@@ -1,7 +1,7 @@
 """The time of a training epoch over latent trees against one tree for each sentence, on SST.
 
 The paper's latent epoch takes 6 times the flat one and 4.7 times the off-line one (Niculae, Martins
-& Cardie 2018, section 5). Each strategy is trained by `sparsewood.train` with the paper's sizes
+& Cardie 2018, section 5). Each strategy is trained by `sparsewood.lab.train` with the paper's sizes
 (batch 16, hidden size 300, GloVe 300); the first epoch warms up, the rest are timed, validation
 not counted.
 
@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 from sentences import GLOVE, add_option
 
-from sparsewood.data.sources import Sst
+from sparsewood.lab.data.sources import Sst
+from sparsewood.lab.tasks import ModelConfig
+from sparsewood.lab.train import Lines, Run, RunConfig, TrainingConfig, train
 from sparsewood.nn.latent import Strategy
-from sparsewood.tasks import ModelConfig
-from sparsewood.train import Lines, Run, RunConfig, TrainingConfig, train
 
 ROWS: tuple[Strategy, ...] = ("flat", "given", "left_to_right", "latent")
 PAPER = {"flat": 1.0, "given": 6 / 4.7, "latent": 6.0}  # epochs over the flat one

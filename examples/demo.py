@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from sparsewood.cli import main as sparsewood
-from sparsewood.data.listops import evaluate, heads
 from sparsewood.draw import draw
-from sparsewood.train import Run
+from sparsewood.lab.cli import main as sparsewood
+from sparsewood.lab.data.listops import evaluate, heads
+from sparsewood.lab.train import Run
 
 FOLDER = Path("demo")
 WORDS = "[MAX 2 9 [MIN 4 7 ] 0 ]".split()

@@ -24,15 +24,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import nn
 
-from sparsewood._files import sole_writer, write_json
-from sparsewood.data.conllu import read_treebank
-from sparsewood.data.examples import Sentence
-from sparsewood.data.vectors import WordVectors, load_vectors
-from sparsewood.tasks._parser_input import length_batches
-from sparsewood.tasks.attachment import Attachment
-from sparsewood.tasks.parse import LOSSES, DependencyParser, ParserConfig, build_parser, load_parser
-from sparsewood.train import checkpoint
-from sparsewood.train.interrupt import StopWish, TrainingInterrupted, listen
+from sparsewood.lab._files import sole_writer, write_json
+from sparsewood.lab.data.conllu import read_treebank
+from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.data.vectors import WordVectors, load_vectors
+from sparsewood.lab.tasks._parser_input import length_batches
+from sparsewood.lab.tasks.attachment import Attachment
+from sparsewood.lab.tasks.parse import (
+    LOSSES,
+    DependencyParser,
+    ParserConfig,
+    build_parser,
+    load_parser,
+)
+from sparsewood.lab.train import checkpoint
+from sparsewood.lab.train.interrupt import StopWish, TrainingInterrupted, listen
 
 WARM_UP = 100  # steps until the learning rate is reached
 CLIP = 5.0  # the largest norm of a gradient

@@ -12,8 +12,8 @@ runs that are here.
 import sys
 from pathlib import Path
 
-from sparsewood.train.paper_figures import markdown
-from sparsewood.train.table import summarise
+from sparsewood.lab.train.paper_figures import markdown
+from sparsewood.lab.train.table import summarise
 
 HERE = Path(__file__).parent
 KEPT = ("config.json", "metrics.jsonl", "result.json")

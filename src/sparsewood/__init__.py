@@ -13,8 +13,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from sparsewood import _display
+
 if TYPE_CHECKING:
-    from sparsewood import data, draw, nn, tasks, train
+    from sparsewood import draw, nn
     from sparsewood._threads import get_num_threads, set_num_threads
     from sparsewood.distribution import StructureDistribution
     from sparsewood.forest import Forest
@@ -80,7 +82,6 @@ __all__ = [
     "Subset",
     "Xor",
     "crf_loss",
-    "data",
     "draw",
     "get_num_threads",
     "hinge_loss",
@@ -94,12 +95,10 @@ __all__ = [
     "set_num_threads",
     "sparsemap",
     "sparsemap_loss",
-    "tasks",
-    "train",
 ]
 
 # Names are imported when they are first used: the command line answers --help without PyTorch.
-_PACKAGES = ("data", "draw", "nn", "tasks", "train")
+_PACKAGES = ("draw", "nn")
 _MODULE_OF = {
     "Alignment": "sparsewood.structures.alignment",
     "AtMostOne": "sparsewood.structures.logic",
@@ -152,5 +151,12 @@ def __getattr__(name: str) -> object:
     return value
 
 
+def _posterior_html(posterior: "SparsePosterior") -> str:
+    return import_module("sparsewood.draw.drawing").posterior_html(posterior)
+
+
+_display.html = _posterior_html
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

@@ -1,8 +1,17 @@
-"""`python -m sparsewood` is `sparsewood`."""
+"""`python -m sparsewood` is `sparsewood`, the command line of the workbench."""
 
 import sys
 
-from sparsewood.cli import main
+
+def main() -> int:
+    """Runs the command line, or says in a line what it lacks. Returns the exit code."""
+    try:
+        from sparsewood.lab import cli
+    except ImportError as error:
+        print(f"sparsewood: {error}", file=sys.stderr)
+        return 2
+    return cli.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

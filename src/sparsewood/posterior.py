@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood import _display
 from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._numbers import check_dense, check_whole
 from sparsewood._support import expectation, instances, sum_by_instance
@@ -191,9 +192,7 @@ class SparsePosterior(CopiedWithGraph):
 
     def _repr_html_(self) -> str | None:
         """One instance shows itself in notebooks, each family by its own pictures."""
-        from sparsewood.draw.drawing import posterior_html  # drawing sits on top of posteriors
-
-        return posterior_html(self) if len(self) == 1 else None
+        return _display.html(self) if len(self) == 1 else None
 
     def _describe_one(self) -> str:
         size = int(self.sizes[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sparsewood.tasks.parse import load_parser
+from sparsewood.lab.tasks.parse import load_parser
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "parser.py"
 SENTENCE = [("oaks", 2), ("shade", 0), ("elms", 2), (".", 2)]

@@ -14,9 +14,7 @@ tree has such) meet in ┼; a line never branches there.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
-
-from sparsewood.draw._characters import padded, row_of
+from sparsewood.draw._characters import cell_len, padded, row_of
 
 ROOT = "ROOT"
 _GAP = 2  # columns between two words

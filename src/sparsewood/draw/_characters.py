@@ -1,10 +1,22 @@
 """Rows of characters, measured in the columns of a terminal."""
 
+import unicodedata
 from collections.abc import Sequence
 
-from rich.cells import cell_len
-
 from sparsewood.draw._escape import printable
+
+_WIDE = ("W", "F")  # of East Asian width: wide, full
+
+
+def cell_len(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):  # combines with the one before
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1
 
 
 def in_columns(text: str) -> str:

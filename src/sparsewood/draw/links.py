@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
-
-from sparsewood.draw._characters import in_columns, padded, row_of
+from sparsewood.draw._characters import cell_len, in_columns, padded, row_of
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, parts_of, size_of

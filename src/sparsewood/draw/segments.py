@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from rich.cells import cell_len
-
-from sparsewood.draw._characters import centered, in_columns, row_of
+from sparsewood.draw._characters import cell_len, centered, in_columns, row_of
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, size_of

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
-
-from sparsewood.draw._characters import in_columns, marks, row_of
+from sparsewood.draw._characters import cell_len, in_columns, marks, row_of
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, given_rows, labels_of, named, size_of

@@ -1,0 +1,126 @@
+"""The command line. One module of this package for each command; all of them are thin.
+
+A command is imported when it is asked for, so that `sparsewood --help` needs no PyTorch.
+"""
+
+import difflib
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+
+from sparsewood import __version__
+
+COMMANDS = {
+    "train": "train a model on a source and keep everything in a run folder",
+    "evaluate": "measure a trained model, on its own tests or on other data",
+    "predict": "label sentences: typed ones, a file's, or those of standard input",
+    "trees": "show the trees that a model selects for sentences",
+    "define": "reverse dictionary: describe a concept, get words",
+    "table": "train all rows of a table of the paper and print it beside the paper's figures",
+    "sweep": "search for good options with optuna",
+    "report": "write runs up as one HTML page",
+    "data": "write generated data to files",
+    "bench": "a short benchmark on this machine",
+    "completion": "print a script that completes commands and options in a shell",
+}
+
+EXAMPLES = """\
+  sparsewood train listops --trees latent
+  sparsewood train sst --data data/sst --vectors glove.6B.300d.txt --lr 0.1
+  sparsewood trees runs/sst-latent-1 "a gripping film about nothing much" """.rstrip()
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C at a moment from which one can go on; the message says how."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command. Returns the exit code: 2 after a mistake in what was asked for."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in args or bool(os.environ.get("SPARSEWOOD_DEBUG"))
+    args = [arg for arg in args if arg != "--debug"]
+    try:
+        with _plain_warnings():
+            return _dispatch(args)
+    except SystemExit as stop:  # --help, or what the parser does not understand
+        return stop.code if isinstance(stop.code, int) else 0
+    except KeyboardInterrupt as error:
+        print(f"\nsparsewood: {str(error) or 'interrupted'}", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError) as error:
+        if debug:
+            traceback.print_exc()
+        print(f"sparsewood: {_one_line(error)}", file=sys.stderr)
+        return 2
+
+
+def _dispatch(args: list[str]) -> int:
+    if args and args[0] == "help":
+        args = [*args[1:], "--help"]
+    if not args or args[0] in ("-h", "--help"):
+        print(_help())
+        return 0
+    if args[0] in ("-V", "--version", "version"):
+        print(f"sparsewood {__version__}")
+        return 0
+    name, *rest = args
+    if name not in COMMANDS:
+        raise ValueError(unknown("command", name, COMMANDS) + " (sparsewood --help)")
+    import_module(f"sparsewood.lab.cli.{name}").main(rest)
+    sys.stdout.flush()  # here, where a pipe that is closed does no harm
+    return 0
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Within it, what the library warns of is one line on standard error."""
+
+    def show(message: Warning | str, *_where: object) -> None:
+        print(f"sparsewood: warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", category=UserWarning, module="sparsewood")
+        warnings.showwarning = show
+        yield
+
+
+def unknown(what: str, name: str, known: Sequence[str] | dict[str, str]) -> str:
+    """`name` is not one of the `known`: a line that names them, the nearest first."""
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"unknown {what} {name!r}: did you mean {near[0]!r}?"
+    return f"unknown {what} {name!r}: expected one of {', '.join(known)}"
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "sparsewood: SparseMAP over latent trees",
+            "",
+            "usage: sparsewood COMMAND [...]",
+            "",
+            *lines,
+            "",
+            "sparsewood help COMMAND describes a command. --version prints the version. --debug,",
+            "or SPARSEWOOD_DEBUG=1, shows where in the program a mistake was noticed.",
+            "",
+            "Examples:",
+            EXAMPLES,
+        ]
+    )
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        reason = error.strerror[0].lower() + error.strerror[1:]
+        return reason if error.filename is None else f"{error.filename}: {reason}"
+    return " ".join(str(error).split()) or type(error).__name__

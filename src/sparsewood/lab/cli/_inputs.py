@@ -1,0 +1,218 @@
+"""What the arguments of a command stand for: sentences, files of them, or standard input."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from io import TextIOWrapper
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
+
+from sparsewood.lab.data import Sentence
+from sparsewood.lab.data._lines import full_lines
+from sparsewood.lab.data.columns import read_table
+from sparsewood.lab.data.conllu import read_treebank
+from sparsewood.lab.data.reading import BadRow, Reading
+
+STDIN = "-"
+_TABLES = (".csv", ".tsv", ".jsonl")
+_FILES = (*_TABLES, ".txt", ".json", ".conllu")  # an argument that ends so is no sentence
+
+
+@dataclass(frozen=True)
+class Files:
+    """How files of sentences are read.
+
+    Attributes:
+        text: the column of the sentences, or of the premises, in a table; "text" if none is named.
+        text2: the column of the hypotheses; "text2" if none is named.
+        delimiter: between the columns of a table, one character or "tab"; a comma in .csv and a tab
+            in others if none is named.
+        encoding: of files and of standard input.
+        skip_bad: pass over lines that cannot be read, and list them; otherwise the first one is an
+            error.
+    """
+
+    text: str | None = None
+    text2: str | None = None
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    skip_bad: bool = False
+
+    def how(self) -> Reading:
+        """The same for the readers; ValueError where the encoding or the delimiter is none."""
+        delimiter = "\t" if self.delimiter in ("tab", r"\t") else self.delimiter
+        return Reading(self.encoding, delimiter, self.skip_bad)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One sentence, or a premise and a hypothesis, as they were found.
+
+    Attributes:
+        sides: texts; sentences where a file brings words and heads.
+        where: "reviews.tsv:3"; empty for what was typed.
+    """
+
+    sides: tuple[str | Sentence, ...]
+    where: str = ""
+
+
+def check_arguments(arguments: Sequence[str], files: Files) -> None:
+    """Raise ValueError where an argument names a file that cannot be meant, or an option none."""
+    for argument in arguments:
+        if is_folder(argument):
+            raise ValueError(f"{argument}: a folder; expected a sentence, a file or -")
+        if not is_file(argument) and _looks_like_a_file(argument):
+            raise ValueError(f"{argument}: no such file (a sentence has spaces in it)")
+        if argument.lower().endswith(".json"):
+            raise ValueError(f"{argument}: expected an object a line, in a file named .jsonl")
+    files.how()
+    named = [name for name in ("text", "text2", "delimiter") if getattr(files, name) is not None]
+    if named and not any(map(is_file, arguments)):
+        raise ValueError(f"--{named[0]}: is about the columns of a file, and no file is named")
+
+
+def lines_of(arguments: Sequence[str], width: int, files: Files) -> Iterator[Line]:
+    """What `arguments` hold, one after the other.
+
+    An argument that names a file stands for what is in it, "-" for standard input, as no argument
+    at all does; any other is a sentence. All but standard input is read before this returns, so
+    that a mistake is noticed before anything is done.
+
+    Args:
+        arguments: those that `check_arguments` has passed.
+        width: 2 for pairs. Typed pairs are two arguments, or one with a tab in it.
+        files: how these are read.
+
+    Raises:
+        ValueError: at the first line of another form, or where there is nothing at all.
+    """
+    found: list[Iterable[Line]] = []
+    typed: list[str] = []
+    for argument in arguments or (STDIN,):
+        if argument == STDIN:
+            found.append(_standard_lines(width, files))
+        elif is_file(argument):
+            found.append(_read(Path(argument), width, files))
+        elif width == 1 or "\t" in argument:
+            found.append([Line(_parted(argument, width))])
+        else:
+            typed.append(argument)
+            if len(typed) == width:
+                found.append([Line(tuple(typed))])
+                typed.clear()
+    if typed:
+        raise ValueError(f"expected pairs of sentences; {typed[0][:60]!r} has no second")
+    return chain.from_iterable(found)
+
+
+def is_interactive(arguments: Sequence[str]) -> bool:
+    """Whether a person types sentences one by one."""
+    return (not arguments or STDIN in arguments) and standard_input().isatty()
+
+
+def standard_input(encoding: str = "utf-8") -> TextIO:
+    """Standard input as text; ValueError where a process has none."""
+    if sys.stdin is None:
+        raise ValueError("no sentences: there is no standard input")
+    if isinstance(sys.stdin, TextIOWrapper):
+        encoding = "utf-8-sig" if encoding == "utf-8" else encoding
+        sys.stdin.reconfigure(encoding=encoding, errors="strict")
+    return sys.stdin
+
+
+def is_file(argument: str) -> bool:
+    """Whether there is something to read by this name."""
+    mode = _mode(argument)
+    return mode is not None and not stat.S_ISDIR(mode)
+
+
+def is_folder(argument: str) -> bool:
+    """Whether there is a folder by this name."""
+    mode = _mode(argument)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
+def _mode(argument: str) -> int | None:
+    try:
+        return Path(argument).stat().st_mode if argument else None
+    except (OSError, ValueError):  # a long sentence cannot even be a name
+        return None
+
+
+def _looks_like_a_file(argument: str) -> bool:
+    separated = "/" in argument or os.sep in argument
+    return len(argument.split()) == 1 and (separated or argument.lower().endswith(_FILES))
+
+
+def _read(path: Path, width: int, files: Files) -> list[Line]:
+    how = files.how()
+    lines = list(_file(path, width, files, how))
+    if not lines:
+        why = f"; all are bad: {how.skipped[0]}" if how.skipped else ""
+        raise ValueError(f"{path}: no sentences in this file{why}")
+    how.tell_skipped(str(path), len(lines))
+    return lines
+
+
+def _file(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]:
+    suffix = path.suffix.lower()
+    if suffix == ".conllu":
+        if width > 1:
+            raise ValueError(f"{path}: CoNLL-U holds no pairs of sentences")
+        return (Line((s,), f"{path}, sentence {i}") for i, s in enumerate(read_treebank(path), 1))
+    if files.text is not None or suffix in _TABLES:
+        return _table(path, width, files, how)
+    return _numbered(full_lines(path, how), width, str(path), how)
+
+
+def _table(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]:
+    columns = (files.text or "text", files.text2 or "text2")[:width]
+    try:
+        for number, texts in read_table(path, columns, how):
+            with how.row():
+                where = f"{path}:{number}"
+                if not all(text.strip() for text in texts):
+                    raise BadRow(f"{where}: an empty sentence")
+                yield Line(tuple(texts), where)
+    except BadRow as bad:
+        if files.text is None and "no column 'text'" in str(bad):
+            raise ValueError(f"{bad}; --text names another") from None
+        raise
+
+
+def _numbered(
+    lines: Iterable[tuple[int, str]], width: int, name: str, how: Reading
+) -> Iterator[Line]:
+    for number, line in lines:
+        where = f"{name}:{number}"
+        with how.row():
+            yield Line(_parted(line, width, where), where)
+
+
+def _parted(text: str, width: int, where: str = "") -> tuple[str, ...]:
+    parts = tuple(text.split("\t")) if width > 1 else (text,)
+    at = where and f"{where}: "
+    if len(parts) != width:
+        raise BadRow(f"{at}expected premise, tab, hypothesis; got {len(parts)} columns")
+    if not all(part.strip() for part in parts):
+        raise BadRow(f"{at}expected a sentence, got nothing but white space")
+    return parts
+
+
+def _standard_lines(width: int, files: Files) -> Iterator[Line]:
+    how, found, name = files.how(), 0, "standard input"
+    lines = enumerate(standard_input(files.encoding), 1)
+    full = ((number, line.rstrip("\n")) for number, line in lines if line.strip())
+    try:
+        for line in _numbered(full, width, name, how):
+            found += 1
+            yield line
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not {files.encoding.upper()} text ({error.reason})") from error
+    if not found:
+        raise ValueError("no sentences: standard input is empty")
+    how.tell_skipped(name, found)

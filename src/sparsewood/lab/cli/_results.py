@@ -1,0 +1,103 @@
+"""Metrics as tables for the terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.markup import escape
+from rich.table import Table
+
+from sparsewood.lab.tasks import Certificates
+
+METRICS = {  # heading, form
+    "loss": ("loss", "{:.4f}"),
+    "accuracy": ("accuracy", "{:.2f}"),
+    "macro_f1": ("macro-\nF1", "{:.2f}"),
+    "median_rank": ("median\nrank", "{:.1f}"),
+    "accuracy_10": ("acc@10", "{:.1f}"),
+    "accuracy_100": ("acc@100", "{:.1f}"),
+    "support": ("trees\nkept", "{:.2f}"),
+    "single": ("one\ntree %", "{:.1f}"),
+    "flat": ("flat\ntree %", "{:.1f}"),
+    "agreement": ("given\narcs %", "{:.1f}"),
+    "attachment": ("attach-\nment %", "{:.1f}"),
+}
+_MATRIX = 10  # the most labels that are shown as a matrix
+_CONFUSED = 10  # of more labels, the most pairs that are listed
+_ACROSS = 60  # characters for the names above a matrix
+
+
+def results_table(result: Mapping[str, Any]) -> Table:
+    """The result of a run: a row for each split."""
+    title = f"best epoch {result['best_epoch']} of {result['epochs']}"
+    if result["temperature_curve"]:
+        title += f", temperature {result['temperature']:g}"
+    return splits_table({"validation": result["validation"], **result["tests"]}, title)
+
+
+def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = None) -> Table:
+    """A row for each split, a column for each metric."""
+    names = [name for name in METRICS if any(name in values for values in splits.values())]
+    table = _table("split", title)
+    for name in names:
+        table.add_column(METRICS[name][0], justify="right")
+    for split, values in splits.items():
+        cells = [METRICS[n][1].format(values[n]) if n in values else "" for n in names]
+        table.add_row(split, *cells)
+    return table
+
+
+def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A line for each split: the sentences that are certified, and the share of unknown words."""
+    lines = []
+    for split, values in splits.items():
+        certificates = Certificates.of(values)
+        told = [] if certificates is None else [str(certificates)]
+        if "unknown" in values:
+            told.append(f"unknown words {values['unknown']:.1f} %")
+        lines += [f"{split}: {'; '.join(told)}"] if told else []
+    return lines
+
+
+def confusion_table(split: str, confusion: Mapping[str, Mapping[str, int]]) -> Group | None:
+    """Rows: the right labels, columns: the predicted ones. Of many labels, the commonest mistakes.
+
+    None where there are many labels and no mistake.
+    """
+    labels = list(dict.fromkeys([*confusion, *(p for row in confusion.values() for p in row)]))
+    if len(labels) <= _MATRIX:
+        table = _table("right \\ predicted")
+        width = max(4, _ACROSS // len(labels) - 2)
+        for label in labels:
+            short = label if len(label) <= width else f"{label[: width - 1]}…"
+            table.add_column(escape(short), justify="right", no_wrap=True)
+        for label in labels:
+            row = confusion.get(label, {})
+            table.add_row(escape(label), *(str(row.get(other, "·")) for other in labels))
+        return Group(f"{split}, examples", table)
+    mistakes = [
+        (n, label, other)
+        for label, row in confusion.items()
+        for other, n in row.items()
+        if other != label
+    ]
+    if not mistakes:
+        return None
+    table = _table("right")
+    table.add_column("predicted")
+    table.add_column("examples", justify="right")
+    for n, label, other in sorted(mistakes, key=lambda mistake: -mistake[0])[:_CONFUSED]:
+        table.add_row(escape(label), escape(other), f"{n:,}")
+    return Group(f"{split}, the commonest mistakes of {len(labels)} labels", table)
+
+
+def _table(first: str, title: str | None = None) -> Table:
+    return Table(
+        first,
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )

@@ -1,0 +1,186 @@
+"""What several commands share: sources, run folders, models, and leaving when asked to."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from sparsewood.lab.cli import Interrupted, unknown
+from sparsewood.lab.cli._options import Group
+from sparsewood.lab.data.sources import SOURCES, Source
+from sparsewood.lab.tasks import ModelConfig, TreeModel, load_model
+from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
+from sparsewood.nn.latent import STRATEGIES
+
+RUNS = Path("runs")
+
+_COMMON_SOURCE = (
+    *("data", "files", "train", "validation", "test", "label", "text", "text2"),
+    *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
+)
+_COMMON_MODEL = ("trees", "hidden", "dropout")
+_COMMON_TRAINING = (
+    *("optimizer", "lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),
+)
+
+# What an example of a command on each source needs beside the name of the source.
+EXAMPLES = {
+    "sst": "--data data/sst --vectors glove.6B.300d.txt",
+    "subj": "--data data/subj --vectors glove.6B.300d.txt",
+    "snli": "--data data/snli --vectors glove.6B.300d.txt",
+    "sick": "--data data/sick --vectors glove.6B.300d.txt",
+    "revdict": "--max-length 30",
+    "listops": "--max-depth 5 --hidden 64 --optimizer adam",
+    "classify": "--train train.csv --label stars --text review",
+    "pairs": "--train train.tsv --test test.tsv",
+}
+
+
+def example(command: str, source: str, more: str) -> str:
+    """A line that one might type."""
+    return f"sparsewood {command} {source} {EXAMPLES[source]} {more}"
+
+
+def pick_source(command: str, args: list[str], description: str, more: str) -> type[Source]:
+    """The source that the first argument names; it is taken off `args`."""
+    if args and not args[0].startswith("-"):
+        name = args.pop(0)
+        if name not in SOURCES:
+            raise ValueError(unknown("source", name, list(SOURCES)))
+        return SOURCES[name]
+    if not {"-h", "--help", "--help-all"} & set(args):
+        raise ValueError(
+            f"{command}: which source? One of {', '.join(SOURCES)} (sparsewood {command} --help)"
+        )
+    width = max(map(len, SOURCES))
+    lines = [f"  {name:{width}}  {about(source)}" for name, source in SOURCES.items()]
+    print(
+        f"usage: sparsewood {command} SOURCE [OPTIONS]\n\n{description}\n\nSources:\n"
+        + "\n".join(lines)
+        + f"\n\nExample: {example(command, 'sst', more)}\n\n"
+        f"sparsewood {command} SOURCE --help lists the options."
+    )
+    raise SystemExit(0)
+
+
+def about(source: type[Source]) -> str:
+    """The first line of a source's description."""
+    return (source.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+
+
+def source_group(source: type[Source], **defaults: object) -> Group:
+    """The options of a source."""
+    return Group("source", source, _COMMON_SOURCE, dict(defaults))
+
+
+def config_groups(
+    source: type[Source], *, rare: Sequence[str] = (), without: tuple[str, ...] = ()
+) -> list[Group]:
+    """The options of source, model and training, but those in `without`.
+
+    Only --help-all shows those in `rare`.
+    """
+    groups = [
+        source_group(source),
+        Group("model", ModelConfig, _COMMON_MODEL),
+        Group("training", TrainingConfig, _COMMON_TRAINING),
+    ]
+    return [
+        replace(g, common=tuple(n for n in g.common or () if n not in rare), without=without)
+        for g in groups
+    ]
+
+
+def new_folder(config: RunConfig) -> Path:
+    """runs/SOURCE-STRATEGY-N, with the first N that is free."""
+    stem = f"{config.source.name}-{config.model.trees.replace('_', '-')}"
+    return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
+
+
+def writable_folder(path: Path) -> Path:
+    """`path`; ValueError if there is something else than a folder."""
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"{place}: a file; expected a folder, or the name of a new one")
+    return path
+
+
+def writable_file(path: Path) -> Path:
+    """`path`; ValueError if no file can be there."""
+    if path.is_dir():
+        raise ValueError(f"{path}: a folder; expected the name of a file")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path}: not a plain file; expected the name of one")
+    writable_folder(path.parent)
+    nearest = next(place for place in (path.parent, *path.parent.parents) if place.exists())
+    if not os.access(nearest, os.W_OK):
+        raise ValueError(f"{path}: cannot be written (no permission in {nearest})")
+    return path
+
+
+def at_least(least: int, **options: int | None) -> None:
+    """Raise ValueError if an option is smaller."""
+    for name, value in options.items():
+        if value is not None and value < least:
+            raise ValueError(f"--{name.replace('_', '-')}: expected at least {least}, got {value}")
+
+
+def open_model(path: Path) -> TreeModel:
+    """The model of a run, or the one in a folder that `save_pretrained` wrote.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if not path.is_dir():
+        raise ValueError(f"{path}: no such folder of a run or a model")
+    if (path / "model.safetensors").exists():
+        return load_model(path)
+    if (path / "model").is_dir():
+        return load_model(path / "model")
+    if (path / "checkpoints").is_dir():
+        raise ValueError(f"{path}: the run is not finished: sparsewood train --resume {path}")
+    raise ValueError(f"{path}: neither a run nor a model (no model.safetensors)")
+
+
+def set_temperature(model: TreeModel, temperature: float | None) -> None:
+    """Have the model keep its trees at another temperature, unless that is None.
+
+    Raises:
+        ValueError: if it is none, or the model's trees do not depend on it.
+    """
+    if temperature is None:
+        return
+    if not 0 < temperature < float("inf"):
+        raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
+    if model.options.trees != "latent":
+        kind = STRATEGIES[model.options.trees]
+        raise ValueError(f"--temperature: does nothing, the trees of this model are {kind}")
+    model.temperature = temperature
+
+
+def is_run(path: Path) -> bool:
+    """Whether `path` is the folder of a run, rather than of a model."""
+    return (path / "config.json").is_file() and not (path / "model.safetensors").exists()
+
+
+def runs_below(path: Path) -> list[Path]:
+    """The run at `path`, or all runs in folders below it, those of a table for example."""
+    if not path.is_dir():
+        raise ValueError(f"{path}: no such folder of runs")
+    if is_run(path):
+        return [path]
+    found = [file.parent for file in sorted(path.rglob("config.json")) if is_run(file.parent)]
+    if not found:
+        raise ValueError(f"{path}: no run in this folder (no config.json)")
+    return found
+
+
+@contextmanager
+def interruptible(how_to_go_on: str = "") -> Iterator[None]:
+    """Within it, training that is stopped by Ctrl-C ends the command with a line of advice."""
+    try:
+        yield
+    except TrainingInterrupted as stop:
+        raise Interrupted(f"{stop}{how_to_go_on and f'; to go on: {how_to_go_on}'}") from None

@@ -1,0 +1,88 @@
+"""From what was found in arguments and files to sentences for a model, and to its answers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import torch
+
+from sparsewood.lab.cli._inputs import Line
+from sparsewood.lab.data import Example, Sentence, tokenize
+from sparsewood.lab.data.listops import heads as listops_heads
+from sparsewood.lab.data.parser import parse_sentences
+from sparsewood.lab.tasks import Output, TreeModel
+
+_PARSED = 1024  # lines that a parser, which takes seconds to load, is given at once
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model says of an example: entry `i` of the output for its batch."""
+
+    example: Example
+    where: str
+    output: Output
+    i: int
+
+
+def width_of(model: TreeModel) -> int:
+    """How many sentences an example has."""
+    return 2 if model.task == "nli" else 1
+
+
+def answer(
+    model: TreeModel, lines: Iterable[Line], parser: str | None = None, *, one_by_one: bool = False
+) -> Iterator[Answer]:
+    """The model's answer to each line; with `one_by_one`, before the next line is read."""
+    device = next(model.parameters()).device
+    asked = _examples(model, lines, parser, 1 if one_by_one else _PARSED)
+    while batch := list(islice(asked, 1 if one_by_one else 32)):
+        examples = [example for example, _ in batch]
+        with torch.inference_mode():
+            output = model(model.encode(examples).batch(range(len(batch))).to(device))
+        for i, (example, where) in enumerate(batch):
+            yield Answer(example, where, output, i)
+
+
+def _examples(
+    model: TreeModel, lines: Iterable[Line], parser: str | None, size: int
+) -> Iterator[tuple[Example, str]]:
+    lines = iter(lines)
+    size = size if parser else 1
+    while some := list(islice(lines, size)):
+        sentences = iter(read_sentences([side for line in some for side in line.sides], parser))
+        for line in some:
+            example = Example(tuple(islice(sentences, len(line.sides))))
+            require_heads(example.sentences, model)
+            yield example, line.where
+
+
+def read_sentences(texts: Sequence[str | Sentence], parser: str | None = None) -> list[Sentence]:
+    """The words of texts, with heads where a parser gives them; list operations have theirs."""
+    sentences = [text if isinstance(text, Sentence) else _sentence(text) for text in texts]
+    if parser is None:
+        return sentences
+    bare = [i for i, sentence in enumerate(sentences) if sentence.heads is None]
+    found = parse_sentences([sentences[i].words for i in bare], parser, progress=False)
+    for i, heads in zip(bare, found, strict=True):
+        sentences[i] = replace(sentences[i], heads=heads)
+    return sentences
+
+
+def _sentence(text: str) -> Sentence:
+    words = tuple(text.split())
+    if words and words[0].startswith("["):
+        try:
+            return Sentence(words, listops_heads(words))
+        except ValueError:
+            pass  # not a list operation
+    return Sentence(tokenize(text))
+
+
+def require_heads(sentences: Iterable[Sentence], model: TreeModel) -> None:
+    """Raise ValueError where the model needs heads that are not there."""
+    if model.options.trees == "given" and any(s.heads is None for s in sentences):
+        raise ValueError(
+            "this model reads off-line trees: --parser spacy makes them (extra [parse]), or "
+            "--parser FOLDER"
+        )

@@ -1,0 +1,118 @@
+"""The runs of a table while they train, one line each."""
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from sparsewood.lab.train import Progress
+from sparsewood.nn.latent import STRATEGIES
+
+_EVERY = 0.5  # seconds between two looks at the folders
+
+
+class Watch(Progress):
+    """Shows how far each run below a folder is, whichever process trains it.
+
+    On a terminal a table that is kept up to date; elsewhere a line for each epoch.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen: dict[Path, int] = {}
+        self._begun = time.time()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        console = Console(stderr=True, highlight=False)
+        self._live = Live(console=console, auto_refresh=False) if sys.stderr.isatty() else None
+
+    def __enter__(self) -> "Watch":
+        self._seen = {run: len(lines) for run, lines in self._runs().items()}
+        if self._live is not None:
+            self._live.start()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._update()
+        if self._live is not None:
+            self._live.stop()
+
+    def _look(self) -> None:
+        while not self._ended.wait(_EVERY):
+            self._update()
+
+    def _update(self) -> None:
+        runs = self._runs()
+        if self._live is not None:
+            self._live.update(self._table(runs), refresh=True)
+            return
+        for run, lines in sorted(runs.items()):
+            for line in lines[self._seen.get(run, 0) :]:
+                print(f"{self._name(run)}: {_brief(json.loads(line))}", file=sys.stderr, flush=True)
+            self._seen[run] = len(lines)
+
+    def _runs(self) -> dict[Path, list[str]]:
+        """The lines of metrics of each run that has begun."""
+        begun = self._folder.glob("*/*/*/config.json")
+        return {path.parent: _lines(path.with_name("metrics.jsonl")) for path in begun}
+
+    def _table(self, runs: dict[Path, list[str]]) -> Table:
+        minutes, seconds = divmod(round(time.time() - self._begun), 60)
+        table = Table("run", "epoch", "validation", "best", "s/epoch", "state", box=None)
+        table.title, table.title_justify = f"{minutes}:{seconds:02d}", "left"
+        for column in table.columns[1:5]:
+            column.justify = "right"
+        for run, lines in sorted(runs.items()):
+            records: list[dict[str, Any]] = [json.loads(line) for line in lines]
+            ready = (run / "result.json").exists()
+            cells = ["", "", "", ""]
+            if records:
+                last, best = records[-1], [record for record in records if record["best"]][-1]
+                seconds = f"{last['seconds']:.1f}"
+                cells = [str(last["epoch"]), _value(last), _value(best), seconds]
+            state = "done" if ready else "training"
+            table.add_row(self._name(run), *cells, state, style="dim" if ready else None)
+        return table
+
+    def _name(self, run: Path) -> str:
+        row, lr, seed = run.relative_to(self._folder).parts
+        return f"{STRATEGIES.get(row, row)}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+
+
+def _lines(path: Path) -> list[str]:
+    """The complete lines of a file that is perhaps being written."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _value(record: dict[str, Any]) -> str:
+    validation = record["validation"]
+    for name, form in (("accuracy", "{:.2f}"), ("median_rank", "rank {:.0f}"), ("loss", "{:.4f}")):
+        if name in validation:
+            return form.format(validation[name])
+    return ""
+
+
+def _brief(record: dict[str, Any]) -> str:
+    star = " *" if record["best"] else ""
+    return (
+        f"epoch {record['epoch']}, validation {_value(record)}, "
+        f"trees {record['validation']['support']:.2f}, {record['seconds']:.1f} s{star}"
+    )

@@ -1,0 +1,117 @@
+"""`sparsewood completion`: scripts that complete what is typed in a shell.
+
+Commands and sources are in the script itself. Options are asked of `--help-all` the first time
+that one is completed, and kept for as long as the shell lives: the script cannot be out of date.
+"""
+
+from sparsewood.lab.cli import COMMANDS, unknown
+
+SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs")
+_WITH_SOURCE = ("train", "table", "sweep")
+
+_BASH = """\
+# Completion of sparsewood in bash. In ~/.bashrc: eval "$(sparsewood completion bash)"
+declare -gA _sparsewood_options
+_sparsewood() {
+    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} place=$COMP_CWORD
+    COMPREPLY=()
+    if [[ $command == help ]]; then
+        command=${COMP_WORDS[2]} place=$((place - 1))
+    fi
+    local -a asked=("$command")
+    if ((place == 1)); then
+        COMPREPLY=($(compgen -W "%(commands)s" -- "$word"))
+        return
+    fi
+    case $command in
+    %(with_source)s)
+        ((place == 2)) && COMPREPLY=($(compgen -W "%(sources)s" -- "$word"))
+        asked+=("${COMP_WORDS[2]}")
+        ;;
+    evaluate)
+        ((place == 3)) && COMPREPLY=($(compgen -W "%(sources)s" -- "$word"))
+        ;;
+    data) ((place == 2)) && COMPREPLY=($(compgen -W "listops" -- "$word")) ;;
+    completion) ((place == 2)) && COMPREPLY=($(compgen -W "%(shells)s" -- "$word")) ;;
+    esac
+    if [[ $word == -* ]]; then
+        local key="${asked[*]}"
+        if [[ -z ${_sparsewood_options[$key]} ]]; then
+            _sparsewood_options[$key]=$("${COMP_WORDS[0]}" "${asked[@]}" --help-all 2>/dev/null \\
+                | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u | tr '\\n' ' ')
+        fi
+        COMPREPLY=($(compgen -W "${_sparsewood_options[$key]}" -- "$word"))
+    fi
+}
+complete -o default -F _sparsewood sparsewood
+"""
+
+_ZSH = """\
+# Completion of sparsewood in zsh. In ~/.zshrc: eval "$(sparsewood completion zsh)"
+autoload -U +X compinit && compinit
+autoload -U +X bashcompinit && bashcompinit
+""" + _BASH.partition("\n")[2]
+
+_FISH = """\
+# Completion of sparsewood in fish. In config.fish: sparsewood completion fish | source
+function __sparsewood_options
+    set -l words (commandline -opc)
+    set -l asked $words[2]
+    contains -- "$asked" %(with_source_words)s; and set -a asked $words[3]
+    set -l key __sparsewood_options_(string join _ $asked)
+    if not set -q $key
+        set -g $key (sparsewood $asked --help-all 2>/dev/null \\
+            | string match -rag -- '(--[a-z][a-z0-9-]*)' | sort -u)
+    end
+    printf '%%s\\n' $$key
+end
+function __sparsewood_place
+    set -l words (commandline -opc)
+    test (count $words) -eq $argv[1]; and contains -- "$words[2]" $argv[2..]
+end
+%(fish_commands)s
+complete -c sparsewood -n '__sparsewood_place 2 help' -fa '%(commands)s'
+complete -c sparsewood -n '__sparsewood_place 2 %(with_source_words)s' -fa '%(sources)s'
+complete -c sparsewood -n '__sparsewood_place 3 evaluate' -fa '%(sources)s'
+complete -c sparsewood -n '__sparsewood_place 2 data' -fa listops
+complete -c sparsewood -n '__sparsewood_place 2 completion' -fa '%(shells)s'
+complete -c sparsewood -n 'string match -q -- "-*" (commandline -ct)' -fa '(__sparsewood_options)'
+"""
+
+SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+
+
+def main(args: list[str]) -> None:
+    """Prints the script of a shell."""
+    if not args or args[0] in ("-h", "--help", "--help-all"):
+        print(
+            f"usage: sparsewood completion {'|'.join(SCRIPTS)}\n\n"
+            "Print a script that completes commands, sources and options in a shell.\n\n"
+            "Example: sparsewood completion bash > ~/.sparsewood.bash; source ~/.sparsewood.bash"
+        )
+        return
+    if args[0] not in SCRIPTS:
+        raise ValueError(unknown("shell", args[0], SCRIPTS))
+    if len(args) > 1:
+        raise ValueError(f"completion: expected one shell, got {' '.join(args)!r}")
+    print(script(args[0]), end="")
+
+
+def script(shell: str) -> str:
+    """What the shell is to read."""
+    by_fish = [
+        f"complete -c sparsewood -n __fish_use_subcommand -fa {name} -d '{_plain(text)}'"
+        for name, text in (*COMMANDS.items(), ("help", "describe a command"))
+    ]
+    return SCRIPTS[shell] % {
+        "commands": " ".join([*COMMANDS, "help"]),
+        "sources": " ".join(SOURCES),
+        "shells": " ".join(SCRIPTS),
+        "with_source": " | ".join(_WITH_SOURCE),
+        "with_source_words": " ".join(_WITH_SOURCE),
+        "fish_commands": "\n".join(by_fish),
+    }
+
+
+def _plain(text: str) -> str:
+    return text.replace("'", "\\'")

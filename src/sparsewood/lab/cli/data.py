@@ -1,0 +1,50 @@
+"""`sparsewood data`: generated data as files."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparsewood.lab.cli import unknown
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._runs import writable_folder
+from sparsewood.lab.data.listops import ListOpsParameters, generate_splits, write_listops
+
+EXAMPLE = "sparsewood data listops --out listops --train 5000 --max-depth 5"
+_FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Where the files go.
+
+    Attributes:
+        out: the folder of train.tsv, dev.tsv and test.tsv.
+    """
+
+    out: Path
+
+
+def main(args: list[str]) -> None:
+    """Writes the files and says which."""
+    if not args or args[0] in ("-h", "--help", "--help-all"):
+        print(
+            "usage: sparsewood data listops [OPTIONS]\n\n"
+            "Write generated list operations in the published format.\n\n"
+            f"Example: {EXAMPLE}\n\nsparsewood data listops --help lists the options."
+        )
+        return
+    if args[0] != "listops":
+        raise ValueError(unknown("kind of data", args[0], ["listops"]))
+    options, parameters = parse(
+        "sparsewood data listops",
+        args[1:],
+        [Group("files", DataOptions), Group("expressions", ListOpsParameters)],
+        "Write generated list operations in the published format: value, tab, expression.",
+        EXAMPLE,
+    )
+    paths = {split: writable_folder(options.out) / name for split, name in _FILES.items()}
+    if there := [path for path in paths.values() if path.exists()]:
+        raise ValueError(f"{there[0]}: is there already; name another folder")
+    for split, examples in generate_splits(parameters).items():
+        path = paths[split]
+        write_listops(examples, path)
+        print(f"{path}: {len(examples):,} expressions")

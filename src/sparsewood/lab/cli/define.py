@@ -1,0 +1,88 @@
+"""`sparsewood define`: describe a concept, get words."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sparsewood.lab.cli._inputs import Files, check_arguments, is_folder, lines_of
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._runs import RUNS, at_least, open_model
+from sparsewood.lab.cli._sentences import answer
+from sparsewood.lab.tasks import ReverseDictionary
+
+_HOW = (
+    "train one with: sparsewood train revdict --optimizer adam --lr 0.001 (WordNet and the vectors "
+    "of the extra [words] are found by themselves)"
+)
+
+
+@dataclass(frozen=True)
+class DefineOptions:
+    """What is looked up.
+
+    Attributes:
+        descriptions: in quotation marks, files of them, or - for standard input; before them, the
+            folder of a run or a model, if it is not the newest run of revdict in runs/.
+        words: how many.
+        json: print one line of JSON for each.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
+    """
+
+    descriptions: tyro.conf.Positional[tuple[str, ...]] = ()
+    words: int = 10
+    json: bool = False
+    parser: str | None = None
+
+
+def main(args: list[str]) -> None:
+    """Prints the nearest words."""
+    (options,) = parse(
+        "sparsewood define",
+        args,
+        [Group("lookup", DefineOptions)],
+        "Reverse dictionary: describe a concept, get words.",
+        'sparsewood define "a small wood"',
+    )
+    at_least(1, words=options.words)
+    texts = list(options.descriptions)
+    named = bool(texts) and is_folder(texts[0])
+    if not named and len(texts) > 1 and "/" in texts[0] and " " not in texts[0]:
+        raise ValueError(f"{texts[0]}: no such folder of a run or a model")
+    folder = Path(texts.pop(0)) if named else None
+    if named and not texts:
+        raise ValueError(f"{folder}: expected a description after the folder")
+    check_arguments(texts, Files())
+    folder = folder or newest_dictionary(RUNS)
+    model = open_model(folder)
+    if not isinstance(model, ReverseDictionary):
+        raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")
+    lines = lines_of(texts, 1, Files())
+    for found in answer(model, lines, options.parser, one_by_one=True):
+        i, prediction = found.i, found.output.prediction
+        nearest = model.nearest(prediction[i : i + 1], options.words)[0]
+        description = " ".join(found.example.sentences[0].words)
+        if options.json:
+            print(json.dumps({"text": description, "words": dict(nearest)}, ensure_ascii=False))
+            continue
+        table = Table("word", "cosine", title=description, title_justify="left", box=SIMPLE_HEAD)
+        table.columns[1].justify = "right"
+        for word, cosine in nearest:
+            table.add_row(word, f"{cosine:.3f}")
+        Console(highlight=False).print(table)
+
+
+def newest_dictionary(runs: Path) -> Path:
+    """The run of a reverse dictionary below `runs` that was finished last."""
+    finished = [
+        config.parent.parent
+        for config in runs.rglob("model/config.json")
+        if json.loads(config.read_text(encoding="utf-8")).get("task") == "revdict"
+    ]
+    if not finished:
+        raise ValueError(f"no run of a reverse dictionary in {runs}/; {_HOW}")
+    return max(finished, key=lambda run: (run / "model").stat().st_mtime)

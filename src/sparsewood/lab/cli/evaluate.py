@@ -1,0 +1,120 @@
+"""`sparsewood evaluate`: what a trained model is worth, on its own tests or on other data."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+from rich.console import Console
+
+from sparsewood.lab.cli import unknown
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._results import confusion_table, remarks, splits_table
+from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
+from sparsewood.lab.data import SOURCES, Batches, Source
+from sparsewood.lab.data.sources import Classify
+from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.train import Run, evaluate
+from sparsewood.lab.train.distributed import choose_device
+
+DESCRIPTION = (
+    "Evaluate a run, or a model, on the validation and test splits of the data it was trained on.\n"
+    "With a SOURCE and its options: on other data."
+)
+EXAMPLE = "sparsewood evaluate runs/subj-latent-1 classify --test reviews.tsv"
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """How a model is evaluated.
+
+    Attributes:
+        model: folder of a run or a model.
+        splits: only these.
+        temperature: another one than the model's.
+        eval_batch: examples evaluated together.
+        device: "auto" takes a GPU where there is one.
+        json: print JSON.
+    """
+
+    model: tyro.conf.Positional[Path]
+    splits: tuple[str, ...] = ()
+    temperature: float | None = None
+    eval_batch: int = 64
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    json: bool = False
+
+
+def main(args: list[str]) -> None:
+    """Prints a table of metrics."""
+    options, source = _parse(args)
+    at_least(1, eval_batch=options.eval_batch)
+    model = open_model(options.model)
+    set_temperature(model, options.temperature)
+    if source is None:
+        if not is_run(options.model):
+            raise ValueError(
+                f"{options.model}: a model alone does not know its data; name a source, "
+                f"for example: {EXAMPLE}"
+            )
+        source = Run(options.model).config.source
+    if source.task != model.task:
+        raise ValueError(
+            f"{options.model} is a model for {model.task}, {source.name} is data for {source.task}"
+        )
+    results = _evaluate(model, source, options)
+    if options.json:
+        print(json.dumps(results))
+    else:
+        _print(results)
+
+
+def _print(results: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    console.print(splits_table(results))
+    for line in remarks(results):
+        print(line)
+    for split, values in results.items():
+        table = confusion_table(split, values.get("confusion", {}))
+        if table is not None:
+            console.print("", table)
+
+
+def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
+    groups = [Group("evaluation", EvaluateOptions)]
+    prog = "sparsewood evaluate"
+    name = args[1] if len(args) > 1 else ""
+    if name and not name.startswith("-") and name not in SOURCES and not args[0].startswith("-"):
+        raise ValueError(unknown("source", name, list(SOURCES)))
+    if name not in SOURCES:
+        (options,) = parse(prog, args, groups, DESCRIPTION, EXAMPLE)
+        return options, None
+    kind = SOURCES[name]
+    own = issubclass(kind, Classify)
+    groups.append(source_group(kind, train="") if own else source_group(kind))
+    options, source = parse(prog, [args[0], *args[2:]], groups, DESCRIPTION, EXAMPLE)
+    if isinstance(source, Classify) and not source.train:
+        if source.test is None:
+            raise ValueError(f"evaluate {name}: --test is missing, the file to evaluate on")
+        # There is nothing to train on: only the test is looked at.
+        source = replace(source, train=source.test, validation=source.test)
+        options = replace(options, splits=options.splits or ("test",))
+    return options, source
+
+
+def _evaluate(model: TreeModel, source: Source, options: EvaluateOptions) -> dict[str, Any]:
+    device = choose_device(options.device)
+    model = model.to(device)
+    corpus = source.load()
+    names = options.splits or ("validation", *corpus.tests)
+    if absent := [name for name in names if name not in corpus.splits]:
+        raise ValueError(f"no split {absent[0]!r}: the splits are {', '.join(corpus.splits)}")
+    if empty := [name for name in names if not corpus.splits[name]]:
+        raise ValueError(f"the split {empty[0]!r} has no examples")
+    return {
+        name: evaluate(
+            model, Batches(model.encode(corpus.splits[name]), options.eval_batch), device
+        )
+        for name in names
+    }

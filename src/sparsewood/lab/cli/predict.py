@@ -1,0 +1,127 @@
+"""`sparsewood predict`: labels, probabilities and trees of sentences."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+
+from sparsewood.draw import draw
+from sparsewood.lab.cli._inputs import Files, check_arguments, is_interactive, lines_of
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._output import Output
+from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
+from sparsewood.lab.cli._sentences import Answer, answer, width_of
+from sparsewood.lab.cli._tally import Tally
+from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.train.distributed import choose_device
+from sparsewood.lab.train.evaluate import answers, sides_of
+
+_LABELS = 3  # named to a person, and of a reverse dictionary
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """What is labelled, and what is printed.
+
+    Attributes:
+        model: folder of a run or a model.
+        sentences: in quotation marks; pairs as two arguments, or with a tab between them. A file
+            stands for the sentences in it, one a line or a column of a table, and - or nothing for
+            those of standard input.
+        out: write to this file.
+        json: one line of JSON for each, with all labels.
+        labels: how many labels are named; three where a person reads.
+        draw: how many trees are drawn; 0 for none.
+        temperature: another one than the model's: lower keeps fewer trees, higher more.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
+        device: "auto" takes a GPU where there is one.
+    """
+
+    model: tyro.conf.Positional[Path]
+    sentences: tyro.conf.Positional[tuple[str, ...]] = ()
+    out: Path | None = None
+    json: bool = False
+    labels: int | None = None
+    draw: int = 1
+    temperature: float | None = None
+    parser: str | None = None
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+
+
+def main(args: list[str]) -> None:
+    """Prints what the model says of each sentence."""
+    options, files = parse(
+        "sparsewood predict",
+        args,
+        [Group("prediction", PredictOptions), Group("files", Files)],
+        "Label sentences. A reverse dictionary answers with words.",
+        "sparsewood predict runs/sst-latent-1 reviews.csv --text review --json --out labels.jsonl",
+    )
+    at_least(1, labels=options.labels)
+    at_least(0, draw=options.draw)
+    check_arguments(options.sentences, files)
+    out = Output(options.out, options.sentences)
+    model = open_model(options.model).to(choose_device(options.device))
+    set_temperature(model, options.temperature)
+    lines = lines_of(options.sentences, width_of(model), files)
+    interactive = is_interactive(options.sentences)
+    if interactive:
+        print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
+    tally = Tally(model)
+    with out:
+        for found in answer(model, lines, options.parser, one_by_one=interactive):
+            told = describe(model, found, _count(model, options))
+            tally.add(told["sides"])
+            out.print(_line(told, model, options))
+    tally.tell()
+
+
+def _count(model: TreeModel, options: PredictOptions) -> int:
+    """How many labels are told."""
+    if options.labels is not None:
+        return options.labels
+    return len(model.labels) if options.json and model.task != "revdict" else _LABELS
+
+
+def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
+    """The answer to one example as JSON has it."""
+    prediction = answers(model, found.output, found.i, k)
+    told: dict[str, Any] = {"label": next(iter(prediction)), "prediction": prediction}
+    told["sides"] = sides_of(found.example.sentences, found.output, found.i)
+    for side in told["sides"]:
+        side["unknown"] = model.unknown(side["words"])
+    return told | ({"where": found.where} if found.where else {})
+
+
+def _line(told: dict[str, Any], model: TreeModel, options: PredictOptions) -> str:
+    if options.json:
+        return json.dumps(told, ensure_ascii=False)
+    form = "{:.3f}" if model.task == "revdict" else "{:.1%}"
+    return as_text(told, form, options.draw)
+
+
+def as_text(told: dict[str, Any], form: str, trees: int) -> str:
+    """The same for a person: labels with their numbers in this form, and some of the trees."""
+    labels = "  ".join(f"{label} {form.format(p)}" for label, p in told["prediction"].items())
+    lines = [f"{told['where']}: {labels}" if "where" in told else labels]
+    for side in told["sides"]:
+        if trees < 1:
+            lines.append("  " + " ".join(side["words"]))
+            continue
+        shown = side["trees"][:trees]
+        drawing = draw(side["words"], [t["heads"] for t in shown], [t["weight"] for t in shown])
+        lines += ["", *(f"  {line}".rstrip() for line in drawing.splitlines())]
+        lines += [f"  {text}" for text in _rest(side, trees)]
+    return "\n".join([*lines, ""])
+
+
+def _rest(side: dict[str, Any], shown: int) -> list[str]:
+    """What the drawing of `shown` trees does not say."""
+    more = len(side["trees"]) - shown
+    doubt = "" if side["certified"] else f"not certified: gap {side['gap']:.2g}"
+    if side["capped"]:
+        doubt += f", cap of {len(side['trees'])} trees reached"
+    return [text for text in (f"and {more} more" if more > 0 else "", doubt) if text]

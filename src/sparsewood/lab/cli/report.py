@@ -1,0 +1,49 @@
+"""`sparsewood report`: runs as one HTML page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._runs import runs_below, writable_file
+from sparsewood.lab.report.page import write_report
+from sparsewood.lab.train import Run
+from sparsewood.lab.train.paper_figures import PAPER
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """What is written up.
+
+    Attributes:
+        runs: folders of runs, or folders with runs in them.
+        out: the page.
+        title: of the page.
+    """
+
+    runs: tyro.conf.Positional[tuple[Path, ...]]
+    out: Path = Path("report.html")
+    title: str = "Latent trees"
+
+
+def main(args: list[str]) -> None:
+    """Writes the page and says where."""
+    (options,) = parse(
+        "sparsewood report",
+        args,
+        [Group("page", ReportOptions)],
+        "Write runs up as one HTML page that needs no network.",
+        "sparsewood report runs/sst-flat-1 runs/sst-latent-1 --out sst.html",
+    )
+    writable_file(options.out)
+    runs = [run for folder in options.runs for run in runs_below(folder)]
+    print(f"report: {report(runs, options.out, options.title)}")
+
+
+def report(runs: Sequence[Path], out: Path, title: str) -> Path:
+    """Writes the report of runs, with the paper's figures where all are on one of its data sets."""
+    sources = {Run(run).raw_config.get("source", {}).get("kind") for run in runs}
+    paper = PAPER.get(sources.pop() or "") if len(sources) == 1 else None
+    return write_report(runs, out, title, paper)

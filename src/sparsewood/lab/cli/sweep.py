@@ -1,0 +1,131 @@
+"""`sparsewood sweep`: a search for good options."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from sparsewood.lab.cli import unknown
+from sparsewood.lab.cli._options import Group, parse, strategy
+from sparsewood.lab.cli._runs import (
+    RUNS,
+    at_least,
+    config_groups,
+    example,
+    interruptible,
+    pick_source,
+    writable_folder,
+)
+from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train.prepare import check
+from sparsewood.lab.train.sweep import sweep
+
+DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
+EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What is tried.
+
+    Attributes:
+        space: OPTION=VALUES: values with commas between them, or a range log:LOW:HIGH,
+            uniform:LOW:HIGH or int:LOW:HIGH.
+        trials: how many; by default all combinations, where there are no ranges.
+        out: folder of the trials; started again with it, the search goes on.
+        storage: a database that several machines share, sqlite:///sweep.db say.
+        prune: give up trials that are worse than the median at the same epoch.
+        draw_seed: of what is drawn; processes that share a search want different ones.
+    """
+
+    space: tuple[str, ...]
+    trials: int | None = None
+    out: Path | None = None
+    storage: str | None = None
+    prune: bool = False
+    draw_seed: int = 0
+
+
+def main(args: list[str]) -> None:
+    """Prints the trials, the best one marked."""
+    source = pick_source("sweep", args, DESCRIPTION, EXAMPLE)
+    options, *parts = parse(
+        f"sparsewood sweep {source.name}",
+        args,
+        [
+            Group("search", SweepOptions, ("space", "trials", "out", "prune")),
+            *config_groups(source, rare=["lr", "patience", "device", "threads"]),
+        ],
+        DESCRIPTION,
+        example("sweep", source.name, EXAMPLE),
+    )
+    base = RunConfig(*parts)
+    at_least(1, trials=options.trials)
+    folder = writable_folder(options.out or RUNS / f"sweep-{source.name}")
+    space = read_space(options.space, base)
+    if not folder.exists():  # bad data are to be noticed before anything is written
+        check(base.source.load(), base.model.trees, lambda _: None)
+    with interruptible("give the same command again"):
+        found = sweep(
+            base,
+            folder,
+            space,
+            options.trials,
+            storage=options.storage,
+            seed=options.draw_seed,
+            prune=options.prune,
+        )
+    Console(highlight=False).print(_table(found))
+    print(f"runs: {folder}")
+
+
+def read_space(space: Sequence[str], base: RunConfig) -> dict[str, Any]:
+    """{"training.lr": "log:1e-3:1", "model.hidden": [100, 300]} from OPTION=VALUES."""
+    parts = {"source": base.source, "model": base.model, "training": base.training}
+    owners = {f.name: part for part, config in parts.items() for f in fields(config)}
+    found: dict[str, Any] = {}
+    for entry in space:
+        name, equals, values = entry.partition("=")
+        field = name.replace("-", "_").removeprefix("__")
+        if not equals or not values:
+            raise ValueError(f"--space: expected OPTION=VALUES, got {entry!r}")
+        if field not in owners:
+            raise ValueError(f"--space: {unknown('option', name, list(owners))}")
+        part = owners[field]
+        if ":" in values:
+            found[f"{part}.{field}"] = values
+            continue
+        found[f"{part}.{field}"] = listed = [_value(v, field) for v in values.split(",")]
+        for value in listed:  # ValueError where it does not fit
+            data = base.to_json()
+            RunConfig.from_json(data | {part: data[part] | {field: value}})
+    return found
+
+
+def _value(text: str, field: str) -> Any:
+    if field == "trees":
+        return strategy(text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _table(found: dict[str, Any]) -> Table:
+    names = list(dict.fromkeys(name for trial in found["trials"] for name in trial["options"]))
+    table = Table("trial", *(n.partition(".")[2] for n in names), "validation", "state")
+    best = found["best"]
+    for trial in found["trials"]:
+        value = "" if trial["value"] is None else f"{trial['value']:.4g}"
+        style = "bold green" if best and trial["trial"] == best["trial"] else None
+        cells = [_shown(trial["options"].get(n, "")) for n in names]
+        table.add_row(str(trial["trial"]), *cells, value, trial["state"], style=style)
+    return table

@@ -1,0 +1,190 @@
+"""`sparsewood table`: all rows of one of the paper's tables."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Column, Table
+
+from sparsewood.lab._files import write_text
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._results import METRICS
+from sparsewood.lab.cli._runs import (
+    RUNS,
+    at_least,
+    config_groups,
+    example,
+    interruptible,
+    pick_source,
+    runs_below,
+    writable_folder,
+)
+from sparsewood.lab.cli._watch import Watch
+from sparsewood.lab.cli.report import report
+from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train.paper_figures import PAPER, markdown
+from sparsewood.lab.train.prepare import check
+from sparsewood.lab.train.table import train_table
+from sparsewood.nn.latent import STRATEGIES, Strategy
+
+DESCRIPTION = (
+    "Train all rows of a table of the paper and print it beside the paper's figures.\n"
+    "Started again with the same folder it goes on where it stopped."
+)
+_BY_TABLE = ("trees", "lr", "seed")  # --rows, --lrs and --seeds give these
+EXAMPLE = "--lrs 0.03 0.1 --seeds 0 1 2"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which runs make the table.
+
+    Attributes:
+        rows: the strategies; off-line needs heads.
+        lrs: learning rates; the one that is best on validation with the first seed is taken.
+        seeds: of the runs that are averaged.
+        workers: runs that train at a time.
+        out: folder of the table; runs/table-SOURCE by default.
+        title: of the report.
+    """
+
+    rows: tuple[Strategy, ...] = ()
+    lrs: tuple[float, ...] = (0.1,)
+    seeds: tuple[int, ...] = (0,)
+    workers: int = 1
+    out: Path | None = None
+    title: str | None = None
+
+
+def main(args: list[str]) -> None:
+    """Trains what is missing and prints the table."""
+    source = pick_source("table", args, DESCRIPTION, EXAMPLE)
+    options, *parts = parse(
+        f"sparsewood table {source.name}",
+        args,
+        [
+            Group("table", TableOptions),
+            *config_groups(source, rare=["patience", "threads"], without=_BY_TABLE),
+        ],
+        DESCRIPTION,
+        example("table", source.name, EXAMPLE),
+    )
+    run_table(RunConfig(*parts), options)
+
+
+def run_table(config: RunConfig, options: TableOptions) -> None:
+    """Trains what is missing, prints the table, writes table.md and report.html beside it."""
+    source = config.source
+    rows = options.rows or default_rows(config)
+    at_least(1, workers=options.workers)
+    for name in ("lrs", "seeds"):
+        if not getattr(options, name):
+            raise ValueError(f"--{name}: expected at least one value")
+    for lr in options.lrs:
+        replace(config.training, lr=lr)  # ValueError where it is none
+    folder = writable_folder(options.out or RUNS / f"table-{source.name}")
+    if not (folder / "table.json").exists():
+        _check_source(config, rows)
+    print(f"table: {folder}", flush=True)
+    watch = Watch(folder) if options.workers > 1 else nullcontext()
+    with watch as progress, interruptible():
+        summary = train_table(
+            rows,
+            config,
+            options.lrs,
+            options.seeds,
+            folder,
+            workers=options.workers,
+            progress=progress,
+        )
+    failures = list(summary["failures"].values())
+    if not summary["rows"]:
+        raise ValueError(failures[0])
+    write_text(folder / "table.md", markdown(summary, source.name))
+    title = options.title or f"Latent trees: {source.name}"
+    page = report(runs_below(folder), folder / "report.html", title)
+    Console(highlight=False).print(summary_table(summary, source.name))
+    print(f"report: {page}", flush=True)
+    if failures:
+        done = sum(len(row["by_lr"]) + len(row["seeds"]) - 1 for row in summary["rows"].values())
+        raise ValueError(
+            f"{len(failures)} of {len(failures) + done} runs failed: "
+            + "; ".join(dict.fromkeys(failures))
+        )
+
+
+def _check_source(config: RunConfig, rows: Sequence[Strategy]) -> None:
+    """Raise ValueError now, and not once for each run, where the data cannot be read."""
+    corpus = config.source.load()
+    for row in rows:
+        check(corpus, row, lambda _: None)
+
+
+def default_rows(config: RunConfig) -> tuple[Strategy, ...]:
+    """The rows of the paper; off-line only where heads are to be had."""
+    source = config.source
+    heads = bool(source.heads or source.parser) or source.name == "listops"
+    return ("left_to_right", "flat", *(("given",) if heads else ()), "latent")
+
+
+def summary_table(summary: dict[str, Any], source: str) -> Table:
+    """Mean and spread over seeds, the paper's figure under each."""
+    paper = PAPER.get(source, {})
+    columns = columns_of(summary)
+    tests = list(dict.fromkeys(test for test, _ in columns))
+    several = len(tests) > 1
+    title = f"{source}, {'test' if several else tests[0]}"
+    table = Table(Column("trees", no_wrap=True), title=title, title_justify="left", box=SIMPLE_HEAD)
+    for test, metric in columns:
+        heading = METRICS[metric][0]
+        table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
+    for heading in ("trees\nkept", "attach-\nment %", "lr", "seeds", "s/epoch"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row, found in summary["rows"].items():
+        cells = [
+            _cell(_measured(found)[test][metric], metric, paper.get(row, {}).get(test, {}))
+            for test, metric in columns
+        ]
+        validation = found["validation"]
+        attached = validation.get("attachment")
+        table.add_row(
+            STRATEGIES[row],
+            *cells,
+            f"{validation['support']['mean']:.2f}",
+            "" if attached is None else f"{attached['mean']:.1f}",
+            f"{found['lr']:g}",
+            str(len(found["seeds"])),
+            f"{found['seconds_per_epoch']:.1f}",
+            style="bold" if row == "latent" else None,
+        )
+    notes = ["Under each figure, the paper's (Niculae, Martins & Cardie 2018)."] if paper else []
+    for row, found in summary["rows"].items():
+        if (told := found.get("certified")) and row == "latent":
+            notes.append(f"{STRATEGIES[row]} trees: {Certificates(**told)}.")
+    table.caption, table.caption_justify = "\n".join(notes), "left"
+    return table
+
+
+def columns_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """The tests and the metrics of the task."""
+    first = next(iter(summary["rows"].values()))
+    wanted = ("accuracy", "median_rank", "accuracy_10", "accuracy_100")
+    return [(t, m) for t, values in _measured(first).items() for m in wanted if m in values]
+
+
+def _measured(found: dict[str, Any]) -> dict[str, Any]:
+    """The tests of a row; where there are none, validation."""
+    return found["tests"] or {"validation": found["validation"]}
+
+
+def _cell(spread: dict[str, Any], metric: str, paper: dict[str, float]) -> str:
+    form = METRICS[metric][1]
+    text = form.format(spread["mean"])
+    if spread["std"] is not None:
+        text += f" ± {form.format(spread['std'])}"
+    return f"{text}\n[dim]{paper[metric]:g}[/dim]" if metric in paper else text

@@ -1,0 +1,87 @@
+"""`sparsewood train`: one run."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._results import remarks, results_table
+from sparsewood.lab.cli._runs import (
+    config_groups,
+    example,
+    interruptible,
+    new_folder,
+    pick_source,
+    writable_folder,
+)
+from sparsewood.lab.report.page import write_report
+from sparsewood.lab.train import Run, RunConfig, train
+from sparsewood.lab.train.progress import automatic
+
+DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
+EXAMPLE = "--lr 0.05"
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Where the run is kept.
+
+    Attributes:
+        out: folder of the run; runs/SOURCE-TREES-N by default.
+        resume: go on with the run in this folder.
+    """
+
+    out: Path | None = None
+    resume: Path | None = None
+
+
+def main(args: list[str]) -> None:
+    """Trains, and says where the run is and what it found."""
+    if args and args[0].partition("=")[0] == "--resume":
+        config, folder, resume = _stored(args)
+    else:
+        source = pick_source("train", args, DESCRIPTION, EXAMPLE)
+        options, *parts = parse(
+            f"sparsewood train {source.name}",
+            args,
+            [Group("run", TrainOptions), *config_groups(source)],
+            f"{DESCRIPTION} To go on with one: sparsewood train --resume RUN",
+            example("train", source.name, EXAMPLE),
+        )
+        config = RunConfig(*parts)
+        if options.resume and options.out:
+            raise ValueError("--resume names the folder already: leave out --out")
+        if options.resume:
+            Run(options.resume)  # ValueError where there is none
+        folder = writable_folder(options.resume or options.out or _default_folder(config))
+        resume = options.resume is not None
+    run_one(config, folder, resume=resume)
+
+
+def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
+    """Trains or goes on, writes the report, prints the results."""
+    with interruptible(f"sparsewood train --resume {folder}"):
+        result = train(config, folder, resume=resume, progress=automatic(single=True))
+    if os.environ.get("RANK", "0") != "0":  # of the processes that torchrun has started
+        return
+    report = write_report([folder], folder / "report.html", title=str(folder))
+    Console(highlight=False).print(results_table(result))
+    for line in remarks({"validation": result["validation"], **result["tests"]}):
+        print(line)
+    print(f"report: {report}", flush=True)
+
+
+def _default_folder(config: RunConfig) -> Path:
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise ValueError("under torchrun the folder of the run must be named: --out FOLDER")
+    return new_folder(config)
+
+
+def _stored(args: list[str]) -> tuple[RunConfig, Path, bool]:
+    """The run that `--resume RUN` or `--resume=RUN` names."""
+    _, *folders = [*args[0].split("=", 1), *args[1:]]
+    if len(folders) != 1:
+        raise ValueError("expected one folder: sparsewood train --resume RUN")
+    return Run(folders[0]).config, Path(folders[0]), True

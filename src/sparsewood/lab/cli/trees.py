@@ -1,0 +1,107 @@
+"""`sparsewood trees`: the trees that a model selects for sentences."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import tyro
+
+from sparsewood.draw import Format, draw
+from sparsewood.lab.cli._inputs import Files, Line, check_arguments, lines_of
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._output import Output
+from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
+from sparsewood.lab.cli._sentences import read_sentences, require_heads
+from sparsewood.lab.cli._tally import Tally
+from sparsewood.lab.data import Example, Sentence
+from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.tasks.metrics import Output as Answered
+from sparsewood.lab.train.evaluate import sides_of
+
+_ONE = ("svg", "html")  # formats of which one after the other is no file
+
+
+@dataclass(frozen=True)
+class TreesOptions:
+    """What is drawn, and how.
+
+    Attributes:
+        model: folder of a run or a model.
+        sentences: in quotation marks. A file stands for the sentences in it, one a line or a column
+            of a table, and - for those of standard input.
+        format: text for the terminal, an SVG picture, an HTML page, LaTeX or CoNLL-U.
+        out: write to this file.
+        most: draw only so many, the likeliest.
+        temperature: another one than the model's: lower keeps fewer trees, higher more.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser: mark the arcs that it agrees
+            with.
+    """
+
+    model: tyro.conf.Positional[Path]
+    sentences: tyro.conf.Positional[tuple[str, ...]] = ()
+    format: Format = "text"
+    out: Path | None = None
+    most: int | None = None
+    temperature: float | None = None
+    parser: str | None = None
+
+
+def main(args: list[str]) -> None:
+    """Draws the trees, the likeliest first."""
+    options, files = parse(
+        "sparsewood trees",
+        args,
+        [Group("drawing", TreesOptions), Group("files", Files)],
+        "Show the trees that a model selects for sentences, with their probabilities.",
+        'sparsewood trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
+    )
+    at_least(1, most=options.most)
+    if not options.sentences:
+        raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
+    check_arguments(options.sentences, files)
+    out = Output(options.out, options.sentences)
+    model = open_model(options.model)
+    set_temperature(model, options.temperature)
+    lines = list(lines_of(options.sentences, 1, files))
+    if options.format in _ONE and len(lines) > 1:
+        raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
+    sentences = _read(lines, options.parser)
+    require_heads(sentences, model)
+    tally = Tally(model)
+    with out:
+        for sentence in sentences:
+            side = _side(model, sentence)
+            tally.add([side])
+            out.print(_drawn(model, sentence, side, options))
+    tally.tell()
+
+
+def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
+    return read_sentences([side for line in lines for side in line.sides], parser)
+
+
+def _side(model: TreeModel, sentence: Sentence) -> dict[str, Any]:
+    split = model.encode([Example((sentence,))])
+    with torch.inference_mode():
+        posterior, vectors = model.read(split.batch([0]).sides[0])
+    answered = Answered(None, vectors, (posterior,), model.max_active)
+    (side,) = sides_of([sentence], answered, 0)
+    return {**side, "unknown": model.unknown(sentence.words)}
+
+
+def _drawn(
+    model: TreeModel, sentence: Sentence, side: dict[str, Any], options: TreesOptions
+) -> str:
+    trees = side["trees"][: options.most]
+    given = None if model.options.trees == "given" else sentence.heads
+    drawing = draw(
+        sentence.words,
+        [tree["heads"] for tree in trees],
+        [tree["weight"] for tree in trees],
+        given,
+        options.format,
+        certified=side["certified"] if model.options.trees == "latent" else None,
+    ).rstrip("\n")
+    # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
+    return drawing + "\n" * (options.format in ("conllu", "text"))

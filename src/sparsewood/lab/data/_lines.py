@@ -1,0 +1,134 @@
+"""Lines of files, and errors that name them."""
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.data.reading import STRICT, BadRow, Reading, note_length
+from sparsewood.lab.data.text import tokenize
+
+
+def fault(path: Path | str, line: int, message: str) -> NoReturn:
+    """Raise a BadRow that begins with `path:line`. No message repeats what a file holds."""
+    raise BadRow(f"{path}:{line}: {message}")
+
+
+def whole_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1 and what ends them.
+
+    Only line feeds end a line: some corpora hold other characters that Unicode counts as such.
+
+    Raises:
+        ValueError: if the file cannot be read; at the first line that is not text, if `how` skips
+            none.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(_raw_lines(file, path, how), 1):
+                with how.row():
+                    yield number, _decoded(line, path, number, how.encoding)
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _raw_lines(file: BinaryIO, path: Path, how: Reading) -> Iterable[bytes | str]:
+    """The lines, as bytes where the encoding lets them be told apart so."""
+    if how.splits_bytes:
+        return file
+    try:
+        return io.StringIO(file.read().decode(how.encoding), newline="\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not {how.encoding} text ({error.reason})") from error
+
+
+def _decoded(line: bytes | str, path: Path, number: int, encoding: str) -> str:
+    if isinstance(line, str):
+        return line
+    name = "UTF-8" if encoding == "utf-8" else encoding
+    if b"\0" in line:  # UTF-16, or no text at all
+        fault(path, number, f"not {name} text (a NUL byte)")
+    try:
+        return line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
+    except UnicodeDecodeError as error:
+        fault(path, number, f"not {name} text ({error.reason} at byte {error.start + 1})")
+
+
+def numbered_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+    """As `whole_lines`, without what ends them."""
+    return ((number, line.rstrip("\r\n")) for number, line in whole_lines(path, how))
+
+
+def full_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+    """As `numbered_lines`, without the lines that hold only white space."""
+    return ((number, line) for number, line in numbered_lines(path, how) if line.strip())
+
+
+def json_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file that holds one a line, with the line numbers."""
+    for number, line in full_lines(path, how):
+        with how.row():
+            yield number, _object(line, path, number)
+
+
+def _object(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        fault(path, number, f"expected a JSON object ({error})")
+    if not isinstance(row, dict):
+        fault(path, number, f"expected a JSON object, got {type(row).__name__}")
+    return row
+
+
+def sentence(text: str, path: Path | str, line: int, *, split: bool = True) -> Sentence:
+    """The sentence of `text`; with `split` punctuation is parted from words.
+
+    Raises:
+        ValueError: if it has no words, naming the line.
+    """
+    words = tokenize(text) if split else tuple(text.split())
+    if not words:
+        fault(path, line, "an empty sentence")
+    note_length(len(words), f"{path}:{line}")
+    return Sentence(words)
+
+
+def given_heads(words: Sequence[str], heads: str, path: Path | str, line: int) -> Sentence:
+    """The sentence with its heads, written as integers between spaces.
+
+    Raises:
+        ValueError: if they are not the heads of a tree over the words, naming the line.
+    """
+    if not words:
+        fault(path, line, "an empty sentence")
+    try:
+        tree = tuple(map(int, heads.split()))
+    except ValueError:
+        fault(path, line, "heads: expected integers between spaces")
+    if problem := tree_problem(tree, len(words)):
+        fault(path, line, f"heads: {problem}")
+    note_length(len(words), f"{path}:{line}")
+    return Sentence(tuple(words), tree)
+
+
+def tree_problem(heads: Sequence[int], n: int) -> str | None:
+    """What keeps `heads` from being a dependency tree of n words; None if nothing does."""
+    if len(heads) != n:
+        return f"expected {n}, one for each word, got {len(heads)}"
+    for word, head in enumerate(heads, 1):
+        if not 0 <= head <= n:
+            return f"word {word}: expected 0 to {n}, got {head}"
+    reached = [True] + [False] * n  # from word i the root is reached
+    for word in range(1, n + 1):
+        path, node = [], word
+        while not reached[node]:
+            path.append(node)
+            node = heads[node - 1]
+            if len(path) > n:
+                return f"word {word} is in or below a cycle"
+        for node in path:
+            reached[node] = True
+    return None

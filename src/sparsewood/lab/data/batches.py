@@ -1,0 +1,157 @@
+"""Examples as padded tensors, batch by batch, in an order that a seed and an epoch fix."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sparsewood.lab.data.examples import Example
+from sparsewood.lab.data.vocabulary import Vocabulary
+
+_POOL = 50  # batches' worth of examples that are sorted by length together
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Sentences of a batch.
+
+    Attributes:
+        tokens: (B, n) int64, 0 beyond the lengths.
+        lengths: (B,) int64, on the CPU.
+        heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
+    """
+
+    tokens: Tensor
+    lengths: Tensor
+    heads: Tensor | None
+
+    def to(self, device: torch.device | str) -> "Padded":
+        """The same with tokens and heads on `device`."""
+        heads = None if self.heads is None else self.heads.to(device, non_blocking=True)
+        return Padded(self.tokens.to(device, non_blocking=True), self.lengths, heads)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a split.
+
+    Attributes:
+        sides: the sentences; a second entry holds the hypotheses of pairs.
+        targets: (B,) int64, the label of each example, -1 where it is unknown.
+        rows: (B,) int64, on the CPU: which examples of the split these are.
+    """
+
+    sides: tuple[Padded, ...]
+    targets: Tensor
+    rows: Tensor
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same on `device`."""
+        sides = tuple(side.to(device) for side in self.sides)
+        return Batch(sides, self.targets.to(device, non_blocking=True), self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+class EncodedSplit:
+    """The examples of a split as integers.
+
+    Args:
+        examples: all with the same number of sentences.
+        vocabulary: of the words.
+        labels: label i is the integer i.
+
+    Raises:
+        ValueError: if a label is not among `labels`, or the examples are not alike.
+    """
+
+    def __init__(
+        self, examples: Sequence[Example], vocabulary: Vocabulary, labels: Sequence[str]
+    ) -> None:
+        self.examples = examples
+        index = {label: i for i, label in enumerate(labels)} | {"": -1}
+        self.targets = torch.tensor([index.get(e.label, -2) for e in examples], dtype=torch.int64)
+        if (self.targets == -2).any():
+            row = int((self.targets == -2).nonzero()[0])
+            raise ValueError(
+                f"example {row}: the label {examples[row].label!r} is not one of the "
+                f"{len(labels)} of the training split: {', '.join(map(repr, labels[:10]))}"
+                + (", ..." if len(labels) > 10 else "")
+            )
+        widths = {len(e.sentences) for e in examples}
+        if len(widths) > 1:
+            raise ValueError(f"examples of {sorted(widths)} sentences in one split")
+        self.tokens = [[vocabulary.encode(s.words) for s in e.sentences] for e in examples]
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def batch(self, rows: Sequence[int]) -> Batch:
+        """The examples `rows` as one padded batch."""
+        width = len(self.examples[rows[0]].sentences)
+        sides = tuple(self._pad(rows, side) for side in range(width))
+        index = torch.tensor(rows)
+        return Batch(sides, self.targets[index], index)
+
+    def _pad(self, rows: Sequence[int], side: int) -> Padded:
+        tokens = [self.tokens[row][side] for row in rows]
+        heads = [self.examples[row].sentences[side].heads for row in rows]
+        lengths = torch.tensor([len(t) for t in tokens])
+        known = [h for h in heads if h is not None]
+        return Padded(
+            _stack(tokens, lengths, 0),
+            lengths,
+            _stack(known, lengths, -1) if len(known) == len(rows) else None,
+        )
+
+
+def _stack(sequences: Sequence[Sequence[int]], lengths: Tensor, padding: int) -> Tensor:
+    n = int(lengths.max())
+    return torch.tensor([[*s, *[padding] * (n - len(s))] for s in sequences])
+
+
+class Batches:
+    """All batches of a split.
+
+    Args:
+        split: the examples.
+        size: examples in a batch; the last may have fewer.
+        shuffle: a new order every epoch. Otherwise sentences of like length come together.
+        seed: of the order; the same seed and epoch give the same batches.
+    """
+
+    def __init__(
+        self, split: EncodedSplit, size: int, *, shuffle: bool = False, seed: int = 0
+    ) -> None:
+        if size < 1:
+            raise ValueError(f"batch size: expected at least 1, got {size}")
+        self.split, self.size, self.shuffle, self.seed = split, size, shuffle, seed
+        self._lengths = torch.tensor([max(map(len, sides)) for sides in split.tokens])
+
+    def __len__(self) -> int:
+        return -(-len(self.split) // self.size)
+
+    def epoch(self, number: int = 0) -> Iterator[Batch]:
+        """The batches of epoch `number`."""
+        for rows in self.order(number):
+            yield self.split.batch(rows)
+
+    def order(self, number: int = 0) -> list[list[int]]:
+        """The rows of each batch of epoch `number`.
+
+        Shuffled examples are sorted by length within pools of some batches, so that a batch holds
+        little padding; then the batches are shuffled.
+        """
+        if not self.shuffle:
+            return self._cut(self._lengths.argsort(stable=True))
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
+        order = torch.randperm(len(self.split), generator=generator)
+        pools = order.split(self.size * _POOL)
+        batches = [b for p in pools for b in self._cut(p[self._lengths[p].argsort(stable=True)])]
+        shuffled = torch.randperm(len(batches), generator=generator)
+        return [batches[i] for i in shuffled.tolist()]
+
+    def _cut(self, order: Tensor) -> list[list[int]]:
+        return [part.tolist() for part in order.split(self.size) if len(part)]

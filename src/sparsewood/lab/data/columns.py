@@ -1,0 +1,133 @@
+"""Tables: CSV and TSV with a header, JSON lines, and `label<TAB>text[<TAB>text2]` without one."""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from sparsewood.lab.data._lines import fault, full_lines, json_lines, sentence, whole_lines
+from sparsewood.lab.data.examples import Example
+from sparsewood.lab.data.reading import STRICT, BadRow, Reading
+
+_NAME = 40  # characters; what is longer is no name of a column
+
+
+def read_plain(path: Path, texts: int = 1, how: Reading = STRICT) -> list[Example]:
+    """The examples of a file of `label<TAB>text` or, with two texts, `label<TAB>text<TAB>text2`.
+
+    Raises:
+        ValueError: at a line with another number of columns, or an empty one.
+    """
+    examples = []
+    between = "between tabs" if how.delimiter is None else f"between {how.delimiter!r}"
+    for number, row in _rows(path, how):
+        with how.row():
+            label, *columns = row
+            if len(columns) != texts:
+                wanted = "a label and a text" if texts == 1 else f"a label and {texts} texts"
+                got = f"got {1 + len(columns)} columns"
+                fault(path, number, f"expected {wanted} {between}, {got}")
+            examples.append(_example(label, columns, path, number))
+    return examples
+
+
+def read_columns(
+    path: Path, label: str, texts: Sequence[str], how: Reading = STRICT
+) -> list[Example]:
+    """The examples of a table with a header (`.csv`, else tabs) or of JSON lines (`.jsonl`).
+
+    Args:
+        path: such a file.
+        label: the column of the labels.
+        texts: the column of the sentences, or those of the premises and of the hypotheses.
+        how: encoding, delimiter and bad rows.
+
+    Raises:
+        ValueError: if a column is not there, naming those that are; or at the first wrong line.
+    """
+    examples = []
+    for number, (name, *columns) in read_table(path, (label, *texts), how):
+        with how.row():
+            examples.append(_example(name, columns, path, number))
+    return examples
+
+
+def read_table(
+    path: Path, columns: Sequence[str], how: Reading = STRICT
+) -> Iterator[tuple[int, list[str]]]:
+    """The line number and the named columns of every row; rows that are empty are left out."""
+    if path.suffix.lower() == ".jsonl":
+        for number, row in json_lines(path, how):
+            with how.row():
+                known = _known(columns, row, f"{path}:{number}")
+                yield number, [_cell(row[c], c, path, number) for c in known]
+        return
+    rows = _rows(path, how)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"{path}: expected a header, got an empty file")
+    header = first[1]
+    index = [header.index(column) for column in _known(columns, header, str(path))]
+    for number, row in rows:
+        with how.row():
+            if len(row) != len(header):
+                expected = f"expected {len(header)} columns as in the header"
+                fault(path, number, f"{expected}, got {len(row)}")
+            yield number, [row[i] for i in index]
+
+
+def header_of(path: Path, how: Reading = STRICT) -> list[str]:
+    """The cells of the first row of a table."""
+    return next(_rows(path, how), (0, []))[1]
+
+
+def _known(columns: Sequence[str], existing: Iterable[str], where: str) -> Sequence[str]:
+    names = list(existing)
+    for column in columns:
+        if column not in names:
+            raise BadRow(f"{where}: no column {column!r}; {_named(names)}")
+        if names.count(column) > 1:
+            raise BadRow(f"{where}: the column {column!r} is there {names.count(column)} times")
+    return columns
+
+
+def _named(names: Sequence[str]) -> str:
+    """The columns there are; only how many where the line does not look like names."""
+    if len(names) > 1 and all(len(name) <= _NAME for name in names):
+        return f"the columns are {', '.join(names)}"
+    return f"there {'is' if len(names) == 1 else 'are'} {len(names)}, and no names to be seen"
+
+
+def _rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:
+    if path.suffix.lower() == ".csv":
+        return _csv_rows(path, how)
+    delimiter = how.delimiter or "\t"
+    return ((number, line.split(delimiter)) for number, line in full_lines(path, how))
+
+
+def _csv_rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:
+    lines = (line for _, line in whole_lines(path, how))
+    reader = csv.reader(lines, delimiter=how.delimiter or ",", strict=True)
+    ended = False
+    while not ended:
+        with how.row():
+            try:
+                row = next(reader)
+            except StopIteration:
+                ended = True
+            except csv.Error as error:
+                fault(path, max(1, reader.line_num), f"not readable as CSV ({error})")
+            else:
+                if row:
+                    yield reader.line_num, row
+
+
+def _example(label: str, texts: Sequence[str], path: Path, number: int) -> Example:
+    if not label.strip():
+        fault(path, number, "an empty label")
+    return Example(tuple(sentence(text, path, number) for text in texts), label.strip())
+
+
+def _cell(value: object, column: str, path: Path, number: int) -> str:
+    if isinstance(value, list | dict):
+        fault(path, number, f"{column}: expected a text, got {type(value).__name__}")
+    return "" if value is None else str(value)

@@ -1,0 +1,98 @@
+"""CoNLL-U files, through the package `conllu`.
+
+The words are those with an integer as their number; multi-word tokens and empty nodes are not.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sparsewood.lab._extras import require
+from sparsewood.lab.data._lines import fault, numbered_lines, tree_problem
+from sparsewood.lab.data.examples import Example, Sentence
+from sparsewood.lab.data.reading import STRICT, Reading, note_length
+
+_TEXT = re.compile(r"^# *text *= *(.*)$", re.MULTILINE)
+
+
+def read_conllu(path: Path, how: Reading = STRICT) -> list[Example]:
+    """The sentences with their heads, labelled by their comments `# label = ...`.
+
+    Raises:
+        ValueError: at a sentence that is not CoNLL-U, has no label, or whose heads are not a tree.
+    """
+    examples = []
+    for line, block in _blocks(path, how):
+        with how.row():
+            parsed = _parse(block, path, line)
+            label = parsed.metadata.get("label")
+            if not label:
+                fault(path, line, "the sentence has no comment `# label = ...`")
+            examples.append(Example((_sentence(parsed, path, line),), label))
+    return examples
+
+
+def read_treebank(path: Path) -> list[Sentence]:
+    """The sentences with their heads, labels and all else aside.
+
+    Raises:
+        ValueError: at a sentence that is not CoNLL-U, or whose heads are not a tree.
+    """
+    return [_sentence(_parse(block, path, line), path, line) for line, block in _blocks(path)]
+
+
+def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]:
+    """The sentences whose text without white space is in `wanted`, by that text.
+
+    The text is that of the comment `# text = ...`, else the words.
+    """
+    for line, block in _blocks(path):
+        comment = _TEXT.search(block)
+        key = "".join(comment[1].split()) if comment else None
+        if key is None:
+            sentence = _sentence(_parse(block, path, line), path, line)
+            key = "".join(sentence.words)
+            if key in wanted:
+                yield key, sentence
+        elif key in wanted:
+            yield key, _sentence(_parse(block, path, line), path, line)
+
+
+def _blocks(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+    """The text of each sentence and the line it begins at."""
+    lines: list[str] = []
+    start = 1
+    for number, line in numbered_lines(path, how):
+        if line.strip():
+            if not lines:
+                start = number
+            lines.append(line)
+        elif lines:
+            yield start, "\n".join(lines)
+            lines = []
+    if lines:
+        yield start, "\n".join(lines)
+
+
+def _parse(block: str, path: Path, line: int) -> Any:
+    conllu = require("conllu", extra="conllu")
+    try:
+        (parsed,) = conllu.parse(block + "\n\n")
+    except (conllu.exceptions.ParseException, ValueError):
+        fault(path, line, "not a sentence in CoNLL-U")
+    return parsed
+
+
+def _sentence(parsed: Any, path: Path, line: int) -> Sentence:
+    tokens = [token for token in parsed if isinstance(token["id"], int)]
+    words = tuple(token["form"] for token in tokens)
+    if not words:
+        fault(path, line, "an empty sentence")
+    heads = tuple(token["head"] for token in tokens)
+    if None in heads:
+        fault(path, line, f"word {heads.index(None) + 1} has no head")
+    if problem := tree_problem(heads, len(words)):
+        fault(path, line, f"heads: {problem}")
+    note_length(len(words), f"{path}:{line}")
+    return Sentence(words, heads)

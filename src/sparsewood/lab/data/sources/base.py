@@ -1,0 +1,105 @@
+"""What all sources share: heads, a parser, limits, word vectors."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from sparsewood.lab.data.examples import Corpus, Example, TaskName
+from sparsewood.lab.data.heads_file import attach_heads, count_missing
+from sparsewood.lab.data.parser import parse_corpus
+from sparsewood.lab.data.reading import listed, long_rows
+from sparsewood.lab.data.vectors import WordVectors, load_vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(ABC):
+    """What all sources share.
+
+    Attributes:
+        heads: files or folders with heads: label, tokens, heads between tabs, or CoNLL-U. A
+            sentence gets the tokens and heads of the line that has its text, white space aside.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser: parses what has no heads.
+        skip_unparsed: training examples with a sentence that has no heads are left out.
+        max_length: training examples with a longer sentence are left out.
+        lowercase: read words in lower case.
+        vectors: a file of word vectors, or "words" for those of the extra [words]; if none is
+            given the embeddings are learned.
+        min_count: rarer words are unknown, where embeddings are learned.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[TaskName]
+
+    heads: tuple[Path, ...] = ()
+    parser: str | None = None
+    skip_unparsed: bool = False
+    max_length: int | None = None
+    lowercase: bool = True
+    vectors: str | None = None
+    min_count: int = 1
+
+    def load(self) -> Corpus:
+        """Read everything.
+
+        Raises:
+            ValueError: naming the path, line or column at fault.
+        """
+        if self.max_length is not None and self.max_length < 1:
+            raise ValueError(f"max_length: expected at least 1, got {self.max_length}")
+        with long_rows() as long:
+            corpus = self.read()
+        if self.heads:
+            corpus = attach_heads(corpus, self.heads)
+        if self.parser is not None:
+            corpus = parse_corpus(corpus, self.parser)
+        train = [example for example in corpus.splits["train"] if self._is_kept(example)]
+        if corpus.splits["train"] and not train:
+            raise ValueError(
+                f"no training example is left: max_length is {self.max_length}, skip_unparsed "
+                f"{'on' if self.skip_unparsed else 'off'}"
+            )
+        left_out = len(corpus.splits["train"]) - len(train)
+        corpus = replace(corpus, splits=corpus.splits | {"train": train}, left_out=left_out)
+        _warn_of_long(corpus, long)
+        return corpus
+
+    def _is_kept(self, example: Example) -> bool:
+        limit = self.max_length
+        return (limit is None or all(len(s.words) <= limit for s in example.sentences)) and not (
+            self.skip_unparsed and count_missing([example])
+        )
+
+    @abstractmethod
+    def read(self) -> Corpus:
+        """The corpus before heads are added and long examples left out."""
+
+    def load_vectors(self, words: Iterable[str]) -> WordVectors | None:
+        """The vectors of those of `words` that have one; None if embeddings are to be learned."""
+        if self.vectors is None:
+            return None
+        vectors = load_vectors(self.vectors, words, progress=True)
+        if not len(vectors):
+            raise ValueError(f"{self.vectors}: no vector of any word of the data")
+        return vectors
+
+
+def _warn_of_long(corpus: Corpus, long: list[tuple[str, int]]) -> None:
+    """Warn of long rows that are still in the corpus; their line numbers tell where they are."""
+    lengths = {len(sentence.words) for sentence in corpus.sentences()}
+    told = [f"{place}: {words:,} words" for place, words in long if words in lengths]
+    if told:
+        warnings.warn(
+            f"{listed(told)}: time and memory grow faster than with the square of the words; "
+            "--max-length leaves longer examples out of training",
+            stacklevel=3,
+        )
+
+
+def existing_folder(path: Path, expected: str) -> Path:
+    """`path`, if it is a folder; else raise ValueError saying what should be in it."""
+    if not path.is_dir():
+        raise ValueError(f"{path}: no such folder; expected one with {expected}")
+    return path

@@ -1,0 +1,93 @@
+"""The corpora that papers report on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.sick import read_sick
+from sparsewood.lab.data.snli import read_snli
+from sparsewood.lab.data.sources.base import Source, existing_folder
+from sparsewood.lab.data.sst import read_sst
+from sparsewood.lab.data.subj import read_subj
+
+
+@dataclass(frozen=True)
+class Sst(Source):
+    """The Stanford Sentiment Treebank.
+
+    Attributes:
+        data: the folder of train.txt, dev.txt and test.txt, labelled trees in brackets.
+        fine: five classes; otherwise negative and positive, without the neutral sentences.
+        phrases: train on all phrases of the trees, not only on whole sentences.
+    """
+
+    name = "sst"
+    task = "classify"
+
+    data: Path
+    fine: bool = False
+    phrases: bool = False
+
+    def read(self) -> Corpus:
+        folder = existing_folder(self.data, "train.txt, dev.txt and test.txt")
+        train = read_sst(folder / "train.txt", fine=self.fine, phrases=self.phrases)
+        validation = read_sst(folder / "dev.txt", fine=self.fine)
+        test = read_sst(folder / "test.txt", fine=self.fine)
+        return Corpus("classify", {"train": train, "validation": validation, "test": test})
+
+
+@dataclass(frozen=True)
+class Subj(Source):
+    """The subjectivity corpus.
+
+    Attributes:
+        data: the folder of subj_train.tsv, subj_dev.tsv and subj_test.tsv (label, tokens, heads),
+            the fixed split; or of plot.tok.gt9.5000 and quote.tok.gt9.5000, split by the seed.
+        split_seed: of that split.
+    """
+
+    name = "subj"
+    task = "classify"
+
+    data: Path
+    split_seed: int = 0
+
+    def read(self) -> Corpus:
+        folder = existing_folder(self.data, "plot.tok.gt9.5000 and quote.tok.gt9.5000")
+        return Corpus("classify", read_subj(folder, seed=self.split_seed))
+
+
+@dataclass(frozen=True)
+class Snli(Source):
+    """The Stanford Natural Language Inference corpus.
+
+    Attributes:
+        data: the folder of snli_1.0_{train,dev,test}.jsonl, the same as .txt, or of s1.*, s2.* and
+            labels.*; where there is no training split, train20k/ in it is trained on.
+    """
+
+    name = "snli"
+    task = "nli"
+
+    data: Path
+
+    def read(self) -> Corpus:
+        return Corpus("nli", read_snli(existing_folder(self.data, "snli_1.0_train.jsonl, ...")))
+
+
+@dataclass(frozen=True)
+class Sick(Source):
+    """SICK, sentences involving compositional knowledge.
+
+    Attributes:
+        data: the folder of SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt, or of
+            SICK.txt.
+    """
+
+    name = "sick"
+    task = "nli"
+
+    data: Path
+
+    def read(self) -> Corpus:
+        return Corpus("nli", read_sick(existing_folder(self.data, "SICK_train.txt, ...")))

@@ -1,0 +1,37 @@
+"""Generated list operations."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.listops import ListOpsParameters, generate_splits, read_listops
+from sparsewood.lab.data.sources.base import Source
+
+
+@dataclass(frozen=True)
+class ListOps(ListOpsParameters, Source):
+    """Nested list operations, generated, with their gold trees.
+
+    Attributes:
+        files: files in the published format. One named train* or dev* takes the place of that
+            generated split; others are further tests by their names.
+    """
+
+    name = "listops"
+    task = "classify"
+
+    files: tuple[Path, ...] = ()
+
+    def read(self) -> Corpus:
+        given = {_split_of(path): read_listops(path) for path in self.files}
+        replaced = dict.fromkeys(given.keys() & {"train", "validation", "test"}, 0)
+        return Corpus("classify", generate_splits(replace(self, **replaced)) | given)
+
+
+def _split_of(path: Path) -> str:
+    """The name of the split that a published file holds."""
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file of list operations")
+    if path.stem.startswith("train"):
+        return "train"
+    return "validation" if path.stem.startswith(("dev", "valid")) else path.stem

@@ -1,0 +1,174 @@
+"""The charts of runs on the same data."""
+
+from collections.abc import Mapping, Sequence
+from math import log2
+
+from sparsewood.draw._markup import element, escaped
+from sparsewood.lab.report._results import criterion, summary
+from sparsewood.lab.report._runs import ReportedRun, by_strategy
+from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
+from sparsewood.nn.latent import STRATEGIES
+
+# Support sizes that are counted together: the first and the last of each.
+_BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))
+
+
+def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
+    """Loss and criterion by epoch."""
+    charts = [
+        ("Training loss", "train", "loss", ""),
+        ("Validation loss", "validation", "loss", ""),
+        ("Validation accuracy", "validation", "accuracy", "%"),
+        ("Validation median rank", "validation", "median_rank", ""),
+        ("Validation accuracy at 10", "validation", "accuracy_10", "%"),
+    ]
+    return [_history(runs, *chart) for chart in charts if _known(runs, chart[1], chart[2])]
+
+
+def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
+    """What the posteriors of latent runs look like by epoch; empty without such runs."""
+    latent = [run for run in runs if run.strategy == "latent"]
+    if not latent:
+        return []
+    # Fixed trees never change: one run of each strategy tells all. The given ones are at 100 %.
+    others = by_strategy(run for run in runs if run.strategy not in ("latent", "given"))
+    fixed = [group[0] for group in others.values()]
+    figures = []
+    if _known(latent, "validation", "histogram", kind=Mapping):
+        figures.append(_support_map(latent))
+    if _known(latent, "validation", "support"):
+        figures.append(_history(latent, "Trees per sentence, mean", "validation", "support", ""))
+    if _known(latent, "validation", "single"):
+        title = "Sentences with one tree"
+        figures.append(_history(latent, title, "validation", "single", "%", zero=True))
+    if _known(latent, "validation", "flat"):
+        title = "Mean probability of the flat tree"
+        figures.append(_history(latent, title, "validation", "flat", "%", zero=True))
+    for name, title in (
+        ("agreement", "Mean probability of the off-line trees' arcs"),
+        ("attachment", "Attachment of the likeliest tree to the off-line tree"),
+    ):
+        if _known(latent, "validation", name):
+            figures.append(_history(latent, title, "validation", name, "%", zero=True, fixed=fixed))
+    return figures
+
+
+def temperature_curves(runs: Sequence[ReportedRun]) -> list[str]:
+    """The criterion on validation by temperature, the chosen one marked."""
+    lines = []
+    column = criterion(runs)
+    for run in runs:
+        if run.result is None or not run.result.get("temperature_curve"):
+            continue
+        curve = {float(t): float(value) for t, value in run.result["temperature_curve"].items()}
+        points = [(log2(t), value) for t, value in sorted(curve.items())]
+        chosen = (log2(float(run.result.get("temperature", 1.0))),)
+        lines.append(_series(run, points, chosen))
+    if not lines:
+        return []
+    powers = sorted({x for line in lines for x, _ in line.points})
+    names = {x: _power(x) for x in powers if x % 2 == 0}
+    name = "criterion" if column is None else column.heading
+    title = f"Validation {name} by temperature at test time"
+    unit = "%" if name == "accuracy" else ""
+    return [_figure(title, line_chart(lines, title, "temperature", x_names=names, unit=unit))]
+
+
+def speed_bars(runs: Sequence[ReportedRun]) -> list[str]:
+    """Sentences per second in training, and the time of an epoch against flat trees."""
+    speeds, seconds = {}, {}
+    for strategy, group in by_strategy(runs).items():
+        speed = summary(run.mean("sentences_per_second") for run in group)
+        second = summary(run.mean("seconds") for run in group)
+        if speed:
+            speeds[strategy] = speed[0]
+        if second:
+            seconds[strategy] = second[0]
+    figures = []
+    if speeds:
+        title = "Sentences per second in training"
+        bars = [(_label(s), f"s-{s}", v, f"{v:,.0f}") for s, v in speeds.items()]
+        figures.append(_figure(title, bar_chart(bars, title)))
+    if seconds.get("flat") and len(seconds) > 1:
+        title = "Time of an epoch, flat trees = 1"
+        ratios = {strategy: value / seconds["flat"] for strategy, value in seconds.items()}
+        bars = [(_label(s), f"s-{s}", v, f"{v:.2f}") for s, v in ratios.items()]
+        figures.append(_figure(title, bar_chart(bars, title)))
+    return figures
+
+
+def _history(
+    runs: Sequence[ReportedRun],
+    title: str,
+    split: str,
+    name: str,
+    unit: str,
+    *,
+    zero: bool = False,
+    fixed: Sequence[ReportedRun] = (),
+) -> str:
+    """A metric by epoch: lines of the runs, and broken ones of those that are to compare with."""
+    lines = []
+    for run in runs:
+        best = () if run.best_epoch is None else (float(run.best_epoch),)
+        lines.append(_series(run, run.history(split, name), best))
+    lines += [_series(run, run.history(split, name), dashed=True) for run in fixed]
+    return _figure(title, line_chart(lines, title, "epoch", zero=zero, unit=unit))
+
+
+def _series(
+    run: ReportedRun,
+    points: Sequence[tuple[float, float]],
+    marked: tuple[float, ...] = (),
+    *,
+    dashed: bool = False,
+) -> Series:
+    note = f"seed {run.seed}"
+    return Series(_label(run.strategy), f"s-{run.strategy}", points, marked, dashed, note)
+
+
+def _support_map(runs: Sequence[ReportedRun]) -> str:
+    """How many trees sentences keep by epoch, all seeds together."""
+    columns: dict[int, dict[str, float]] = {}
+    for run in runs:
+        for record in run.metrics:
+            column = columns.setdefault(int(record["epoch"]), {})
+            for size, count in record.get("validation", {}).get("histogram", {}).items():
+                name = _bin(int(size))
+                column[name] = column.get(name, 0.0) + count
+    shares = {
+        epoch: {name: count / sum(column.values()) for name, count in column.items()}
+        for epoch, column in sorted(columns.items())
+        if column
+    }
+    names = [_bin(first) for first, _ in _BINS]
+    while len(names) > 3 and not any(names[-1] in column for column in shares.values()):
+        names.pop()
+    title = "Trees kept for a sentence, share of sentences"
+    return _figure(title, heat_map(shares, names, title, "epoch"))
+
+
+def _bin(size: int) -> str:
+    first, last = next((a, b) for a, b in _BINS if b is None or size <= b)
+    return str(first) if first == last else f"{first}+" if last is None else f"{first}–{last}"
+
+
+def _known(
+    runs: Sequence[ReportedRun], split: str, name: str, kind: type | tuple[type, ...] = (int, float)
+) -> bool:
+    return any(
+        isinstance(record.get(split, {}).get(name), kind) for run in runs for record in run.metrics
+    )
+
+
+def _label(strategy: str) -> str:
+    return STRATEGIES.get(strategy, strategy)
+
+
+def _power(exponent: float) -> str:
+    digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return "1" if exponent == 0 else "2" + f"{exponent:g}".translate(digits)
+
+
+def _figure(title: str, chart: str) -> str:
+    return element("figure", element("figcaption", escaped(title)) + chart)

@@ -1,0 +1,124 @@
+"""Examples with their trees, label and prediction."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sparsewood.draw._markup import element, escaped
+from sparsewood.draw._trees import checked
+from sparsewood.draw.html import trees_html
+from sparsewood.lab.report._results import criterion
+from sparsewood.lab.report._runs import ReportedRun
+from sparsewood.nn.latent import STRATEGIES
+
+_TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
+_LABELS = 3  # of a prediction
+
+
+def gallery(runs: Sequence[ReportedRun]) -> str:
+    """The examples of one run: the best latent one on validation, or else the best of all."""
+    having = [run for run in runs if run.gallery]
+    if not having:
+        return element("p", "No run has a gallery of examples yet.", class_="missing")
+    run = _best([run for run in having if run.strategy == "latent"] or having)
+    wrong = sum(_right(example) is False for example in run.gallery)
+    name = STRATEGIES.get(run.strategy, run.strategy)
+    about = f"{len(run.gallery)} validation sentences of the {name} model with seed {run.seed}"
+    if any(_right(example) is not None for example in run.gallery):
+        about += f", {wrong} of them predicted wrongly" if wrong else ", all predicted rightly"
+    sides = [side for example in run.gallery for side in example["sides"]]
+    told = [side["certified"] for side in sides if "certified" in side]
+    if told and run.strategy == "latent":
+        about += f". Certified: {sum(map(bool, told))} of {len(told)}"
+    key = _KEY if any(side.get("given") for side in sides) else ""
+    column = criterion([run])
+    form = "{:.0%}" if column is None or column.metric == "accuracy" else "{:.2f}"  # cosines
+    cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
+    return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
+
+
+_KEY = (
+    " <span class='key agree'>Solid blue</span> arcs agree with the off-line tree,"
+    " <span class='key differ'>dashed orange</span> arcs differ."
+)
+
+
+def _best(runs: Sequence[ReportedRun]) -> ReportedRun:
+    column = criterion(runs)
+
+    def quality(run: ReportedRun) -> float:
+        value = None if column is None else column.of(run)
+        if column is None or value is None:
+            return -math.inf
+        return -value if column.lower_is_better else value
+
+    return max(runs, key=quality)
+
+
+def _right(example: Mapping[str, Any]) -> bool | None:
+    """Whether the likeliest label is the right one; None where either is unknown."""
+    label, prediction = example.get("label"), example.get("prediction")
+    if not label or not prediction:
+        return None
+    return max(prediction, key=prediction.__getitem__) == label
+
+
+def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> str:
+    right = _right(example)
+    state = "" if right is None else "right" if right else "wrong"
+    try:
+        sides = [_side(side, k, len(example["sides"])) for k, side in enumerate(example["sides"])]
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{run.folder / 'gallery.json'}: example {i}: {error}") from error
+    return element(
+        "article",
+        _verdict(example, right, form) + "".join(sides),
+        class_=f"example {state}".strip(),
+    )
+
+
+def _side(side: Mapping[str, Any], k: int, count: int) -> str:
+    trees = side["trees"]
+    drawable = checked(
+        [str(word) for word in side["words"]],
+        [tree["heads"] for tree in trees],
+        [tree["weight"] for tree in trees],
+        side.get("given"),
+    )
+    names = ("premise", "hypothesis")
+    name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
+    return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
+
+
+def _certificate(side: Mapping[str, Any]) -> str:
+    """Whether the trees are certified, in words; empty where the gallery does not say."""
+    if "certified" not in side:
+        return ""
+    if side["certified"]:
+        text = f"certified, duality gap {float(side.get('gap', 0)):.0e}"
+    else:
+        trees = len(side["trees"])
+        why = f"cap of {trees} trees reached, " if side.get("capped") else ""
+        text = f"not certified: {why}duality gap {float(side.get('gap', 0)):.0e}"
+    return element("p", element("small", escaped(text)), class_="certificate")
+
+
+def _verdict(example: Mapping[str, Any], right: bool | None, form: str) -> str:
+    mark = {True: "✓", False: "✗ wrong", None: ""}[right]
+    prediction = sorted((example.get("prediction") or {}).items(), key=lambda item: -item[1])
+    bars = [
+        element(
+            "span",
+            element("span", "", class_="meter", style=f"--share:{min(1.0, max(0.0, p)):.3f}")
+            + f"{escaped(str(label))} <small>{form.format(p)}</small>",
+            class_="guess",
+        )
+        for label, p in prediction[:_LABELS]
+    ]
+    label = escaped(str(example.get("label") or "unknown"))
+    return element(
+        "header",
+        f"<span class='label'>label <b>{label}</b></span>"
+        + element("span", "predicted " + "".join(bars), class_="guesses")
+        + element("span", mark, class_="mark"),
+    )

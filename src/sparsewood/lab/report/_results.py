@@ -1,0 +1,242 @@
+"""The results of runs on the same data: a row for each strategy, mean and spread over seeds."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import Any
+
+from sparsewood.draw._markup import element, escaped
+from sparsewood.lab.report._runs import ReportedRun, by_strategy
+from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.nn.latent import STRATEGIES
+
+Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # strategy -> test -> metric
+
+_WIDE = 6  # with more columns than this of tests, validation is left out
+
+# name, digits after the point, whether lower is better
+_METRICS = {
+    "accuracy": ("accuracy", 2, False),
+    "macro_f1": ("macro-F1", 2, False),
+    "median_rank": ("median rank", 1, True),
+    "accuracy_10": ("acc@10", 1, False),
+    "accuracy_100": ("acc@100", 1, False),
+    "loss": ("loss", 4, True),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric of a split."""
+
+    split: str
+    metric: str
+
+    @property
+    def heading(self) -> str:
+        return _METRICS[self.metric][0]
+
+    @property
+    def digits(self) -> int:
+        return _METRICS[self.metric][1]
+
+    @property
+    def lower_is_better(self) -> bool:
+        return _METRICS[self.metric][2]
+
+    def of(self, run: ReportedRun) -> float | None:
+        value = split_results(run).get(self.split, {}).get(self.metric)
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def split_results(run: ReportedRun) -> dict[str, Mapping[str, Any]]:
+    """The metrics of validation and of each test; of the best epoch so far while unfinished."""
+    if run.result is not None:
+        return {"validation": run.result.get("validation", {}), **run.result.get("tests", {})}
+    best = [record for record in run.metrics if record["epoch"] == run.best_epoch]
+    return {"validation": best[0].get("validation", {})} if best else {}
+
+
+def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
+    """Validation first, then the tests; the loss only where nothing else is measured."""
+    found: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for split, values in split_results(run).items():
+            found.setdefault(split, {}).update(dict.fromkeys(values))
+    columns = []
+    for split, names in found.items():
+        known = [name for name in _METRICS if name in names]
+        columns += [Column(split, name) for name in known if name != "loss" or len(known) == 1]
+    return columns
+
+
+def criterion(runs: Iterable[ReportedRun]) -> Column | None:
+    """What validation goes by; None where no run has come so far."""
+    known: dict[str, None] = {}
+    for run in runs:
+        if run.result is not None and run.result.get("criterion") in _METRICS:
+            return Column("validation", run.result["criterion"])
+        known.update(dict.fromkeys(split_results(run).get("validation", {})))
+    names = [name for name in ("accuracy", "loss") if name in known]
+    return Column("validation", names[0]) if names else None
+
+
+def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
+    """The runs of the best settings of each strategy, and a note if others were tried.
+
+    Settings are compared on validation by the seeds that all of them were run with.
+    """
+    column = criterion(runs)
+    kept: list[ReportedRun] = []
+    tried: list[str] = []
+    for strategy, group in by_strategy(runs).items():
+        variants: dict[str, list[ReportedRun]] = {}
+        for run in group:
+            variants.setdefault(run.settings, []).append(run)
+        best = group
+        if len(variants) > 1:
+            best = _best_variant(list(variants.values()), column)
+            tried.append(f"{STRATEGIES.get(strategy, strategy)} {len(variants)}")
+        kept += best
+    if not tried:
+        return kept, []
+    return kept, [f"Settings tried, of which the best on validation are shown: {', '.join(tried)}"]
+
+
+def _best_variant(
+    variants: Sequence[list[ReportedRun]], column: Column | None
+) -> list[ReportedRun]:
+    common = set.intersection(*({run.seed for run in variant} for variant in variants))
+
+    def quality(variant: list[ReportedRun]) -> tuple[float, float]:
+        runs = [run for run in variant if run.seed in common] or variant
+        found = None if column is None else summary(column.of(run) for run in runs)
+        lr = float(runs[0].raw_config.get("training", {}).get("lr", 0.0))
+        if column is None or found is None:
+            return -math.inf, -lr
+        return (-found[0] if column.lower_is_better else found[0]), -lr
+
+    return max(variants, key=quality)
+
+
+def summary(values: Iterable[float | None]) -> tuple[float, float | None] | None:
+    """Mean and sample standard deviation of the values there are (None for fewer than two)."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return mean(known), stdev(known) if len(known) > 1 else None
+
+
+def headline(columns: Sequence[Column]) -> Column | None:
+    """The column that a reader looks at first: the first of the first test, else validation."""
+    tests = [column for column in columns if column.split != "validation"]
+    return next(iter(tests or columns), None)
+
+
+def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> str:
+    """The table as HTML; the best of each column is bold, the paper's figures stand below ours."""
+    columns = columns_of(runs)
+    tests = [column for column in columns if column.split != "validation"]
+    if len(tests) > _WIDE:
+        columns = tests
+    rows = by_strategy(runs)
+    for strategy in paper or {}:
+        rows.setdefault(strategy, [])
+    order = [name for name in STRATEGIES if name in rows]
+    order += [name for name in rows if name not in STRATEGIES]
+    best = {column: _best(column, rows) for column in columns}
+    flat = summary(run.mean("seconds") for run in rows.get("flat", []))
+    body = []
+    for strategy in order:
+        group = rows[strategy]
+        cells = [_name(strategy, len(group))]
+        for column in columns:
+            text = _cell(column, group, best[column])
+            cells.append(element("td", text + _paper(paper, strategy, column)))
+        cells += _costs(group, flat)
+        body.append(element("tr", "".join(cells), class_=f"s-{strategy}"))
+    table = element("table", _head(columns) + element("tbody", "".join(body)), class_="results")
+    return element("div", table, class_="scroll")
+
+
+def _head(columns: Sequence[Column]) -> str:
+    splits: dict[str, int] = {}
+    for column in columns:
+        splits[column.split] = splits.get(column.split, 0) + 1
+    over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
+    under = [element("th", escaped(column.heading), scope="col") for column in columns]
+    names = ("trees", "certified", "sentences/s", "epoch / flat")
+    costs = [element("th", name, scope="col") for name in names]
+    return element(
+        "thead",
+        element(
+            "tr",
+            f"<th></th>{''.join(over)}<th colspan='{len(names)}'>trees and cost</th>",
+            class_="over",
+        )
+        + element("tr", f"<th class='left'>trees from</th>{''.join(under + costs)}"),
+    )
+
+
+def _name(strategy: str, seeds: int) -> str:
+    count = "not run" if seeds == 0 else f"{seeds} seed{'s' * (seeds != 1)}"
+    chip = element("span", "", class_="chip")
+    name = escaped(STRATEGIES.get(strategy, strategy))
+    return element("th", f"{chip}{name}<small>{count}</small>", scope="row", class_="left")
+
+
+def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> str:
+    found = summary(column.of(run) for run in group)
+    if found is None:
+        return "–"
+    average, spread = found
+    text = f"{average:.{column.digits}f}"
+    if spread is not None:
+        text += f"<span class='spread'> ± {spread:.{column.digits}f}</span>"
+    return element("strong", text) if average == best else text
+
+
+def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | None:
+    found = [summary(column.of(run) for run in group) for group in rows.values()]
+    means = [item[0] for item in found if item is not None]
+    if len(means) < 2:
+        return None
+    return min(means) if column.lower_is_better else max(means)
+
+
+def _paper(paper: Paper | None, strategy: str, column: Column) -> str:
+    value = (paper or {}).get(strategy, {}).get(column.split, {}).get(column.metric)
+    return "" if value is None else element("small", f"paper {value:.{column.digits}f}")
+
+
+def certificates(group: Iterable[ReportedRun]) -> Certificates | None:
+    """Those of the latent runs' tests, or of validation where there are none."""
+    found = []
+    for run in group:
+        splits = split_results(run)
+        tests = [values for split, values in splits.items() if split != "validation"]
+        if run.strategy == "latent":
+            found += [Certificates.of(values) for values in tests or splits.values()]
+    return Certificates.total(found)
+
+
+def _certified(group: Sequence[ReportedRun]) -> str:
+    found = certificates(group)
+    if found is None:
+        return "–"
+    cap = element("small", f"cap reached in {found.capped:,}") if found.capped else ""
+    return f"{found.certified:,} of {found.sentences:,}{cap}"
+
+
+def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:
+    support = summary(split_results(run).get("validation", {}).get("support") for run in group)
+    speed = summary(run.mean("sentences_per_second") for run in group)
+    seconds = summary(run.mean("seconds") for run in group)
+    ratio = f"{seconds[0] / flat[0]:.2f}×" if seconds and flat and flat[0] else "–"
+    return [
+        element("td", f"{support[0]:.2f}" if support else "–"),
+        element("td", _certified(group)),
+        element("td", f"{speed[0]:,.0f}" if speed else "–"),
+        element("td", ratio),
+    ]

@@ -1,0 +1,215 @@
+"""Charts as SVG: lines, bars and heat maps, for a page that brings the colours.
+
+The colours are CSS variables: `--series` on each series, by its class; `--ink`, `--quiet` and
+`--rule` for text and axes.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sparsewood.draw._markup import FONT, element, escaped, number, text_width
+from sparsewood.lab.report._axes import Scale, short, span, spread_out, ticks, whole_ticks
+
+_WIDTH, _HEIGHT = 460.0, 260.0
+_TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
+_LABEL = 12.0  # font size
+_ROW = 26.0  # of a bar
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line of a chart.
+
+    Attributes:
+        name: what the line is; lines of one name share a label.
+        style: a CSS class that gives the colour.
+        points: x and y; those whose y is not finite are left out.
+        marked: the x of points drawn larger.
+        dashed: draw the line broken and without points, as something to compare with.
+        note: what tells this line from others of its name, a seed for example.
+    """
+
+    name: str
+    style: str
+    points: Sequence[tuple[float, float]]
+    marked: tuple[float, ...] = ()
+    dashed: bool = False
+    note: str = ""
+
+    @property
+    def finite(self) -> list[tuple[float, float]]:
+        return [(x, y) for x, y in self.points if math.isfinite(y)]
+
+
+def line_chart(
+    series: Sequence[Series],
+    title: str,
+    x_label: str,
+    *,
+    x_names: Mapping[float, str] | None = None,
+    zero: bool = False,
+    unit: str = "",
+) -> str:
+    """Lines over a common x axis, each labelled at its end.
+
+    Args:
+        series: the lines.
+        title: for readers that do not see the picture.
+        x_label: below the axis.
+        x_names: what to write at which x; by default whole numbers.
+        zero: begin the y axis at zero.
+        unit: after the numbers of the y axis.
+    """
+    drawn = [line for line in series if line.finite]
+    xs = [x for line in drawn for x, _ in line.finite]
+    ys = [y for line in drawn for _, y in line.finite]
+    left, right = (min(xs), max(xs)) if xs else (0.0, 1.0)
+    if left == right:
+        left, right = left - 0.5, right + 0.5
+    low, high = span(ys, zero=zero)
+    to_x = Scale(left, right, _LEFT + 6, _WIDTH - _RIGHT)
+    to_y = Scale(low, high, _HEIGHT - _BOTTOM, _TOP)
+    if x_names is None:
+        x_names = {x: str(x) for x in whole_ticks(math.ceil(left), math.floor(right))}
+    parts = [_y_axis(ticks(low, high), to_y, unit), _x_axis(x_names, to_x, x_label)]
+    parts += [_line(line, to_x, to_y, unit) for line in drawn]
+    parts.append(_end_labels(drawn, to_x, to_y))
+    return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
+
+
+def bar_chart(
+    bars: Sequence[tuple[str, str, float, str]], title: str, *, width: float = _WIDTH
+) -> str:
+    """Horizontal bars.
+
+    Args:
+        bars: of each its name, a CSS class that gives the colour, its length and its text.
+        title: for readers that do not see the picture.
+        width: of the chart.
+    """
+    gutter = max((text_width(name, _LABEL) for name, *_ in bars), default=0.0) + 14
+    beyond = max((text_width(text, _LABEL) for *_, text in bars), default=0.0) + 12
+    longest = max((value for *_, value, _ in bars if math.isfinite(value)), default=0.0)
+    to_x = Scale(0.0, longest or 1.0, gutter, width - beyond)
+    parts = []
+    for i, (name, style, value, text) in enumerate(bars):
+        y = 4 + _ROW * i
+        length = max(1.0, to_x(value) - gutter) if math.isfinite(value) else 1.0
+        middle = y + _ROW / 2 + 2
+        parts.append(_text(name, gutter - 8, middle, "end", "ink"))
+        bar = element("rect", x=gutter, y=y + 3, width=length, height=_ROW - 8, rx=2, class_="bar")
+        parts.append(element("g", bar, class_=style))
+        parts.append(_text(text, gutter + length + 6, middle, "start"))
+    return _chart(title, "".join(parts), width, 8 + _ROW * len(bars))
+
+
+def heat_map(
+    columns: Mapping[int, Mapping[str, float]], rows: Sequence[str], title: str, x_label: str
+) -> str:
+    """A grid of shares between 0 and 1: the darker, the larger.
+
+    Args:
+        columns: the shares by row for each x, whole numbers in rising order.
+        rows: the names of the rows, from the bottom.
+        title: for readers that do not see the picture.
+        x_label: below the axis.
+    """
+    xs = list(columns)
+    across = (_WIDTH - _LEFT - 12) / max(1, len(xs))
+    down = (_HEIGHT - _TOP - _BOTTOM) / max(1, len(rows))
+    parts = []
+    for i, x in enumerate(xs):
+        for j, row in enumerate(rows):
+            share = columns[x].get(row, 0.0)
+            tip = element("title", escaped(f"{x_label} {x}, {row}: {share:.1%}"))
+            parts.append(
+                element(
+                    "rect",
+                    tip,
+                    x=_LEFT + 4 + i * across,
+                    y=_HEIGHT - _BOTTOM - (j + 1) * down,
+                    width=max(across - 1.5, across * 0.8),
+                    height=down - 1.5,
+                    class_="cell",
+                    fill_opacity=0.04 + 0.96 * math.sqrt(share),
+                )
+            )
+    for j, row in enumerate(rows):
+        y = _HEIGHT - _BOTTOM - (j + 0.5) * down + 4
+        parts.append(_text(row, _LEFT - 4, y, "end"))
+    if xs:
+        to_x = Scale(-0.5, len(xs) - 0.5, _LEFT + 4, _LEFT + 4 + across * len(xs))
+        names = {float(i): str(x) for i, x in enumerate(xs) if x in whole_ticks(xs[0], xs[-1], 12)}
+        parts.append(_x_axis(names, to_x, x_label, rule=False))
+    return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
+
+
+def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:
+    places = [f"{number(to_x(x))} {number(to_y(y))}" for x, y in line.finite]
+    if line.dashed:  # what never changes goes on to the edge
+        places.append(f"{number(to_x.end)} {number(to_y(line.finite[-1][1]))}")
+    name = f"{line.name}{f' ({line.note})' if line.note else ''}"
+    path = element("path", d="M" + "L".join(places), class_="dashed" if line.dashed else "line")
+    parts = [element("title", escaped(name)), path]
+    for x, y in [] if line.dashed else line.finite:
+        tip = element("title", escaped(f"{name}, {short(x)}: {short(y)}{unit}"))
+        kind = "best" if x in line.marked else "point"
+        radius = 4.0 if kind == "best" else 2.5
+        parts.append(element("circle", tip, cx=to_x(x), cy=to_y(y), r=radius, class_=kind))
+    return element("g", "".join(parts), class_=line.style)
+
+
+def _end_labels(lines: Sequence[Series], to_x: Scale, to_y: Scale) -> str:
+    """The name of each line at the right, at the mean height of the ends of its lines."""
+    ends: dict[tuple[str, str], list[float]] = {}
+    for line in lines:
+        ends.setdefault((line.name, line.style), []).append(to_y(line.finite[-1][1]))
+    wanted = [sum(heights) / len(heights) for heights in ends.values()]
+    places = spread_out(wanted, _LABEL + 2, _TOP + 4, _HEIGHT - _BOTTOM)
+    x = to_x.end + 10
+    parts = []
+    for (name, style), y in zip(ends, places, strict=True):
+        parts.append(element("g", _text(name, x, y + 4, "start", "name"), class_=style))
+    return "".join(parts)
+
+
+def _y_axis(marks: Sequence[float], to_y: Scale, unit: str) -> str:
+    parts = []
+    for mark in marks:
+        y = to_y(mark)
+        path = f"M{number(_LEFT)} {number(y)}H{number(_WIDTH - _RIGHT + 4)}"
+        parts.append(element("path", d=path, class_="rule"))
+        parts.append(_text(short(mark) + unit, _LEFT - 6, y + 4, "end"))
+    return "".join(parts)
+
+
+def _x_axis(names: Mapping[float, str], to_x: Scale, label: str, *, rule: bool = True) -> str:
+    ground = _HEIGHT - _BOTTOM
+    parts = []
+    if rule:
+        marks = "".join(f"M{number(to_x(x))} {number(ground)}v4" for x in names)
+        line = f"M{number(_LEFT)} {number(ground)}H{number(to_x.end + 4)}"
+        parts.append(element("path", d=line + marks, class_="axis"))
+    for x, name in names.items():
+        parts.append(_text(name, to_x(x), ground + 16, "middle"))
+    parts.append(_text(label, (to_x.start + to_x.end) / 2, _HEIGHT - 4, "middle"))
+    return "".join(parts)
+
+
+def _text(text: str, x: float, y: float, anchor: str, style: str = "quiet") -> str:
+    return element(
+        "text", escaped(text), x=x, y=y, text_anchor=anchor, font_size=_LABEL, class_=style
+    )
+
+
+def _chart(title: str, content: str, width: float, height: float) -> str:
+    return element(
+        "svg",
+        element("title", escaped(title)) + content,
+        font_family=FONT,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="chart",
+        role="img",
+        viewBox=f"0 0 {number(width)} {number(height)}",
+    )

@@ -1,0 +1,259 @@
+"""One self-contained HTML file that tells what runs have found."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sparsewood.draw._markup import element, escaped
+from sparsewood.lab._files import write_text
+from sparsewood.lab.report._figures import (
+    learning_curves,
+    speed_bars,
+    temperature_curves,
+    tree_curves,
+)
+from sparsewood.lab.report._gallery import gallery
+from sparsewood.lab.report._results import (
+    Paper,
+    certificates,
+    chosen,
+    columns_of,
+    headline,
+    results_table,
+    summary,
+)
+from sparsewood.lab.report._runs import ReportedRun, by_source, by_strategy
+from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.nn.latent import STRATEGIES
+
+
+def write_report(
+    runs: Iterable[Path],
+    out: Path,
+    title: str = "Latent trees",
+    paper: Paper | None = None,
+) -> Path:
+    """Writes the report of runs, of one strategy and seed or of many.
+
+    It holds the results table, learning curves, what the posteriors over trees look like by epoch,
+    the temperature curve, speed, sentences with their trees, and settings. Where a strategy was run
+    with several settings (learning rates, say), the best on validation is shown. Only the JSON
+    files of the folders are read; what an unfinished run lacks is said.
+
+    Args:
+        runs: the folders.
+        out: the file to write. It is there in full or not at all.
+        title: of the page.
+        paper: published figures to stand beside the results, `paper[strategy][test][metric]`. Only
+            for runs on the same data.
+
+    Returns:
+        `out`.
+
+    Raises:
+        ValueError: where there are no runs, a folder is not that of a run or a file is damaged.
+    """
+    read = [ReportedRun(run) for run in dict.fromkeys(runs)]
+    if not read:
+        raise ValueError("report: no runs given")
+    groups, notes = [], []
+    for name, group in by_source(read):
+        kept, others = chosen(group)
+        groups.append((name, kept))
+        notes += others
+    if paper is not None and len(groups) > 1:
+        names = ", ".join(name for name, _ in groups)
+        raise ValueError(
+            f"report: the paper's figures are for one data set, the runs are on {names}"
+        )
+    page = _page(title, groups, notes, paper)
+    out = Path(out)
+    write_text(out, page)
+    return out
+
+
+def _page(
+    title: str,
+    groups: Sequence[tuple[str, list[ReportedRun]]],
+    notes: Sequence[str],
+    paper: Paper | None,
+) -> str:
+    runs = [run for _, group in groups for run in group]
+    strategies = [STRATEGIES.get(name, name) for name in by_strategy(runs)]
+    about = (
+        f"{_count(len(runs), 'run')} · {', '.join(strategies)} · {', '.join(n for n, _ in groups)}"
+    )
+    body = [
+        element(
+            "header", element("h1", escaped(title)) + element("p", escaped(about)), class_="top"
+        ),
+        _notes(runs, notes),
+    ]
+    for i, (name, group) in enumerate(groups):
+        heading = element("h2", escaped(name), class_="data") if len(groups) > 1 else ""
+        body.append(element("section", heading + _sections(group, paper), id=f"data-{i}"))
+    body.append(_settings(runs))
+    version = escaped(str(runs[0].raw_config.get("sparsewood", "")))
+    body.append(element("footer", f"sparsewood {version}"))
+    css = (files("sparsewood.lab.report") / "page.css").read_text(encoding="utf-8")
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escaped(title)}</title><style>\n{css}</style>"
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n'
+        f"<body><main>\n{chr(10).join(part for part in body if part)}\n</main></body>\n</html>\n"
+    )
+
+
+def _sections(runs: Sequence[ReportedRun], paper: Paper | None) -> str:
+    several = len(runs) > len(by_strategy(runs))
+    dot = "The large dot marks the best epoch on validation."
+    parts = [
+        _tiles(runs),
+        _section(
+            "Results",
+            results_table(runs, paper),
+            "Mean ± standard deviation over seeds." if several else "",
+        ),
+        _charts("Learning", learning_curves(runs), f"A line for each seed. {dot}" * several or dot),
+        _charts(
+            "Trees in the course of training",
+            tree_curves(runs),
+            "On the validation sentences. Broken lines are fixed trees, to compare with.",
+        ),
+        _charts(
+            "Temperature at test time",
+            temperature_curves(runs),
+            _at_temperature(runs),
+        ),
+        _charts("Speed", speed_bars(runs), "Mean over the epochs and seeds of each strategy."),
+        _section("Sentences and their trees", gallery(runs)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _section(title: str, content: str, about: str = "") -> str:
+    lead = element("p", escaped(about), class_="about") if about else ""
+    return element("section", element("h3", escaped(title)) + lead + content)
+
+
+def _charts(title: str, figures: Sequence[str], about: str) -> str:
+    if not figures:
+        return ""
+    return _section(title, element("div", "".join(figures), class_="grid"), about)
+
+
+def _tiles(runs: Sequence[ReportedRun]) -> str:
+    """The few numbers to remember."""
+    rows = by_strategy(runs)
+    latent, flat = rows.get("latent", []), rows.get("flat", [])
+    column = headline(columns_of(runs))
+    tiles = []
+    if column is not None:
+        ours = summary(column.of(run) for run in latent)
+        theirs = summary(column.of(run) for run in flat)
+        if ours is not None:
+            name = f"{column.split} {column.heading}, latent trees"
+            tiles.append((f"{ours[0]:.{column.digits}f}", name))
+        if ours is not None and theirs is not None:
+            name = "against flat trees" + (", lower is better" if column.lower_is_better else "")
+            tiles.append((f"{ours[0] - theirs[0]:+.{column.digits}f}".replace("-", "−"), name))
+    last = [run.history("validation", "support")[-1:] for run in latent]
+    support = summary(points[0][1] for points in last if points)
+    if support is not None:
+        tiles.append((f"{support[0]:.1f}", "trees per sentence in the last epoch"))
+    certified = certificates(latent)
+    if certified is not None:
+        name = f"of {certified.sentences:,} sentences certified"
+        if certified.capped:
+            name += f", cap on trees reached in {certified.capped:,}"
+        tiles.append((f"{certified.certified:,}", name))
+    seconds = [summary(run.mean("seconds") for run in group) for group in (latent, flat)]
+    if seconds[0] and seconds[1] and seconds[1][0]:
+        tiles.append((f"{seconds[0][0] / seconds[1][0]:.1f}×", "time of an epoch, flat trees = 1"))
+    boxes = [element("div", f"<b>{escaped(a)}</b>{escaped(b)}", class_="tile") for a, b in tiles]
+    return element("div", "".join(boxes), class_="tiles") if boxes else ""
+
+
+def _at_temperature(runs: Sequence[ReportedRun]) -> str:
+    """Why the temperature was chosen, and how many sentences it leaves without a certificate."""
+    text = "Scores are divided by it: low keeps one tree, high many. The large dot is chosen."
+    searches = [(run.result or {}).get("temperature_search") for run in runs]
+    if any(isinstance(search, Mapping) for search in searches):
+        text += " That of training stays unless another is significantly better on validation."
+    latent = [run.result for run in runs if run.strategy == "latent" and run.result is not None]
+    found = Certificates.total(Certificates.of(r.get("validation", {})) for r in latent)
+    if found is None or not found.capped:
+        return text
+    reached = f"reached in {found.capped:,} of {found.sentences:,} sentences"
+    return f"{text} There the cap on trees is {reached}."
+
+
+def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:
+    """What is missing or left out."""
+    lines = list(notes)
+    for run, folder in zip(runs, _folders(runs), strict=True):
+        name = f"{folder} ({STRATEGIES.get(run.strategy, run.strategy)}, seed {run.seed})"
+        lines += [f"{name}: {note}" for note in run.notes]
+    items = [element("li", escaped(line)) for line in lines]
+    return element("ul", "".join(items), class_="notes") if items else ""
+
+
+def _folders(runs: Sequence[ReportedRun]) -> list[str]:
+    """The name of each run: its path below the folder that holds them all."""
+    paths = [run.folder.absolute() for run in runs]
+    parent = Path(os.path.commonpath([path.parent for path in paths]))
+    return [path.relative_to(parent).as_posix() for path in paths]
+
+
+def _settings(runs: Sequence[ReportedRun]) -> str:
+    """Configuration and environment: what all runs share, then what tells them apart."""
+    return _section(
+        "Settings",
+        _compare("Configuration", runs, [_flat(run.raw_config) for run in runs])
+        + _compare("Environment", runs, [_flat(run.environment) for run in runs]),
+    )
+
+
+def _compare(
+    title: str, runs: Sequence[ReportedRun], described: Sequence[Mapping[str, str]]
+) -> str:
+    names = list(dict.fromkeys(name for flat in described for name in flat))
+    values = {name: [flat.get(name, "–") for flat in described] for name in names}
+    shared = [name for name in names if len(set(values[name])) == 1]
+    differing = [name for name in names if name not in shared]
+    if not names:
+        return element("p", f"{title} is not recorded.", class_="missing")
+    tables = _table([[name, values[name][0]] for name in shared])
+    if differing:
+        rows = [
+            [folder, *(values[name][i] for name in differing)]
+            for i, folder in enumerate(_folders(runs))
+        ]
+        tables += _table(rows, ["run", *differing])
+    return element("details", element("summary", title) + tables)
+
+
+def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    lines = [element("tr", "".join(element("th", escaped(name)) for name in head))] if head else []
+    lines += [element("tr", "".join(element("td", escaped(cell)) for cell in row)) for row in rows]
+    return element("div", element("table", "".join(lines), class_="plain"), class_="scroll")
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested dictionaries as one, the names joined by dots."""
+    flat: dict[str, str] = {}
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            words = isinstance(value, list)
+            flat[f"{prefix}{key}"] = " ".join(map(str, value)) if words else str(value)
+    return flat
+
+
+def _count(n: int, name: str) -> str:
+    return f"{n} {name}{'s' * (n != 1)}"

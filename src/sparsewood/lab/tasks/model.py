@@ -1,0 +1,230 @@
+"""What the models of all tasks share: words, encoder, trees, and how a run describes them."""
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from huggingface_hub import PyTorchModelHubMixin
+from torch import Tensor, nn
+
+from sparsewood._support import log_expectation
+from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
+from sparsewood.lab.data.examples import Example
+from sparsewood.lab.data.vectors import VectorReference
+from sparsewood.lab.data.vocabulary import Vocabulary
+from sparsewood.lab.tasks._weights import save_weights
+from sparsewood.lab.tasks.metrics import Metric, Output
+from sparsewood.lab.tasks.words import WordModel
+from sparsewood.nn.encoder import SentenceEncoder
+from sparsewood.nn.latent import LatentTreeEncoder, Strategy
+from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
+from sparsewood.nn.tree_gru import TreeGRU
+from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
+from sparsewood.pairs import PairPosterior
+from sparsewood.posterior import SparsePosterior
+from sparsewood.structures.dependency import DependencyTrees
+
+_SCORERS: dict[str, Callable[[int], nn.Module]] = {
+    "mlp": MLPArcScorer,
+    "bilinear": BilinearArcScorer,
+    "biaffine": lambda size: BiaffineArcScorer(size, size),
+}
+_COMPOSERS = {"lstm": ChildSumTreeLSTM, "gru": TreeGRU}
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The shape of a model. The defaults are those of Niculae, Martins & Cardie (2018).
+
+    Attributes:
+        trees: where the trees come from.
+        hidden: size of the word and tree vectors.
+        embedding: size of the word embeddings where no vectors are given.
+        tune_vectors: go on learning the word vectors that are given.
+        dropout: on the embeddings, the word vectors and the tree vectors.
+        scorer: of the arcs.
+        composer: the network along a tree.
+        projective: only projective trees are latent.
+        single_root: only trees with one word at the root are latent.
+        max_active: the most trees kept for a sentence; None keeps all that SparseMAP selects. The
+            paper's solver stopped after ten steps.
+        temperature: of SparseMAP while training.
+        loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
+            sum_h p(h | x) (-log p(y | h, x)).
+    """
+
+    trees: Strategy = "latent"
+    hidden: int = 300
+    embedding: int = 300
+    tune_vectors: bool = False
+    dropout: float = 0.0
+    scorer: Literal["mlp", "bilinear", "biaffine"] = "mlp"
+    composer: Literal["lstm", "gru"] = "lstm"
+    projective: bool = False
+    single_root: bool = False
+    max_active: int | None = 10
+    temperature: float = 1.0
+    loss: Literal["marginal", "expected"] = "marginal"
+
+    def __post_init__(self) -> None:
+        heat, kept = self.temperature, self.max_active
+        for name, holds, expected in (
+            ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
+            ("embedding", self.embedding >= 1, "at least 1"),
+            ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
+            ("max_active", kept is None or kept >= 1, "at least 1, or None"),
+            ("temperature", 0 < heat < float("inf"), "a positive number"),
+        ):
+            if not holds:
+                raise ValueError(f"model.{name}: expected {expected}, got {getattr(self, name)!r}")
+
+
+_CARD = """\
+---
+{{ card_data }}
+---
+
+A model made with sparsewood. `config.json` holds its options, words and labels.
+
+```python
+from sparsewood.lab.tasks import load_model
+
+model = load_model("this folder")
+```
+"""
+
+
+class TreeModel(
+    WordModel, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD
+):
+    """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
+
+    `save_pretrained(folder)` writes weights and configuration, words and labels included;
+    `from_pretrained(folder)` makes the model anew from them.
+
+    Args:
+        options: the shape of the model.
+        words: the vocabulary; the first is "<unk>".
+        labels: what the integers of the targets stand for.
+        lowercase: look words up in lower case.
+        vectors: the file that the embeddings started from. Out of training, words outside the
+            vocabulary get their vectors from it, if it is there unchanged.
+    """
+
+    task: ClassVar[str]
+    criterion: ClassVar[str]  # the metric that validation goes by
+    higher_is_better: ClassVar[bool] = True
+    tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` has a say
+
+    def __init__(
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
+    ) -> None:
+        encoder = SentenceEncoder(
+            len(words), options.embedding, options.hidden, dropout=options.dropout
+        )
+        tuned = options.tune_vectors and self.tunes_vectors
+        super().__init__(encoder, Vocabulary(words, lowercase=lowercase), vectors, tuned=tuned)
+        self.options = options
+        self.labels = labels
+        latent = options.trees == "latent"
+        self.trees = LatentTreeEncoder(
+            _SCORERS[options.scorer](options.hidden) if latent else None,
+            _COMPOSERS[options.composer](options.hidden, options.hidden),
+            DependencyTrees(projective=options.projective, single_root=options.single_root),
+            strategy=options.trees,
+            temperature=options.temperature,
+            max_active=options.max_active,
+        )
+        self.dropout = nn.Dropout(options.dropout)
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        save_weights(self, save_directory)
+        described = {
+            "task": self.task,
+            "options": asdict(replace(self.options, temperature=self.temperature)),
+            "words": self.vocabulary.words,
+            "labels": self.labels,
+            "lowercase": self.vocabulary.lowercase,
+            "vectors": None if self.vectors is None else asdict(self.vectors),
+        }
+        text = json.dumps(described, indent=2, ensure_ascii=False)
+        (save_directory / "config.json").write_text(text, encoding="utf-8")
+
+    @property
+    def temperature(self) -> float:
+        """Of SparseMAP; may be set, which is what the search at test time does."""
+        return self.trees.temperature
+
+    @temperature.setter
+    def temperature(self, value: float) -> None:
+        self.trees.temperature = value
+
+    @property
+    def max_active(self) -> int | None:
+        """The most trees that SparseMAP keeps for a sentence; None for no limit."""
+        return self.trees.max_active
+
+    def encode(self, examples: Sequence[Example]) -> EncodedSplit:
+        """The examples as integers.
+
+        Out of training, words outside the vocabulary are taken in, and a warning tells of sentences
+        none of whose words is known.
+        """
+        if not self.training:
+            self.read_words([s.words for example in examples for s in example.sentences])
+        return EncodedSplit(examples, self.vocabulary, self.labels)
+
+    def read(self, side: Padded) -> tuple[SparsePosterior, Tensor]:
+        """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
+        heads = side.heads if self.options.trees == "given" else None
+        x = self.encoder(side.tokens, side.lengths)
+        posterior, roots = self.trees(x, side.lengths, heads)
+        return posterior, self.dropout(roots)
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Output:
+        """Loss, prediction and posteriors of a batch on the model's device."""
+
+    @abstractmethod
+    def new_metric(self) -> Metric:
+        """An empty metric of this task."""
+
+
+def widened(x: Tensor) -> Tensor:
+    """`x`, as float32 where autocast made it 16 bits wide: losses and ranks need more digits."""
+    return x.float() if x.dtype.itemsize < 4 else x
+
+
+def mixture_loss(
+    log_p: Tensor,
+    posterior: SparsePosterior | PairPosterior,
+    targets: Tensor,
+    loss: Literal["marginal", "expected"],
+) -> tuple[Tensor, Tensor | None]:
+    """p(y | x) = sum_h p(h | x) p(y | h, x), and the loss of the targets.
+
+    Args:
+        log_p: (T, labels), log p(y | h, x) for each structure, or pair of structures, h.
+        posterior: over these.
+        targets: (B,), -1 where unknown.
+        loss: see `ModelConfig`.
+
+    Returns:
+        (B, labels) and (B,); the loss is None where a target is unknown.
+    """
+    p = posterior.expect(log_p.exp())
+    if (targets < 0).any():
+        return p, None
+    instance = posterior.instance
+    of_target = log_p.gather(1, targets[instance, None]).squeeze(1)
+    if loss == "expected":
+        return p, -posterior.expect(of_target)
+    return p, -log_expectation(of_target, posterior.weights, instance, len(posterior))

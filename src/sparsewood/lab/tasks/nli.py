@@ -1,0 +1,46 @@
+"""Natural language inference: a softmax over every pair of trees of premise and hypothesis."""
+
+import torch
+from torch import nn
+
+from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.data.vectors import VectorReference
+from sparsewood.lab.tasks.metrics import Accuracy, Metric, Output
+from sparsewood.lab.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
+
+
+class PairClassifier(TreeModel):
+    """p(y | x) = sum_{g, h} p(g | premise) p(h | hypothesis) p(y | g, h, x).
+
+    With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
+    [u; v; u - v; u * v]. Premise and hypothesis share encoder, scorer and composer.
+
+    Niculae, Martins & Cardie (2018), section 4.2.
+    """
+
+    task = "nli"
+    criterion = "accuracy"
+
+    def __init__(
+        self,
+        options: ModelConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
+    ) -> None:
+        super().__init__(options, words, labels, lowercase, vectors)
+        self.compare = nn.Linear(4 * options.hidden, options.hidden)
+        self.output = nn.Linear(options.hidden, len(labels))
+
+    def forward(self, batch: Batch) -> Output:
+        (left, u), (right, v) = (self.read(side) for side in batch.sides)
+        pairs = left.product(right)
+        u, v = u[pairs.left], v[pairs.right]
+        hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
+        log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
+        p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
+        return Output(loss, p, (left, right), self.max_active)
+
+    def new_metric(self) -> Metric:
+        return Accuracy()

@@ -1,0 +1,154 @@
+"""Checkpoints: the weights and all else that going on bit for bit takes.
+
+`checkpoints/0003` is the state after epoch 3, `checkpoints/0003-000120` that after 120 more steps.
+Weights that training does not change (given word vectors) are left out: the run makes them anew
+from its source, and `fingerprint` tells whether they are the same.
+"""
+
+import io
+import random
+import re
+import shutil
+from array import array
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from safetensors.torch import save as pack
+from torch import Tensor, nn
+
+from sparsewood.lab._files import PARTIAL, new_folder
+from sparsewood.lab.data.batches import EncodedSplit
+
+_NAME = re.compile(r"(\d+)(?:-(\d+))?")
+_WEIGHTS, _STATE = "model.safetensors", "state.pt"
+
+
+def name_of(epoch: int, step: int = 0) -> str:
+    """The name of the checkpoint after `epoch` epochs and `step` steps of the next."""
+    return f"{epoch:04d}" + (f"-{step:06d}" if step else "")
+
+
+class Damaged(ValueError):  # noqa: N818 (what the checkpoint is)
+    """A checkpoint that cannot be read, or that is not one of this run."""
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Those in `folder`, the one that has come furthest first."""
+    found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("*")]
+    places = [((int(m[1]), int(m[2] or 0)), path) for m, path in found if m]
+    return [path for _, path in sorted(places, reverse=True)]
+
+
+def latest(folder: Path) -> Path | None:
+    """The checkpoint among those in `folder` that has come furthest."""
+    return next(iter(checkpoints(folder)), None)
+
+
+def save(path: Path, model: nn.Module, state: Mapping[str, Any]) -> None:
+    """Write the checkpoint `path`, in full or not at all.
+
+    One of that name that is there already stays: going on from before it led to the same state.
+    """
+    if path.exists():
+        return
+    fixed = _fixed(model)
+    weights = {k: v.contiguous() for k, v in model.state_dict().items() if k not in fixed}
+    packed = io.BytesIO()
+    torch.save(dict(state), packed)
+    # Written by Python, whose errors name the file and the reason: a full disk, say.
+    with new_folder(path) as partial:
+        (partial / _WEIGHTS).write_bytes(pack(weights))
+        (partial / _STATE).write_bytes(packed.getbuffer())
+
+
+def load(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
+    """The state of the checkpoint `path`, without the weights; it has at least these entries."""
+    try:
+        state = torch.load(path / _STATE, map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged file fails in many ways
+        raise Damaged(f"{path}: not a readable checkpoint ({_brief(error)})") from error
+    if not isinstance(state, dict) or not set(entries) <= state.keys():
+        raise Damaged(f"{path}: not a checkpoint of a run ({_STATE} holds something else)")
+    return state
+
+
+def load_weights(path: Path, model: nn.Module) -> None:
+    """Give `model` the weights of the checkpoint `path`."""
+    try:
+        weights = load_file(path / _WEIGHTS)
+        missing, unexpected = model.load_state_dict(weights, strict=False)
+    except (OSError, RuntimeError, SafetensorError) as error:
+        raise Damaged(f"{path}: not a readable checkpoint ({_brief(error)})") from error
+    wrong = [*(set(missing) - _fixed(model)), *unexpected]
+    if wrong:
+        raise Damaged(f"{path}: not a checkpoint of this model ({', '.join(sorted(wrong))})")
+
+
+def _brief(error: Exception) -> str:
+    """The first sentence of what went wrong, on one line."""
+    return " ".join(str(error).partition(". ")[0].split()) or type(error).__name__
+
+
+def prune(folder: Path, keep: Iterable[str]) -> None:
+    """Remove all checkpoints but those named in `keep`, and what was never finished."""
+    kept = set(keep)
+    for path in folder.glob("*"):
+        if path.name not in kept and (_NAME.fullmatch(path.name) or path.suffix == PARTIAL):
+            shutil.rmtree(path)
+
+
+def fingerprint(model: nn.Module, splits: Iterable[EncodedSplit]) -> str:
+    """A short hash of the data: tokens, targets and heads, and the weights that stay fixed."""
+    digest = blake2b(digest_size=16)
+    state = model.state_dict()
+    for name in sorted(_fixed(model)):
+        digest.update(state[name].cpu().contiguous().numpy().tobytes())
+    for split in splits:
+        digest.update(split.targets.numpy().tobytes())
+        for sides, example in zip(split.tokens, split.examples, strict=True):
+            for tokens, sentence in zip(sides, example.sentences, strict=True):
+                digest.update(array("q", [len(tokens), *tokens]).tobytes())
+                digest.update(array("q", sentence.heads or ()).tobytes())
+    return digest.hexdigest()
+
+
+def _fixed(model: nn.Module) -> set[str]:
+    """The entries of the state that training does not change."""
+    parameters = {name for name, p in model.named_parameters() if not p.requires_grad}
+    return parameters | {name for name, _ in model.named_buffers()}
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global generators of Python, NumPy and PyTorch."""
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)  # noqa: NPY002 (others' code may draw from it)
+    torch.manual_seed(seed)
+
+
+def random_state(device: torch.device) -> dict[str, Any]:
+    """The state of the global generators."""
+    kind, keys, *rest = numpy.random.get_state()  # noqa: NPY002
+    return {
+        "python": random.getstate(),
+        "numpy": (kind, [int(k) for k in keys], *rest),
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
+    }
+
+
+def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
+    """The inverse of `random_state`."""
+    version, keys, gauss = state["python"]
+    random.setstate((version, tuple(keys), gauss))
+    kind, words, *rest = state["numpy"]
+    numpy.random.set_state((kind, numpy.array(words, dtype=numpy.uint32), *rest))  # noqa: NPY002
+    torch.set_rng_state(state["torch"])
+    cuda: Tensor | None = state["cuda"]
+    if cuda is not None and device.type == "cuda":
+        torch.cuda.set_rng_state(cuda, device)

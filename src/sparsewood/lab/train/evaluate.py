@@ -1,0 +1,177 @@
+"""What a trained model is worth: metrics, and a gallery of trees."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.tasks.metrics import Accuracy, Output, TreeStatistics, capped
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.revdict import ReverseDictionary
+from sparsewood.posterior import SparsePosterior
+
+Guard = Callable[[], AbstractContextManager[None]]
+
+_WORDS = range(6, 17)  # how long sentences of a gallery should be
+_SUPPORT = range(2, 7)  # and how many trees they should have
+_LOOKED_AT = 400  # examples that a gallery is chosen from
+_SHOWN = 5  # labels listed with each example
+
+
+def autocast(device: torch.device, precision: str) -> torch.autocast:
+    """The context in which forward passes run in `precision`."""
+    dtype = getattr(torch, precision)
+    enabled = precision != "float32"
+    return torch.autocast(device.type, dtype if enabled else None, enabled=enabled)
+
+
+def outputs(
+    model: TreeModel,
+    batches: Batches,
+    device: torch.device | str = "cpu",
+    precision: str = "float32",
+    *,
+    guard: Guard = nullcontext,
+) -> Iterator[tuple[Output, Batch]]:
+    """What the model says of each batch, out of training and with its current temperature.
+
+    Args:
+        model: on `device`.
+        batches: with or without known targets.
+        device, precision: of the forward pass.
+        guard: the context of each batch; may raise to stop.
+    """
+    device = torch.device(device)
+    was_training = model.training
+    model.eval()
+    try:
+        for batch in batches.epoch():
+            with guard(), torch.inference_mode():
+                batch = batch.to(device)
+                with autocast(device, precision):
+                    output = model(batch)
+            yield output, batch
+    finally:
+        model.train(was_training)
+
+
+def evaluate(
+    model: TreeModel,
+    batches: Batches,
+    device: torch.device | str = "cpu",
+    precision: str = "float32",
+    *,
+    guard: Guard = nullcontext,
+) -> dict[str, Any]:
+    """The metric of the task, the tree statistics and the histogram of support sizes.
+
+    `unknown` is the share of words that the model knows nothing of, in percent. A classifier's has
+    "confusion", {right label: {predicted label: examples}}, besides. The arguments are those of
+    `outputs`, with known targets.
+    """
+    metric, trees = model.new_metric(), TreeStatistics()
+    for output, batch in outputs(model, batches, device, precision, guard=guard):
+        metric.add(output, batch)
+        trees.add(output, batch)
+    found: dict[str, Any] = {**metric.values(), **trees.values()}
+    found |= {"unknown": _unknown(model, batches.split)}
+    if model.options.trees != "latent":  # no solver, no certificate
+        del found["unconverged"], found["capped"]
+    if isinstance(metric, Accuracy):
+        found["confusion"] = metric.table(model.labels)
+    return {**found, "histogram": {str(size): n for size, n in trees.histogram().items()}}
+
+
+def _unknown(model: TreeModel, split: EncodedSplit) -> float:
+    tokens = torch.tensor([i for sides in split.tokens for side in sides for i in side])
+    return 100.0 * float((~model.known[tokens]).double().mean())
+
+
+def gallery(
+    model: TreeModel,
+    split: EncodedSplit,
+    k: int = 12,
+    *,
+    device: torch.device | str = "cpu",
+    guard: Guard = nullcontext,
+) -> list[dict[str, Any]]:
+    """Up to `k` examples with the model's answer and its trees, heaviest first.
+
+    Sentences of 6 to 16 words with 2 to 6 trees come before others. The choice depends on the
+    split and the model alone. Each batch runs in the context `guard`, which may raise to stop.
+    """
+    device = torch.device(device)
+    handy = [r for r, sides in enumerate(split.tokens) if all(len(t) in _WORDS for t in sides)]
+    rows = handy[:: max(1, len(handy) // _LOOKED_AT)]
+    others = set() if len(handy) >= k else set(range(len(split))).difference(handy)
+    rows = (rows + sorted(others))[:_LOOKED_AT]
+    was_training = model.training
+    model.eval()
+    found: list[tuple[bool, int, int, dict[str, Any]]] = []
+    for start in range(0, len(rows), 32):
+        with guard(), torch.inference_mode():
+            batch = split.batch(rows[start : start + 32]).to(device)
+            output = model(batch)
+            for i, row in enumerate(batch.rows.tolist()):
+                sizes = [int(p.sizes[i]) for p in output.posteriors]
+                plain = row in others or not all(size in _SUPPORT for size in sizes)
+                found.append((plain, start + i, row, _entry(model, split, batch, output, i)))
+    model.train(was_training)
+    chosen = sorted(found, key=lambda entry: entry[:2])[:k]
+    return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[2])]
+
+
+def _entry(
+    model: TreeModel, split: EncodedSplit, batch: Batch, output: Output, i: int
+) -> dict[str, Any]:
+    example = split.examples[int(batch.rows[i])]
+    return {
+        "label": example.label,
+        "prediction": answers(model, output, i),
+        "sides": [
+            {**side, "given": None if sentence.heads is None else list(sentence.heads)}
+            for sentence, side in zip(
+                example.sentences, sides_of(example.sentences, output, i), strict=True
+            )
+        ],
+    }
+
+
+def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
+    """What is known of the sentences of example `i`: words, trees, certificate.
+
+    Each has `words`; `trees`, heaviest first; `gap`, the duality gap; `certified`, whether it
+    certifies the posterior; `capped`, whether the limit on the number of trees is why it does not.
+    """
+    return [
+        {
+            "words": list(sentence.words),
+            "trees": trees_of(posterior[i], len(sentence.words)),
+            "gap": float(posterior.gap[i]),
+            "certified": bool(posterior.converged[i]),
+            "capped": bool(capped(posterior[i], output.max_active)),
+        }
+        for sentence, posterior in zip(sentences, output.posteriors, strict=True)
+    ]
+
+
+def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[str, float]:
+    """The `k` likeliest labels of example `i` with probabilities, or nearest words with cosines."""
+    if isinstance(model, ReverseDictionary):
+        return dict(model.nearest(output.prediction[i : i + 1], k)[0])
+    p, index = output.prediction[i].float().topk(min(k, len(model.labels)))
+    return {model.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
+
+
+def trees_of(posterior: SparsePosterior, length: int) -> list[dict[str, Any]]:
+    """The trees of a posterior over one sentence, heaviest first."""
+    best = posterior.topk(int(posterior.sizes[0]))
+    return [
+        {"heads": heads[:length], "weight": weight}
+        for weight, heads in zip(
+            best.weights[0].float().tolist(), best.structures[0].tolist(), strict=True
+        )
+    ]

@@ -1,0 +1,50 @@
+"""The end of a run: the best weights, the temperature, the tests, and what is left behind."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sparsewood.lab._files import new_folder, write_json
+from sparsewood.lab.train import checkpoint
+from sparsewood.lab.train.judge import Judge
+from sparsewood.lab.train.state import TrainingState
+
+
+def finish(
+    folder: Path, state: TrainingState, judge: Judge, note: Callable[[str], None]
+) -> dict[str, Any]:
+    """Evaluate the best weights and write the rest of the run.
+
+    Args:
+        folder: of the run.
+        state: after the last epoch; its model ends up with the best weights and temperature.
+        judge: of that model.
+        note: is told of the temperature.
+
+    Returns:
+        The result, as in `result.json`, which is written last: with it, all the rest is there.
+    """
+    model = state.model
+    best = state.schedule.best_epoch
+    checkpoint.load_weights(folder / "checkpoints" / checkpoint.name_of(best), model)
+    found = judge.search()
+    if found is not None:
+        model.temperature = found.chosen
+        note(str(found))
+    result = {
+        "best_epoch": best,
+        "epochs": state.epoch,
+        "criterion": model.criterion,
+        "temperature": model.temperature,
+        "temperature_curve": {} if found is None else {str(t): v for t, v in found.curve.items()},
+        "temperature_search": None if found is None else found.to_json(),
+        "validation": judge.evaluate("validation"),
+        "tests": {name: judge.evaluate(name) for name in judge.batches if name != "validation"},
+        "seconds": sum(record["seconds"] for record in state.history),
+    }
+    write_json(folder / "gallery.json", judge.gallery())
+    with new_folder(folder / "model") as partial:
+        model.save_pretrained(partial)
+    state.close(folder)
+    write_json(folder / "result.json", result)
+    return result

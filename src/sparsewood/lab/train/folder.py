@@ -1,0 +1,43 @@
+"""The folder of a run: whether training may write there, and how it is taken."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import sparsewood
+from sparsewood.lab._files import write_json
+from sparsewood.lab.train.config import RunConfig, differences
+from sparsewood.lab.train.run import Run
+
+
+def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
+    """Whether `config` may be trained in `folder`; nothing is written.
+
+    Returns:
+        The result, if the run is finished.
+
+    Raises:
+        ValueError: if the folder holds a run that is not to be resumed, or another one.
+    """
+    if not (folder / "config.json").exists():
+        if (folder / "checkpoints").exists() or (folder / "result.json").exists():
+            raise ValueError(f"{folder}: holds parts of a run but no config.json")
+        return None
+    if not resume:
+        raise ValueError(f"{folder}: holds a run; pass --resume to go on, or take another folder")
+    run = Run(folder)
+    old, epochs = run.config, config.training.max_epochs
+    longer = epochs > old.training.max_epochs
+    same = replace(old, training=replace(old.training, max_epochs=epochs)) if longer else old
+    if changed := differences(same, config):
+        raise ValueError(f"{folder}: the run has another configuration: {'; '.join(changed)}")
+    done = run.result
+    # A run that patience has ended stays as it is, however many epochs it may have.
+    cut_short = done is not None and longer and done["epochs"] >= old.training.max_epochs
+    return None if cut_short else done
+
+
+def begin(config: RunConfig, folder: Path) -> None:
+    """Make `folder`, which `claim` has found free or unfinished, the folder of the run."""
+    (folder / "result.json").unlink(missing_ok=True)  # that of fewer epochs
+    write_json(folder / "config.json", {"sparsewood": sparsewood.__version__, **config.to_json()})

@@ -1,0 +1,69 @@
+"""The model of a run on its validation and test splits, for as long as nobody asks to stop."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from sparsewood.lab.data.batches import Batches
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.train.config import TrainingConfig
+from sparsewood.lab.train.evaluate import evaluate, gallery, outputs
+from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrupted
+from sparsewood.lab.train.temperature import TemperatureSearch, temperature_search
+
+
+class Judge:
+    """Says what the model is worth as it is when asked.
+
+    Args:
+        model: on `device`.
+        batches: of validation and of each test.
+        config: of training, for its precision and whether temperatures are tried.
+        device: of the forward pass.
+        stop: a signal ends the work at hand, which changes nothing.
+        on_stop: what to tell then.
+
+    Every method raises TrainingInterrupted when a signal has come.
+    """
+
+    def __init__(
+        self,
+        model: TreeModel,
+        batches: Mapping[str, Batches],
+        config: TrainingConfig,
+        device: torch.device,
+        stop: StopWish,
+        on_stop: Callable[[], str],
+    ) -> None:
+        self.model, self.batches, self.config, self.device = model, batches, config, device
+        self._stop, self._on_stop = stop, on_stop
+
+    def evaluate(self, split: str) -> dict[str, Any]:
+        """The metrics on a split."""
+        precision = self.config.precision
+        return evaluate(self.model, self.batches[split], self.device, precision, guard=self._guard)
+
+    def search(self) -> TemperatureSearch | None:
+        """What validation says of each temperature; None where there is none to choose."""
+        if not self.config.temperatures or self.model.options.trees != "latent":
+            return None
+        batches, precision = self.batches["validation"], self.config.precision
+        return temperature_search(
+            self.model,
+            lambda: outputs(self.model, batches, self.device, precision, guard=self._guard),
+        )
+
+    def gallery(self) -> list[dict[str, Any]]:
+        """Examples of validation with their trees."""
+        split = self.batches["validation"].split
+        return gallery(self.model, split, device=self.device, guard=self._guard)
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            with self._stop.abandonable():
+                yield
+        except Abandoned:
+            raise TrainingInterrupted(self._on_stop()) from None

@@ -1,0 +1,80 @@
+"""From a configuration to the corpus and the model that training starts from."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sparsewood.lab.data.batches import EncodedSplit
+from sparsewood.lab.data.examples import Corpus, Example
+from sparsewood.lab.tasks.build import build_model
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.train.checkpoint import seed_everything
+from sparsewood.lab.train.config import RunConfig
+
+_SPARED = 100  # one training example in so many may lack the heads it needs
+
+
+def prepare(
+    config: RunConfig, note: Callable[[str], None] = lambda _: None
+) -> tuple[Corpus, TreeModel, dict[str, EncodedSplit]]:
+    """The corpus, the model with the seed's initial weights, and the splits as integers.
+
+    Seeds the global generators. `note` is told of training examples that are left out.
+    """
+    source = config.source
+    loaded = source.load()
+    if loaded.left_out:
+        total = loaded.left_out + len(loaded.splits["train"])
+        why = " or ".join(
+            [f"longer than {source.max_length} words"] * (source.max_length is not None)
+            + ["without heads"] * source.skip_unparsed
+        )
+        note(f"{loaded.left_out:,} of {total:,} training examples are {why}: left out")
+    corpus = check(loaded, config.model.trees, note)
+    words = {w.lower() if source.lowercase else w for s in corpus.sentences() for w in s.words}
+    vectors = source.load_vectors(sorted(words.union(corpus.candidates)))
+    seed_everything(config.training.seed)
+    model = build_model(
+        corpus, config.model, vectors, lowercase=source.lowercase, min_count=source.min_count
+    )
+    return corpus, model, {name: _encode(model, corpus, name) for name in corpus.splits}
+
+
+def _encode(model: TreeModel, corpus: Corpus, name: str) -> EncodedSplit:
+    try:
+        return model.encode(corpus.splits[name])
+    except ValueError as error:
+        raise ValueError(f"the split {name!r}: {error}") from error
+
+
+def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:
+    """The corpus that a strategy can be trained on.
+
+    Where the strategy needs heads, training examples without are left out if they are few.
+
+    Raises:
+        ValueError: where a split is missing or empty, or lacks the heads it needs.
+    """
+    for name in ("train", "validation", *corpus.tests):
+        if not corpus.splits.get(name):
+            raise ValueError(f"the split {name!r} has no examples")
+    if corpus.task != "revdict" and len(corpus.labels) < 2:
+        raise ValueError(f"expected at least two labels to tell apart, got {corpus.labels}")
+    if strategy != "given":
+        return corpus
+    for name, examples in corpus.splits.items():
+        missing = [row for row, example in enumerate(examples) if not _has_heads(example)]
+        few = name == "train" and len(missing) * _SPARED <= len(examples)
+        if missing and not few:
+            raise ValueError(
+                f"off-line trees need heads for every sentence: {len(missing)} of the "
+                f"{len(examples)} examples of the split {name!r} have none, example {missing[0]} "
+                "(counted from 0) being the first; give files of heads or a parser"
+            )
+        if missing:
+            note(f"{len(missing)} of {len(examples)} training examples have no heads: left out")
+    train = [example for example in corpus.splits["train"] if _has_heads(example)]
+    return replace(corpus, splits={**corpus.splits, "train": train})
+
+
+def _has_heads(example: Example) -> bool:
+    return all(sentence.heads is not None for sentence in example.sentences)

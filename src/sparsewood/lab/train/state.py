@@ -1,0 +1,168 @@
+"""The state of a run: all that its future depends on, as objects and as a checkpoint."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from sparsewood.lab._files import write_text
+from sparsewood.lab.data.batches import EncodedSplit
+from sparsewood.lab.tasks.metrics import LossMetric, Metric, TreeStatistics
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.train import checkpoint
+from sparsewood.lab.train.config import TrainingConfig
+from sparsewood.lab.train.distributed import World
+from sparsewood.lab.train.schedule import Schedule
+
+_ENTRIES = (
+    *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
+    *("fingerprint", "processes"),
+)
+
+
+class TrainingState:
+    """Model, optimizer, schedule, and how far training has come.
+
+    Attributes:
+        learned: the parameters that training changes.
+        epoch: how many are complete.
+        step: how many steps of the next one are done.
+        seconds: what those took.
+        metric, trees: what those saw, in this process.
+        history: the metrics of each complete epoch.
+    """
+
+    def __init__(
+        self,
+        config: TrainingConfig,
+        model: TreeModel,
+        splits: dict[str, EncodedSplit],
+        group: World,
+    ) -> None:
+        self.model, self.group = model, group
+        self.learned = [p for p in model.parameters() if p.requires_grad]
+        self.optimizer = _optimizer(self.learned, config)
+        half = config.precision == "float16" and group.device.type == "cuda"
+        self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
+        self.schedule = Schedule(config.lr)
+        self.epoch, self.step, self.seconds = 0, 0, 0.0
+        self.metric, self.trees = self.new_metrics()
+        self.history: list[dict[str, Any]] = []
+        self._fingerprint = checkpoint.fingerprint(model, splits.values())
+
+    def new_metrics(self) -> tuple[Metric, TreeStatistics]:
+        """Those of training; ranking all candidates at each step would cost too much."""
+        ranked = self.model.criterion == "loss"
+        return LossMetric() if ranked else self.model.new_metric(), TreeStatistics()
+
+    def end_epoch(self, record: dict[str, Any]) -> None:
+        """An epoch is complete; `record` is its line of metrics."""
+        self.history.append(record)
+        self.epoch, self.step, self.seconds = record["epoch"], 0, 0.0
+        self.metric, self.trees = self.new_metrics()
+
+    def snapshot(self) -> dict[str, Any]:
+        """The state as a checkpoint has it, without the weights; every process takes part."""
+        mine = {
+            "random": checkpoint.random_state(self.group.device),
+            "metric": dict(vars(self.metric)),
+            "trees": {**vars(self.trees), "sizes": dict(self.trees.sizes)},
+        }
+        return {
+            "epoch": self.epoch,
+            "step": self.step,
+            "seconds": self.seconds,
+            "history": self.history,
+            "schedule": asdict(self.schedule),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "fingerprint": self._fingerprint,
+            "processes": self.group.gather(mine),
+        }
+
+    def save(self, folder: Path, snapshot: dict[str, Any]) -> None:
+        """Write a checkpoint and the metrics; keep the one before and the best besides."""
+        name = checkpoint.name_of(snapshot["epoch"], snapshot["step"])
+        checkpoint.save(folder / "checkpoints" / name, self.model, snapshot)
+        self._tidy(folder, name)
+
+    def restore(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> bool:
+        """Go back to the last checkpoint, if there is one; whether there is.
+
+        From a checkpoint that is damaged, `note` being told, to the one before it.
+
+        Raises:
+            ValueError: if data, word vectors or the number of processes are not those of the run,
+                or no checkpoint is whole.
+        """
+        found = checkpoint.checkpoints(folder / "checkpoints")
+        damage: list[str] = []
+        for path in found:
+            try:
+                self._restore_from(path, folder)
+            except checkpoint.Damaged as error:
+                damage.append(str(error))
+                continue
+            for text in damage:
+                note(f"{text}: going back to {path.name}")
+            if self.group.first:  # a kill may have come before this was done
+                self._tidy(folder, path.name)
+            return True
+        if found:
+            raise ValueError(f"{damage[0]}; no checkpoint of {folder} is whole")
+        return False
+
+    def _restore_from(self, path: Path, folder: Path) -> None:
+        state = checkpoint.load(path, _ENTRIES)
+        if state["fingerprint"] != self._fingerprint:
+            raise ValueError(f"{folder}: the data or word vectors have changed since the run began")
+        checkpoint.load_weights(path, self.model)
+        try:
+            processes = len(state["processes"])
+            mine = state["processes"][min(self.group.rank, processes - 1)]
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.scaler.load_state_dict(state["scaler"])
+            self.schedule = Schedule(**state["schedule"])
+            self.epoch, self.step = int(state["epoch"]), int(state["step"])
+            self.seconds, self.history = float(state["seconds"]), list(state["history"])
+            vars(self.metric).update(mine["metric"])
+            vars(self.trees).update(mine["trees"], sizes=Counter(mine["trees"]["sizes"]))
+            checkpoint.set_random_state(mine["random"], self.group.device)
+        except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+            raise checkpoint.Damaged(f"{path}: not a checkpoint of this run ({error})") from error
+        if processes != self.group.size:
+            raise ValueError(f"{folder}: a run of {processes} processes, not {self.group.size}")
+
+    @property
+    def position(self) -> str:
+        """How far training has come, in words."""
+        if self.step:
+            return f"after step {self.step} of epoch {self.epoch + 1}"
+        return f"after epoch {self.epoch}" if self.epoch else "at its start"
+
+    def close(self, folder: Path) -> None:
+        """Training is over: keep the last checkpoint and the best one."""
+        last, best = map(checkpoint.name_of, (self.epoch, self.schedule.best_epoch))
+        checkpoint.prune(folder / "checkpoints", [last, best])
+
+    def _tidy(self, folder: Path, last: str) -> None:
+        """Keep the checkpoint `last`, the one before it and the best, and write the metrics."""
+        names = [path.name for path in checkpoint.checkpoints(folder / "checkpoints")]
+        best = checkpoint.name_of(self.schedule.best_epoch)
+        after = names.index(last) + 1
+        checkpoint.prune(folder / "checkpoints", [last, best, *names[after : after + 1]])
+        lines = [json.dumps(record) + "\n" for record in self.history]
+        write_text(folder / "metrics.jsonl", "".join(lines))
+
+
+def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.optim.Optimizer:
+    lr, weight_decay = config.lr, config.weight_decay
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(parameters, lr, config.momentum, weight_decay=weight_decay)
+    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
+    return kind(parameters, lr, weight_decay=weight_decay)

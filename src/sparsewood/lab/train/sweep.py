@@ -1,0 +1,281 @@
+"""Sweeps over options with optuna, by one process or several that share a storage."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparsewood.lab._extras import require
+from sparsewood.lab._files import try_lock
+from sparsewood.lab.tasks.build import MODELS
+from sparsewood.lab.train.config import RunConfig
+from sparsewood.lab.train.loop import train
+from sparsewood.lab.train.progress import Progress, automatic
+from sparsewood.lab.train.trainer import NonFiniteLoss
+
+if TYPE_CHECKING:
+    import optuna
+
+Choices = Sequence[Any] | str
+_RANGES = ("log", "uniform", "int")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from `low` to `high`: evenly ("uniform"), evenly in the logarithm, or whole ones."""
+
+    kind: str
+    low: float
+    high: float
+
+    @classmethod
+    def parse(cls, name: str, text: str) -> "Range":
+        """Read "log:1e-3:1", "uniform:0:0.5" or "int:1:8"."""
+        kind, *ends = text.split(":")
+        try:
+            low, high = (float(end) for end in ends)
+        except ValueError:
+            low, high = 1.0, 0.0
+        if kind not in _RANGES or low > high or (kind == "log" and low <= 0):
+            raise ValueError(
+                f"{name}: expected a list of values, or log:LOW:HIGH, uniform:LOW:HIGH or "
+                f"int:LOW:HIGH; got {text!r}"
+            )
+        return cls(kind, low, high)
+
+
+def sweep(
+    base: RunConfig,
+    folder: Path | str,
+    space: Mapping[str, Choices],
+    trials: int | None = None,
+    *,
+    storage: str | None = None,
+    seed: int = 0,
+    prune: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Look for the options that are best on validation.
+
+    Each trial is a run in `folder/trial-NNNN`. Several processes may work on one sweep; one that is
+    started after another died, or was stopped, first finishes what that left behind.
+
+    Args:
+        base: the configuration of all trials, but for what `space` names.
+        folder: of the sweep.
+        space: by names like "training.lr", "model.dropout" or "source.max_length": a list of
+            values, or a range "log:1e-3:1", "uniform:0:0.5", "int:1:8". If all are lists, every
+            combination is tried once, in order.
+        trials: how many in all; None needs a space of lists and means all combinations.
+        storage: an URL of a database that optuna knows, "sqlite:///sweep.db" say; by default a
+            journal file in `folder`.
+        seed: of what is drawn; several processes want different ones.
+        prune: give up trials that are worse than the median of the others at the same epoch.
+        progress: what to show.
+
+    Returns:
+        `{"best": {"trial", "value", "options", "folder"} | None, "trials": [...]}`.
+
+    Raises:
+        ValueError: on a space that makes no sense, or another one than the sweep was begun with.
+    """
+    optuna = require("optuna", extra="sweep")
+    folder, progress = Path(folder), progress or automatic()
+    ranges = {name: _choices(base, name, given) for name, given in space.items()}
+    grid = _grid(ranges)
+    if trials is None and grid is None:
+        raise ValueError("trials: a space with ranges needs their number")
+    for options in grid or []:
+        with_options(base, options)  # refuses wrong values before the first trial
+    limit = min(n for n in (trials, None if grid is None else len(grid)) if n is not None)
+    folder.mkdir(parents=True, exist_ok=True)
+    study = _study(optuna, base, folder, storage, seed, prune)
+    _same_search(study, {"space": dict(space), **base.to_json()})
+    for options in grid or []:
+        study.enqueue_trial(options, skip_if_exists=True)
+
+    work = _Work(study, base, folder, ranges, progress, prune)
+    work.finish_abandoned()
+    while work.count() < limit:
+        work.run_next()
+    return work.summary()
+
+
+class _Work:
+    """What one process does for a sweep."""
+
+    def __init__(
+        self,
+        study: "optuna.Study",
+        base: RunConfig,
+        folder: Path,
+        ranges: Mapping[str, Sequence[Any] | Range],
+        progress: Progress,
+        prune: bool,
+    ) -> None:
+        self.study, self.base, self.folder, self.ranges = study, base, folder, ranges
+        self.progress, self.prune = progress, prune
+
+    def count(self) -> int:
+        """Trials that have been begun, by anyone."""
+        return sum(trial.state.name != "WAITING" for trial in self.study.get_trials(deepcopy=False))
+
+    def finish_abandoned(self) -> None:
+        """Go on with the trials of processes that are gone: their locks are free."""
+        import optuna
+
+        for number in [t.number for t in self.study.get_trials(deepcopy=False)]:
+            with _lock(self._run_folder(number)) as mine:
+                frozen = self.study.get_trials(deepcopy=False)[number]
+                if mine and frozen.state.name == "RUNNING":
+                    trial = optuna.trial.Trial(self.study, frozen._trial_id)
+                    self._train(trial)
+
+    def run_next(self) -> None:
+        trial = self.study.ask()
+        with _lock(self._run_folder(trial.number)) as mine:
+            if mine:  # else a process that came just now takes it for abandoned, and trains it
+                self._train(trial)
+
+    def _train(self, trial: "optuna.Trial") -> None:
+        import optuna
+
+        options = {name: _suggest(trial, name, given) for name, given in self.ranges.items()}
+        config = with_options(self.base, options)
+        shown = ", ".join(f"{name}={value}" for name, value in options.items())
+        self.progress.note(f"trial {trial.number}: {shown}")
+        criterion = MODELS[config.source.task].criterion
+        reporter = _Reporter(self.progress, trial, criterion) if self.prune else self.progress
+        try:
+            result = train(config, self._run_folder(trial.number), resume=True, progress=reporter)
+        except optuna.TrialPruned:
+            self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        except NonFiniteLoss as error:
+            self.progress.note(f"trial {trial.number}: {error}")
+            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        else:
+            self.study.tell(trial, result["validation"][result["criterion"]])
+
+    def summary(self) -> dict[str, Any]:
+        trials = [
+            {
+                "trial": frozen.number,
+                "state": frozen.state.name.lower(),
+                "value": frozen.value,
+                "options": frozen.params,
+                "folder": str(self._run_folder(frozen.number)),
+            }
+            for frozen in self.study.get_trials(deepcopy=False)
+            if frozen.state.name != "WAITING"
+        ]
+        complete = any(trial["state"] == "complete" for trial in trials)
+        best = (
+            next(t for t in trials if t["trial"] == self.study.best_trial.number)
+            if complete
+            else None
+        )
+        return {"best": best, "trials": trials}
+
+    def _run_folder(self, number: int) -> Path:
+        return self.folder / f"trial-{number:04d}"
+
+
+class _Reporter(Progress):
+    """Tells optuna of each epoch, which may then give the trial up."""
+
+    def __init__(self, inner: Progress, trial: "optuna.Trial", criterion: str) -> None:
+        self._inner, self._trial, self._criterion = inner, trial, criterion
+        self.note, self.start_epoch = inner.note, inner.start_epoch
+        self.step, self.close = inner.step, inner.close
+        self.begin, self.finish = inner.begin, inner.finish
+
+    def end_epoch(self, record: dict[str, Any]) -> None:
+        import optuna
+
+        self._inner.end_epoch(record)
+        self._trial.report(record["validation"][self._criterion], record["epoch"])
+        if self._trial.should_prune():
+            raise optuna.TrialPruned
+
+
+def with_options(base: RunConfig, options: Mapping[str, Any]) -> RunConfig:
+    """`base` with other values, named "training.lr" and so on."""
+    for name, value in options.items():
+        part, field = name.split(".")
+        base = replace(base, **{part: replace(getattr(base, part), **{field: value})})
+    return base
+
+
+def _choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | Range:
+    part, _, field = name.partition(".")
+    parts = {"source": base.source, "model": base.model, "training": base.training}
+    known = [f.name for f in fields(parts[part])] if part in parts else []
+    if field not in known:
+        raise ValueError(
+            f"{name}: not an option of source, model or training"
+            + (f"; {part} has {', '.join(known)}" if known else "")
+        )
+    if isinstance(given, str):
+        return Range.parse(name, given)
+    if not given:
+        raise ValueError(f"{name}: expected at least one value")
+    return list(given)
+
+
+def _grid(ranges: Mapping[str, Sequence[Any] | Range]) -> list[dict[str, Any]] | None:
+    """All combinations; None where there are ranges."""
+    lists = [given for given in ranges.values() if not isinstance(given, Range)]
+    if len(lists) < len(ranges):
+        return None
+    return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*lists)]
+
+
+def _suggest(trial: "optuna.Trial", name: str, given: Sequence[Any] | Range) -> Any:
+    if not isinstance(given, Range):
+        return trial.suggest_categorical(name, given)
+    if given.kind == "int":
+        return trial.suggest_int(name, int(given.low), int(given.high))
+    return trial.suggest_float(name, given.low, given.high, log=given.kind == "log")
+
+
+def _study(
+    optuna: Any, base: RunConfig, folder: Path, storage: str | None, seed: int, prune: bool
+) -> "optuna.Study":
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    where = storage
+    if storage is None:
+        journal = optuna.storages.journal
+        where = journal.JournalStorage(journal.JournalFileBackend(str(folder / "sweep.journal")))
+    higher = MODELS[base.source.task].higher_is_better
+    return optuna.create_study(
+        study_name="sweep",
+        storage=where,
+        load_if_exists=True,
+        direction="maximize" if higher else "minimize",
+        sampler=optuna.samplers.TPESampler(seed=seed),
+        pruner=optuna.pruners.MedianPruner() if prune else optuna.pruners.NopPruner(),
+    )
+
+
+def _same_search(study: "optuna.Study", asked: dict[str, Any]) -> None:
+    """Remember what is searched for, or raise ValueError if the study is another one's."""
+    asked = json.loads(json.dumps(asked))
+    known = study.user_attrs.get("asked")
+    if known is None:
+        study.set_user_attr("asked", asked)
+    elif changed := [name for name in asked if asked[name] != known.get(name)]:
+        raise ValueError(
+            f"the sweep was begun with another {' and '.join(changed)}; take another folder "
+            "or storage"
+        )
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[bool]:
+    """Hold the lock of a trial; False if another process does. It goes when its process dies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        yield try_lock(file)

@@ -1,0 +1,267 @@
+"""A run in the making: steps, epochs and checkpoints."""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from sparsewood.lab._files import write_json
+from sparsewood.lab.data.batches import Batch, Batches
+from sparsewood.lab.tasks.metrics import Metric, Output, TreeStatistics
+from sparsewood.lab.train import checkpoint
+from sparsewood.lab.train.board import Board
+from sparsewood.lab.train.config import RunConfig
+from sparsewood.lab.train.distributed import World, parallel
+from sparsewood.lab.train.environment import environment
+from sparsewood.lab.train.evaluate import autocast
+from sparsewood.lab.train.finish import finish
+from sparsewood.lab.train.folder import begin
+from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrupted
+from sparsewood.lab.train.judge import Judge
+from sparsewood.lab.train.prepare import prepare
+from sparsewood.lab.train.progress import Progress, Values
+from sparsewood.lab.train.state import TrainingState
+
+
+class NonFiniteLoss(ValueError):  # noqa: N818 (named after what happened)
+    """The loss is NaN or infinite; the message names the batch."""
+
+
+class Trainer:
+    """A run, in one of the processes that share it."""
+
+    def __init__(
+        self, config: RunConfig, folder: Path, group: World, progress: Progress, stop: StopWish
+    ) -> None:
+        self.stop = stop
+        self.config, self.folder, self.group, self.progress = config, folder, group, progress
+        t = config.training
+        corpus, model, splits = prepare(config, progress.note)
+        self.model = model.to(group.device)
+        self.parallel: nn.Module = self.model
+        if group.size > 1:
+            self.parallel = parallel(self.model)
+        self.batches = Batches(splits["train"], t.batch, shuffle=True, seed=t.seed)
+        evaluated = {
+            name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
+        }
+        self.state = TrainingState(t, self.model, splits, group)
+        # No bound method: in a cycle, `parallel` would keep the group of processes alive.
+        self.how_to_go_on = partial(_how_to_go_on, folder, self.state)
+        self.judge = Judge(self.model, evaluated, t, group.device, stop, self.how_to_go_on)
+        checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
+        if self.state.restore(folder, progress.note):
+            progress.note(f"{folder}: going on {self.state.position}")
+        self.saved = time.monotonic()
+
+    def run(self) -> dict[str, Any]:
+        """Train to the end, evaluate, and return the result."""
+        t, group, state = self.config.training, self.group, self.state
+        if group.first:
+            begin(self.config, self.folder)
+            write_json(self.folder / "environment.json", environment(group))
+        self.progress.begin(self.folder, state.epoch, t.max_epochs)
+        with Board(self.folder, t.tensorboard and group.first) as board:
+            board.replay(state.history)
+            while not state.schedule.over(state.epoch, t.max_epochs, t.patience):
+                self._train_epoch()
+                board.add(self._end_epoch())
+            result = group.on_first(self._finish)
+        self.progress.finish(self.folder, result)
+        return result
+
+    def _finish(self) -> dict[str, Any]:
+        with self._writing():
+            return finish(self.folder, self.state, self.judge, self.progress.note)
+
+    def _train_epoch(self) -> None:
+        """The steps of an epoch that are not done yet."""
+        state = self.state
+        for parameters in state.optimizer.param_groups:
+            parameters["lr"] = state.schedule.lr
+        order = self.batches.order(state.epoch)
+        self.progress.start_epoch(state.epoch + 1, state.step, len(order))
+        self.model.train()
+        seen = sum(map(len, order[: state.step]))
+        start = time.perf_counter() - state.seconds
+        for rows in order[state.step :]:
+            stopping = self._train_or_abandon(rows)
+            state.step += 1
+            state.seconds = time.perf_counter() - start
+            seen += len(rows)
+            self.progress.step(state.step, Values(state.metric, state.trees, seen, state.seconds))
+            if stopping or self._due():
+                self._save(state.snapshot())
+            if stopping:
+                raise TrainingInterrupted(self.how_to_go_on())
+
+    def _train_or_abandon(self, rows: Sequence[int]) -> bool:
+        """One step on the examples `rows`; whether a signal has asked some process to stop.
+
+        A step that takes long when the signal comes is abandoned, and the state is saved as it was
+        before it. Where processes share a step they wait for its end.
+        """
+        state, device = self.state, self.group.device
+        if self.group.size > 1:
+            return self._update(rows, self._train_on(rows))
+        before = checkpoint.random_state(device)
+        try:
+            with self.stop.abandonable():
+                seen = self._train_on(rows)
+        except Abandoned:
+            checkpoint.set_random_state(before, device)
+            self._save(state.snapshot())
+            raise TrainingInterrupted(self.how_to_go_on()) from None
+        return self._update(rows, seen)
+
+    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, Metric, TreeStatistics]:
+        """Losses, metrics and gradients of a step on the examples `rows`; nothing else changes."""
+        t, group, state = self.config.training, self.group, self.state
+        metric, trees = state.new_metrics()
+        mine = rows[group.rank :: group.size]
+        size = -(-len(mine) // t.accumulate) or 1
+        # A process without a share runs an example that does not count, as DDP waits for all.
+        parts = [mine[i : i + size] for i in range(0, len(mine), size)] or [rows[:1]]
+        # DDP takes the mean of the processes' gradients; the loss is the mean over all `rows`.
+        scale = group.size / len(rows) if mine else 0.0
+        losses = []
+        for part in parts:
+            batch = self.batches.split.batch(part).to(group.device)
+            with self._shared_gradients(part is parts[-1]):
+                output = self._forward(batch, rows)
+                assert output.loss is not None
+                loss = output.loss.sum() * scale
+                if group.size > 1:  # every parameter has a gradient, as DDP expects
+                    loss = loss + sum(0 * p.sum() for p in state.learned)
+                state.scaler.scale(loss).backward()
+            losses.append(loss.detach())
+            if mine:
+                metric.add(output, batch)
+            if mine and self.model.options.trees == "latent":
+                trees.add(output, batch)
+        return torch.stack(losses), metric, trees
+
+    def _update(self, rows: Sequence[int], seen: tuple[Tensor, Metric, TreeStatistics]) -> bool:
+        """End a step; whether a signal has asked some process to stop."""
+        t, state = self.config.training, self.state
+        losses, metric, trees = seen
+        broken, stopping = self.group.any(not bool(losses.isfinite().all()), self.stop.raised)
+        if broken:
+            raise self._non_finite(rows)
+        state.metric.merge(metric)
+        state.trees.merge(trees)
+        if t.clip is not None:
+            state.scaler.unscale_(state.optimizer)
+            nn.utils.clip_grad_norm_(state.learned, t.clip)
+        state.scaler.step(state.optimizer)
+        state.scaler.update()
+        state.optimizer.zero_grad()
+        return stopping
+
+    def _forward(self, batch: Batch, rows: Sequence[int]) -> Output:
+        try:
+            with autocast(self.group.device, self.config.training.precision):
+                return self.parallel(batch)
+        except ValueError as error:  # inference refuses scores that are not finite
+            if all(bool(p.isfinite().all()) for p in self.model.parameters()):
+                raise
+            raise self._non_finite(rows) from error
+
+    def _end_epoch(self) -> dict[str, Any]:
+        """Validate and save; returns the line of metrics."""
+        t, state = self.config.training, self.state
+        snapshot = state.snapshot()  # for the case that a signal comes while validating
+        metric, trees = state.new_metrics()
+        for their_metric, their_trees in self.group.gather((state.metric, state.trees)):
+            metric.merge(their_metric)
+            trees.merge(their_trees)
+
+        def validate() -> dict[str, Any]:
+            try:
+                return self.judge.evaluate("validation")
+            except TrainingInterrupted:
+                self._write(snapshot)
+                raise
+
+        validation = self.group.on_first(validate)
+        if not math.isfinite(validation["loss"]):
+            raise NonFiniteLoss(
+                f"epoch {state.epoch + 1}: the loss on validation is not finite. "
+                f"{self._last_good()}"
+            )
+        lr, value = state.schedule.lr, validation[self.model.criterion]
+        best = state.schedule.update(
+            state.epoch + 1, value, decay=t.decay, higher_is_better=self.model.higher_is_better
+        )
+        record = {
+            "epoch": state.epoch + 1,
+            "step": (state.epoch + 1) * len(self.batches),
+            "seconds": state.seconds,
+            "sentences_per_second": len(self.batches.split) / state.seconds,
+            "lr": lr,
+            "best": best,
+            "train": {**metric.values(), **trees.values()},
+            "validation": validation,
+        }
+        state.end_epoch(record)
+        self._save(state.snapshot())
+        self.progress.end_epoch(record)
+        return record
+
+    def _shared_gradients(self, shared: bool) -> AbstractContextManager[None]:
+        """Whether the processes share the gradients of a backward pass, or only add up theirs."""
+        if shared or not isinstance(self.parallel, DistributedDataParallel):
+            return nullcontext()
+        return self.parallel.no_sync()
+
+    def _due(self) -> bool:
+        """Whether it is time for a checkpoint within the epoch."""
+        minutes = self.config.training.checkpoint_minutes
+        if minutes is None:
+            return False
+        waited = time.monotonic() - self.saved
+        return self.group.any(self.group.first and waited >= 60 * minutes)[0]
+
+    def _save(self, snapshot: dict[str, Any]) -> None:
+        self.group.on_first(lambda: self._write(snapshot))
+        self.saved = time.monotonic()
+
+    def _write(self, snapshot: dict[str, Any]) -> None:
+        with self._writing():
+            self.state.save(self.folder, snapshot)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Within it files are written; where that fails, what is safe is told."""
+        try:
+            yield
+        except OSError as error:
+            kept = checkpoint.latest(self.folder / "checkpoints")
+            safe = f"the last whole checkpoint is {kept}" if kept else "there is no checkpoint yet"
+            raise OSError(
+                f"{self.folder}: cannot be written to ({error.strerror or error}); {safe}, from "
+                "which --resume goes on"
+            ) from error
+
+    def _non_finite(self, rows: Sequence[int]) -> NonFiniteLoss:
+        return NonFiniteLoss(
+            f"epoch {self.state.epoch + 1}, step {self.state.step + 1}: the loss is not finite; "
+            f"the batch is rows {', '.join(map(str, rows))} of the training split, counted from "
+            f"0. {self._last_good()}"
+        )
+
+    def _last_good(self) -> str:
+        kept = checkpoint.latest(self.folder / "checkpoints")
+        where = f"The last good checkpoint is {kept}." if kept else "There is no checkpoint yet."
+        return f"{where} A lower learning rate or clipping may help."
+
+
+def _how_to_go_on(folder: Path, state: TrainingState) -> str:
+    return f"stopped; {folder} is saved {state.position}"

@@ -1,0 +1,46 @@
+"""A run in its own process: `python -m sparsewood.lab.train.worker FOLDER`, configuration on stdin.
+
+The first line of stdin is the configuration. Whoever starts the process keeps stdin open: when it
+closes, its owner is gone, and the run is saved and stopped.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+
+from sparsewood.lab.train.config import RunConfig
+from sparsewood.lab.train.interrupt import TrainingInterrupted
+from sparsewood.lab.train.loop import train
+from sparsewood.lab.train.progress import Lines
+
+STOPPED = 130  # the exit code of a run that was asked to stop
+
+
+def main() -> int:
+    """Train or go on; the last line of stderr says what went wrong, if anything."""
+    config = RunConfig.from_json(json.loads(sys.stdin.readline()))
+    threading.Thread(target=_watch, daemon=True).start()
+    try:
+        train(config, sys.argv[1], resume=True, progress=Lines())
+    except (TrainingInterrupted, KeyboardInterrupt) as stop:
+        print(stop, file=sys.stderr)
+        return STOPPED
+    except (ValueError, OSError, RuntimeError) as error:
+        print(f"{type(error).__name__}: {error}".replace("\n", " "), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _watch() -> None:
+    # Not through sys.stdin: at exit, its lock must not be held by a thread that waits.
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    os._exit(code)  # the watching thread may be waiting

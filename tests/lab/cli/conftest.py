@@ -1,0 +1,86 @@
+"""Tiny runs, trained once by the command line itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparsewood.lab.cli import main
+
+LISTOPS: str = "--train 40 --validation 12 --test 12 --max-length 10 --max-depth 4"
+TINY: str = "--hidden 6 --max-epochs 1 --threads 1 --device cpu"
+
+
+@pytest.fixture
+def listops() -> list[str]:
+    """The options of a tiny run on list operations."""
+    return f"{LISTOPS} --embedding 4 {TINY}".split()
+
+
+def _train(source: str, options: str, folder: Path) -> Path:
+    assert main(["train", source, *options.split(), *TINY.split(), "--out", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def latent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on list operations with latent trees."""
+    folder = tmp_path_factory.mktemp("runs") / "latent"
+    return _train("listops", f"{LISTOPS} --embedding 4", folder)
+
+
+@pytest.fixture(scope="session")
+def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on list operations that reads the gold trees."""
+    folder = tmp_path_factory.mktemp("runs") / "given"
+    return _train("listops", f"{LISTOPS} --embedding 4 --trees off-line", folder)
+
+
+@pytest.fixture(scope="session")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on pairs of sentences."""
+    folder = tmp_path_factory.mktemp("pairs")
+    rows = [f"{'same' if i % 2 else 'other'}\ta red fox\ta {i} hen\n" for i in range(12)]
+    (folder / "train.tsv").write_text("".join(rows))
+    return _train("pairs", f"--train {folder / 'train.tsv'} --embedding 4", folder / "run")
+
+
+@pytest.fixture(scope="session")
+def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a reverse dictionary, in a folder runs/."""
+    folder = tmp_path_factory.mktemp("dictionary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARSEWOOD_CACHE", str(folder / "cache"))
+        rows = [f"word{i}\ta thing like {i}\tnoun\n" for i in range(40)]
+        (folder / "my_definitions.tsv").write_text("".join(rows))
+        vectors = folder / "vectors.txt"
+        vectors.write_text("".join(f"word{i} {i} 1\n" for i in range(40)) + "thing 1 2\n")
+        options = f"--data {folder} --vectors {vectors}"
+        return _train("revdict", options, folder / "runs" / "mine")
+
+
+@pytest.fixture
+def fails(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """(*arguments) -> the one line that is said when the command is refused with exit code 2."""
+
+    def run(*args: str | Path) -> str:
+        capsys.readouterr()
+        assert main([str(arg) for arg in args]) == 2
+        error = capsys.readouterr().err.splitlines()
+        assert len(error) == 1
+        assert error[0].startswith("sparsewood: ")
+        return error[0].removeprefix("sparsewood: ")
+
+    return run
+
+
+@pytest.fixture
+def prints(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """(*arguments) -> what the command prints."""
+
+    def run(*args: str | Path) -> str:
+        capsys.readouterr()
+        assert main([str(arg) for arg in args]) == 0
+        return capsys.readouterr().out
+
+    return run

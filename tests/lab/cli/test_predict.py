@@ -1,0 +1,121 @@
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparsewood.lab.cli import main
+
+Prints = Callable[..., str]
+Fails = Callable[..., str]
+
+
+def test_json_lines(latent: Path, prints: Prints) -> None:
+    lines = prints("predict", latent, "[MAX 2 9 ]", "[MIN 4 [MAX 1 3 ] ]", "--json").splitlines()
+    found = [json.loads(line) for line in lines]
+    labels = json.loads((latent / "model" / "config.json").read_text())["labels"]
+    assert [len(one["sides"][0]["words"]) for one in found] == [4, 7]
+    for one in found:
+        assert one["label"] == max(one["prediction"], key=one["prediction"].get)
+        assert len(one["prediction"]) == len(labels)
+        assert sum(one["prediction"].values()) == pytest.approx(1)
+        assert "where" not in one
+        (side,) = one["sides"]
+        assert side["unknown"] == []
+        assert side["certified"] or side["capped"] or side["gap"] > 0
+        assert sum(tree["weight"] for tree in side["trees"]) == pytest.approx(1)
+        assert all(len(tree["heads"]) == len(side["words"]) for tree in side["trees"])
+
+
+def test_standard_input(latent: Path, prints: Prints, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("[MAX 2 9 ]\n\n[MIN 3 1 ]\n"))
+    assert len(prints("predict", latent, "--json").splitlines()) == 2
+
+
+def test_a_person_sees_labels_and_a_tree(latent: Path, prints: Prints) -> None:
+    drawn = prints("predict", latent, "[MAX 2 9 ]")
+    assert "ROOT" in drawn
+    plain = prints("predict", latent, "[MAX 2 9 ]", "--draw", "0", "--labels", "1")
+    assert plain.count("%") == 1
+    assert "ROOT" not in plain
+
+
+def test_pairs(pairs: Path, prints: Prints, fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_two = prints("predict", pairs, "a red fox", "a hen", "--json")
+    assert prints("predict", pairs, "a red fox\ta hen", "--json") == by_two
+    assert [s["words"] for s in json.loads(by_two)["sides"]] == [["a", "red", "fox"], ["a", "hen"]]
+    assert "expected pairs" in fails("predict", pairs, "a red fox")
+    monkeypatch.setattr("sys.stdin", io.StringIO("one\ttwo\nalone\n"))
+    expected = "standard input:2: expected premise, tab, hypothesis"
+    assert fails("predict", pairs).startswith(expected)
+
+
+def test_given_trees(given: Path, prints: Prints, fails: Fails) -> None:
+    (side,) = json.loads(prints("predict", given, "[MAX 2 9 ]", "--json"))["sides"]
+    assert side["trees"] == [{"heads": [0, 1, 1, 1], "weight": 1.0}]
+    assert "the trees of this model are off-line" in fails(
+        "predict", given, "[MAX 2 9 ]", "--temperature", "2"
+    )
+    assert "--parser spacy" in fails("predict", given, "a small wood")
+
+
+def test_a_reverse_dictionary_answers_with_words(dictionary: Path, prints: Prints) -> None:
+    assert json.loads(prints("predict", dictionary, "a thing", "--json"))["label"].startswith(
+        "word"
+    )
+    assert "%" not in prints("predict", dictionary, "a thing", "--draw", "0")
+
+
+def test_text_that_is_none(
+    latent: Path, fails: Fails, prints: Prints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "white space" in fails("predict", latent, "")
+    assert "--labels: expected at least 1" in fails("predict", latent, "a", "--labels", "0")
+    assert "--draw: expected at least 0" in fails("predict", latent, "a", "--draw", "-1")
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa b\r\n"), "latin-1")
+    monkeypatch.setattr("sys.stdin", stdin)
+    (side,) = json.loads(prints("predict", latent, "--json"))["sides"]
+    assert side["words"] == ["a", "b"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a \xff\n")))
+    assert "standard input: not UTF-8 text" in fails("predict", latent)
+    monkeypatch.setattr("sys.stdin", None)
+    assert "no standard input" in fails("predict", latent)
+
+
+def test_a_file_to_a_file(latent: Path, prints: Prints, fails: Fails, tmp_path: Path) -> None:
+    table, out = tmp_path / "a.tsv", tmp_path / "a.jsonl"
+    table.write_text("id\ttext\n1\t[MAX 2 9 ]\n2\tqqq www\n")
+    assert prints("predict", latent, table, "--json", "--out", out) == ""
+    first, second = map(json.loads, out.read_text().splitlines())
+    assert first["where"] == f"{table}:2"
+    assert second["sides"][0]["unknown"] == ["qqq", "www"]
+    assert "one of the files" in fails("predict", latent, table, "--out", table)
+    assert f"{table}:2: " in prints("predict", latent, table, "--draw", "0")
+    table.write_text("id\ttext\n1\t[MAX 2 9 ]\n2\n")
+    old = out.read_text()
+    assert f"{table}:3: expected 2 columns" in fails("predict", latent, table, "--out", out)
+    assert out.read_text() == old
+
+
+def test_what_is_said_beside(latent: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(latent), "[MAX 2 9 ]", "qqq www", "--draw", "0"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2
+    assert told[0].startswith("sparsewood: warning: no word is known of 1 of 2 sentences")
+    assert told[1].startswith("certified ")
+    assert told[1].endswith("; unknown words 2 of 6 (33.3%)")
+
+
+def test_a_temperature(latent: Path, prints: Prints, fails: Fails) -> None:
+    options = ("predict", latent, "[MAX 2 9 [MIN 4 7 ] 0 ]", "--json", "--temperature")
+    cold, warm = (json.loads(prints(*options, heat))["sides"][0] for heat in ("1e-6", "4"))
+    assert len(cold["trees"]) == 1
+    assert cold["certified"]
+    assert len(warm["trees"]) > 1
+    for heat in ("0", "-1", "nan", "inf"):
+        assert "--temperature: expected a positive number" in fails(*options, heat)
+
+
+def test_the_name_of_a_file_is_not_classified(latent: Path, fails: Fails) -> None:
+    assert fails("predict", latent, "absent.tsv").startswith("absent.tsv: no such file")

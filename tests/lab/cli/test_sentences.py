@@ -1,0 +1,34 @@
+import pytest
+
+from sparsewood.lab.cli._sentences import read_sentences
+from sparsewood.lab.data import Sentence
+
+
+def test_sentences_are_tokenised() -> None:
+    assert read_sentences(["A dog runs."]) == [Sentence(("A", "dog", "runs", "."))]
+
+
+def test_list_operations_have_their_trees() -> None:
+    operation, other = read_sentences(["[MAX 2 9 ]", "[MAX 2 9"])
+    assert operation == Sentence(("[MAX", "2", "9", "]"), (0, 1, 1, 1))
+    assert other.heads is None
+
+
+def test_a_parser_is_asked_once_for_what_has_no_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def parse(sentences: list[tuple[str, ...]], *_: object, **__: object) -> list[tuple[int, ...]]:
+        asked.append(sentences)
+        return [(0,) * len(words) for words in sentences]
+
+    monkeypatch.setattr("sparsewood.lab.cli._sentences.parse_sentences", parse)
+    found = read_sentences(["a b", Sentence(("c", "d"), (2, 0)), "e"], "spacy")
+    assert [sentence.heads for sentence in found] == [(0, 0), (2, 0), (0,)]
+    assert asked == [[("a", "b"), ("e",)]]
+
+
+def test_an_unknown_parser() -> None:
+    with pytest.raises(
+        ValueError, match="expected 'spacy', 'spacy:PIPELINE' or the folder .* no folder 'malt'"
+    ):
+        read_sentences(["a dog"], "malt")

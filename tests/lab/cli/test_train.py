@@ -1,0 +1,105 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparsewood.lab.cli import main
+from sparsewood.lab.train import TrainingInterrupted
+
+
+def test_a_run_has_it_all(latent: Path) -> None:
+    config = json.loads((latent / "config.json").read_text())
+    assert config["source"]["kind"] == "listops"
+    assert config["source"]["train"] == 40
+    assert config["model"]["trees"] == "latent"
+    assert config["training"]["max_epochs"] == 1
+    assert (latent / "result.json").is_file()
+    assert (latent / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_off_line_is_given(given: Path) -> None:
+    assert json.loads((given / "config.json").read_text())["model"]["trees"] == "given"
+
+
+def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
+    assert "best epoch 1 of 1" in prints("train", "--resume", latent)
+    assert "holds no run" in fails("train", "--resume", latent.parent)
+    absent = latent.parent / "absent"
+    assert "absent: is not a folder" in fails("train", "listops", "--resume", absent)
+    assert not absent.exists()
+    assert "expected one folder" in fails("train", "--resume")
+
+
+def test_the_default_folder(
+    listops: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", "listops", *listops, "--trees", "flat"]) == 0
+    said = capsys.readouterr()
+    assert "run: runs/listops-flat-1\n" in said.err
+    assert (said.out + said.err).count("best epoch") == 1  # the result is told once
+    assert (tmp_path / "runs" / "listops-flat-1" / "report.html").is_file()
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(
+    fails: Callable[..., str], latent: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    assert "absent: no such folder" in fails("train", "sst", "--data", "absent", "--out", out)
+    (tmp_path / "a.csv").write_text("label,sentence\n1,a b\n")
+    message = fails("train", "classify", "--train", tmp_path / "a.csv", "--out", out)
+    assert "a.csv" in message
+    assert "text" in message
+    assert not out.exists()
+    assert "did you mean 'sst'?" in fails("train", "ssst")
+    assert "which source?" in fails("train")
+    assert "training.lr: expected a positive number" in fails("train", "listops", "--lr", "0")
+    assert "holds a run" in fails("train", "listops", "--out", latent)
+    assert latent.exists()
+
+
+def test_a_mistake_leaves_no_folder(
+    fails: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "absent: no such folder" in fails("train", "sst", "--data", "absent")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_processes_agree_on_a_folder(
+    fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "--out" in fails("train", "listops")
+
+
+def test_only_the_first_process_speaks(
+    latent: Path, prints: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    assert not prints("train", "--resume", latent)
+
+
+def test_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped(*_args: object, **_options: object) -> None:
+        raise TrainingInterrupted("stopped; all is saved")
+
+    monkeypatch.setattr("sparsewood.lab.cli.train.train", stopped)
+    assert main(["train", "listops", "--out", str(tmp_path / "run")]) == 130
+    said = capsys.readouterr().err.strip()
+    resume = f"sparsewood train --resume {tmp_path / 'run'}"
+    assert said == f"sparsewood: stopped; all is saved; to go on: {resume}"
+
+
+def test_one_way_to_name_a_run(
+    latent: Path, prints: Callable[..., str], fails: Callable[..., str]
+) -> None:
+    assert "best epoch 1 of 1" in prints("train", f"--resume={latent}")
+    options = ("--resume", latent, "--out", latent.parent / "other")
+    assert "leave out --out" in fails("train", "listops", *options)

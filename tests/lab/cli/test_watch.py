@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from sparsewood.lab.cli._watch import Watch
+
+
+def _write(folder: Path, epochs: int) -> None:
+    run = folder / "left_to_right" / "lr-0.1" / "seed-3"
+    run.mkdir(parents=True, exist_ok=True)
+    (run / "config.json").write_text("{}")
+    validation = {"accuracy": 50.0, "support": 1.0}
+    records = [
+        {"epoch": e, "seconds": 1.0, "best": e == 1, "validation": validation}
+        for e in range(1, epochs + 1)
+    ]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+
+
+def test_new_epochs_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(tmp_path, 1)
+    with Watch(tmp_path):
+        _write(tmp_path, 3)
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[2] for line in told] == [" seed 3: epoch 2", " seed 3: epoch 3"]
+
+
+def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    watch = Watch(tmp_path)
+    shown = Console(width=100)
+    with watch:
+        _write(tmp_path, 0)
+        with shown.capture() as begun:
+            shown.print(watch._table(watch._runs()))
+        _write(tmp_path, 2)
+        with shown.capture() as later:
+            shown.print(watch._table(watch._runs()))
+    assert "left to right, lr 0.1, seed 3" in begun.get()
+    assert "50.00" not in begun.get()
+    assert "50.00" in later.get()

@@ -1,0 +1,105 @@
+"""Batches: what they hold, and an order that a seed and an epoch fix."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparsewood.lab.data.batches import Batches, EncodedSplit
+from sparsewood.lab.data.examples import Example, Sentence
+from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
+
+VOCABULARY = Vocabulary([UNKNOWN, *"abcdefghij"])
+
+
+def sentence(length: int, heads: bool = True) -> Sentence:
+    words = tuple("abcdefghij"[i % 10] for i in range(length))
+    return Sentence(words, tuple(range(length)) if heads else None)
+
+
+def split(lengths: list[int], heads: bool = True) -> EncodedSplit:
+    examples = [Example((sentence(n, heads),), "xy"[n % 2]) for n in lengths]
+    return EncodedSplit(examples, VOCABULARY, ["x", "y"])
+
+
+def test_a_batch_pads_words_and_heads():
+    pairs = [
+        Example((sentence(2), sentence(1, heads=False)), "y"),
+        Example((sentence(3), sentence(2)), ""),
+        Example((sentence(1), sentence(1)), "x"),
+    ]
+    encoded = EncodedSplit(pairs, VOCABULARY, ["x", "y"])
+    batch = encoded.batch([1, 0])
+    left, right = batch.sides
+    assert left.tokens.tolist() == [[1, 2, 3], [1, 2, 0]]
+    assert left.lengths.tolist() == [3, 2]
+    assert left.heads is not None
+    assert left.heads.tolist() == [[0, 1, 2], [0, 1, -1]]
+    assert right.tokens.tolist() == [[1, 2], [1, 0]]
+    assert right.heads is None  # one of the two has none
+    assert batch.targets.tolist() == [-1, 1]
+    assert batch.rows.tolist() == [1, 0]
+    assert (len(batch), len(encoded)) == (2, 3)
+
+
+def test_moving_a_batch_keeps_lengths_and_rows_on_the_cpu():
+    moved = split([2, 3]).batch([0, 1]).to("meta")
+    (side,) = moved.sides
+    assert side.heads is not None
+    assert {side.tokens.device.type, side.heads.device.type, moved.targets.device.type} == {"meta"}
+    assert {side.lengths.device.type, moved.rows.device.type} == {"cpu"}
+    assert split([2], heads=False).batch([0]).to("meta").sides[0].heads is None
+
+
+def test_an_unknown_label_is_named():
+    examples = [Example((sentence(1),), "x"), Example((sentence(1),), "z")]
+    with pytest.raises(ValueError, match="example 1: the label 'z' is not one of the 1 .*: 'x'$"):
+        EncodedSplit(examples, VOCABULARY, ["x"])
+    with pytest.raises(ValueError, match="one of the 11 .*'9', ...$"):
+        EncodedSplit(examples, VOCABULARY, [*"0123456789x"])
+
+
+def test_sentences_and_pairs_do_not_mix():
+    examples = [Example((sentence(1),), "x"), Example((sentence(1), sentence(1)), "x")]
+    with pytest.raises(ValueError, match=r"examples of \[1, 2\] sentences in one split"):
+        EncodedSplit(examples, VOCABULARY, ["x"])
+
+
+@given(st.lists(st.integers(1, 9), max_size=250), st.integers(1, 7), st.booleans())
+def test_every_row_comes_once(lengths, size, shuffle):
+    batches = Batches(split(lengths), size, shuffle=shuffle, seed=3)
+    drawn = [batch.rows.tolist() for batch in batches.epoch(2)]
+    assert drawn == batches.order(2)
+    assert len(drawn) == len(batches)
+    assert sorted(row for rows in drawn for row in rows) == list(range(len(lengths)))
+    assert all(1 <= len(rows) <= size for rows in drawn)
+    assert sum(len(rows) < size for rows in drawn) <= 1
+
+
+def test_seed_and_epoch_fix_the_order():
+    encoded = split([1 + i % 9 for i in range(100)])
+    batches = Batches(encoded, 4, shuffle=True, seed=1)
+    state = torch.get_rng_state()
+    order = batches.order(5)
+    assert batches.order(5) == order
+    assert Batches(encoded, 4, shuffle=True, seed=1).order(5) == order
+    assert batches.order(6) != order
+    assert Batches(encoded, 4, shuffle=True, seed=2).order(5) != order
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_without_shuffling_the_order_is_by_length():
+    batches = Batches(split([3, 1, 2, 1]), 2)
+    assert batches.order(0) == batches.order(1) == [[1, 3], [2, 0]]
+
+
+def test_shuffled_batches_hold_little_padding():
+    lengths = [1 + i * 7 % 50 for i in range(400)]
+    encoded = split(lengths)
+    padded = sum(b.sides[0].tokens.numel() for b in Batches(encoded, 8, shuffle=True).epoch())
+    assert padded < 1.1 * sum(lengths)
+
+
+def test_batch_size_must_be_positive():
+    with pytest.raises(ValueError, match="batch size: expected at least 1, got 0"):
+        Batches(split([1]), 0)

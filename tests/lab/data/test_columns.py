@@ -1,0 +1,101 @@
+from pathlib import Path
+
+import pytest
+
+from sparsewood.lab.data.columns import header_of, read_columns, read_plain
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _texts(path: Path, label: str, *texts: str) -> list[tuple[str, ...]]:
+    return [
+        (e.label, *(" ".join(s.words) for s in e.sentences))
+        for e in read_columns(path, label, texts)
+    ]
+
+
+def test_label_and_text(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.tsv", "good\tIt's fine.\r\n\nbad\tNo\n")
+    read = [(e.label, " ".join(e.sentences[0].words)) for e in read_plain(path)]
+    assert read == [("good", "It 's fine ."), ("bad", "No")]
+
+
+@pytest.mark.parametrize(
+    ("line", "texts", "message"),
+    [
+        ("x", 1, "expected a label and a text between tabs, got 1 columns"),
+        ("x\ta\tb", 1, "got 3 columns"),
+        ("x\ta", 2, "expected a label and 2 texts"),
+        ("x\t ", 1, "an empty sentence"),
+        ("\ta", 1, "an empty label"),
+    ],
+)
+def test_a_wrong_plain_line_is_named(tmp_path: Path, line: str, texts: int, message: str) -> None:
+    first = "\t".join(["x", *"ab"[:texts]])
+    path = _write(tmp_path / "a.tsv", f"{first}\n{line}\n")
+    with pytest.raises(ValueError, match=f"a.tsv:2: .*{message}"):
+        read_plain(path, texts)
+
+
+def test_csv_with_quotes_and_line_breaks(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.csv", 'id,body,y\n1,"So, ""it""\nends",no\n\n2,b,yes\n')
+    assert header_of(path) == ["id", "body", "y"]
+    assert _texts(path, "y", "body") == [("no", 'So , " it " ends'), ("yes", "b")]
+
+
+def test_json_null_is_empty(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", '{"y": null, "s": "a"}\n')
+    with pytest.raises(ValueError, match="a.jsonl:1: an empty label"):
+        read_columns(path, "y", ["s"])
+
+
+def test_tabs_keep_quotes(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.tsv", 'y\ts1\ts2\nno\t"a\tb\n')
+    assert _texts(path, "y", "s1", "s2") == [("no", '" a', "b")]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", '{"y": 1, "s": "a b", "more": null}\n')
+    assert _texts(path, "y", "s") == [("1", "a b")]
+    with pytest.raises(ValueError, match="a.jsonl:1: no column 't'; the columns are y, s, more"):
+        read_columns(path, "y", ["t"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_columns_that_are_not_there(tmp_path: Path, suffix: str) -> None:
+    tab = "," if suffix == "csv" else "\t"
+    path = _write(tmp_path / f"a.{suffix}", f"one{tab}two\n1{tab}2\n3\n")
+    with pytest.raises(ValueError, match="no column 'label'; the columns are one, two"):
+        read_columns(path, "label", ["one"])
+    with pytest.raises(ValueError, match=f"a.{suffix}:3: expected 2 columns .*, got 1"):
+        read_columns(path, "one", ["two"])
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected a header"):
+        read_columns(_write(tmp_path / "empty.csv", ""), "a", ["b"])
+    with pytest.raises(ValueError, match="open.csv:2: not readable as CSV"):
+        read_columns(_write(tmp_path / "open.csv", 'a,b\n1,"2\n'), "a", ["b"])
+    with pytest.raises(ValueError, match="absent.csv: cannot be read"):
+        read_columns(tmp_path / "absent.csv", "a", ["b"])
+
+
+def test_a_column_is_there_once(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.csv", "y,s,s\nno,a,b\n")
+    with pytest.raises(ValueError, match="a.csv: the column 's' is there 2 times"):
+        read_columns(path, "y", ["s"])
+
+
+def test_json_holds_texts(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.jsonl", '{"y": 1, "s": ["a", "b"]}\n')
+    with pytest.raises(ValueError, match="a.jsonl:1: s: expected a text, got list"):
+        read_columns(path, "y", ["s"])
+
+
+def test_csv_of_other_systems(tmp_path: Path) -> None:
+    path = tmp_path / "A.CSV"
+    path.write_bytes('\ufeffy,s\r\nno,"a\r\nb\tc"\r\n'.encode())
+    assert _texts(path, "y", "s") == [("no", "a b c")]

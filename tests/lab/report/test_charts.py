@@ -1,0 +1,91 @@
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparsewood.lab.report._axes import short, span, spread_out, ticks, whole_ticks
+from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
+
+SVG = "{http://www.w3.org/2000/svg}"
+NUMBER = st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf")])
+
+
+def parse(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)
+
+
+@given(st.lists(st.lists(NUMBER, max_size=8), max_size=4), st.booleans())
+def test_lines_stay_inside(lines: list[list[float]], zero: bool) -> None:
+    series = [Series(f"<{i}>", "s", list(enumerate(ys, 1))) for i, ys in enumerate(lines)]
+    root = parse(line_chart(series, "t", "epoch", zero=zero))
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    finite = sum(len(line.finite) for line in series)
+    circles = list(root.iter(f"{SVG}circle"))
+    assert len(circles) == finite
+    for circle in circles:
+        assert 0 <= float(circle.attrib["cx"]) <= width
+        assert 0 <= float(circle.attrib["cy"]) <= height
+
+
+def test_lines_of_one_name_share_a_label_and_the_best_is_marked() -> None:
+    series = [Series("latent", "s", [(1, 2.0), (2, 3.0)], (2,), note=f"seed {i}") for i in (0, 1)]
+    root = parse(line_chart([*series, Series("flat", "f", [(1, 2.0)], dashed=True)], "t", "epoch"))
+    names = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "name"]
+    assert names == ["latent", "flat"]
+    best = [c for c in root.iter(f"{SVG}circle") if c.get("class") == "best"]
+    assert len(best) == 2
+    assert best[1][0].text == "latent (seed 1), 2: 3"
+
+
+def test_bars_are_in_proportion() -> None:
+    root = parse(bar_chart([("a", "s", 10.0, "10"), ("<b>", "s", 5.0, "5")], "t"))
+    long, brief = (float(bar.attrib["width"]) for bar in root.iter(f"{SVG}rect"))
+    assert brief == pytest.approx(long / 2, abs=0.01)
+
+
+def test_heat_map_has_a_cell_for_each_share() -> None:
+    root = parse(heat_map({1: {"1": 0.25, "2": 0.75}, 2: {"1": 1.0}}, ["1", "2"], "t", "epoch"))
+    cells = list(root.iter(f"{SVG}rect"))
+    tips = [cell[0].text for cell in cells]
+    assert tips == [
+        "epoch 1, 1: 25.0%",
+        "epoch 1, 2: 75.0%",
+        "epoch 2, 1: 100.0%",
+        "epoch 2, 2: 0.0%",
+    ]
+    opacity = [float(cell.attrib["fill-opacity"]) for cell in cells]
+    assert opacity[3] < opacity[0] < opacity[1] < opacity[2] == 1
+
+
+@given(st.lists(st.floats(-1e9, 1e9), max_size=6), st.booleans())
+def test_ticks_are_even_and_inside(values: list[float], zero: bool) -> None:
+    low, high = span(values, zero=zero)
+    marks = ticks(low, high)
+    assert 2 <= len(marks) <= 8
+    assert all(low - 1e-6 * (high - low) <= mark <= high + 1e-6 * (high - low) for mark in marks)
+    steps = [b - a for a, b in pairwise(marks)]
+    assert max(steps) == pytest.approx(min(steps), rel=1e-6)
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_whole_ticks(a: int, b: int) -> None:
+    low, high = min(a, b), max(a, b)
+    marks = whole_ticks(low, high)
+    assert len(marks) <= 7
+    assert all(low <= mark <= high for mark in marks)
+
+
+@given(st.lists(st.floats(0, 100), max_size=6))
+def test_labels_are_spread_out(places: list[float]) -> None:
+    moved = sorted(spread_out(places, 10, 0, 100))
+    assert all(b - a >= 10 - 1e-9 for a, b in pairwise(moved))
+    assert all(-1e-9 <= place <= 100 + 1e-9 for place in moved)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (0.30000000000000004, "0.3"), (12500, "12,500"), (82.5, "82.5")]
+)
+def test_short(value: float, text: str) -> None:
+    assert short(value) == text

@@ -1,0 +1,327 @@
+"""The report is read back as HTML, for one run and for many, whole and unfinished."""
+
+import json
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from sparsewood.lab.report.page import write_report
+
+WriteRun = Callable[..., Path]
+VOID = {"meta", "br", "link", "img"}
+
+
+class Page(HTMLParser):
+    """Checks that tags are balanced; keeps text, rows of tables and attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.rows: list[list[str]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if "tr" in self.open and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.texts)
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.tags)
+
+    def row(self, name: str) -> list[str]:
+        return next(row for row in self.rows if row and row[0].startswith(name))
+
+
+def read(path: Path) -> Page:
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def edit(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_strategies_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [
+        write_run(tmp_path / f"{strategy}-{seed}", strategy, seed, epochs=3, gallery=False)
+        for strategy in ("latent", "flat", "given", "left_to_right")
+        for seed in (0, 1)
+    ]
+    for run, accuracy in zip(runs[:2], (84.0, 86.0), strict=True):
+        edit(run / "result.json", tests={"test": {"accuracy": accuracy}})
+    out = write_report(
+        runs,
+        tmp_path / "new" / "report.html",
+        "Sentiment",
+        {"latent": {"test": {"accuracy": 84.73}}},
+    )
+    page = read(out)
+    assert [row[0] for row in page.rows[2:6]] == [
+        "left to right2 seeds",
+        "flat2 seeds",
+        "off-line2 seeds",
+        "latent2 seeds",
+    ]
+    assert page.row("latent")[2] == "85.00 ± 1.41paper 84.73"
+    assert page.row("flat")[-1] == "1.00×"
+    assert page.row("off-line")[2].count("±") == 1
+    titles = [text for text in page.texts if text.strip()]
+    for title in (
+        "Sentiment",
+        "Training loss",
+        "Validation loss",
+        "Validation accuracy",
+        "Trees kept for a sentence, share of sentences",
+        "Mean probability of the flat tree",
+        "Mean probability of the off-line trees' arcs",
+        "Attachment of the likeliest tree to the off-line tree",
+        "Validation accuracy by temperature at test time",
+        "Sentences per second in training",
+        "Time of an epoch, flat trees = 1",
+        "Configuration",
+        "Environment",
+    ):
+        assert title in titles
+    assert "No run has a gallery" in page.text
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_certificates(tmp_path: Path, write_run: WriteRun) -> None:
+    trees = {"histogram": {"9": 13, "10": 1808}, "unconverged": 1808.0, "capped": 1808.0}
+    runs = [write_run(tmp_path / f"latent-{seed}", seed=seed, epochs=1) for seed in (0, 1)]
+    runs.append(write_run(tmp_path / "flat", "flat", epochs=1))
+    for run in runs:
+        test = {"accuracy": 84.0, **trees}
+        edit(run / "result.json", tests={"test": test}, validation=test)
+        examples = json.loads((run / "gallery.json").read_text())
+        for i, example in enumerate(examples):
+            certified = {"certified": i < 2, "capped": i >= 2, "gap": 0.02 if i >= 2 else 1e-12}
+            example["sides"][0] |= certified
+        (run / "gallery.json").write_text(json.dumps(examples))
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.row("latent")[4] == "26 of 3,642cap reached in 3,616"
+    assert page.row("flat")[4] == "–"
+    assert "of 3,642 sentences certified, cap on trees reached in 3,616" in page.text
+    assert "There the cap on trees is reached in 3,616 of 3,642 sentences." in page.text
+    assert "Certified: 2 of 6." in page.text
+    assert page.text.count("certified, duality gap 1e-12") == 2
+    assert page.text.count("not certified: cap of 4 trees reached, duality gap 2e-02") == 4
+
+
+def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1)
+    trees = {"histogram": {"10": 1821}, "unconverged": 1808.0}
+    edit(run / "result.json", tests={"test": {"accuracy": 84.0, **trees}})
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert page.row("latent")[4] == "13 of 1,821"
+    assert "cap reached" not in page.text
+    assert "cap on trees" not in page.text
+
+
+def test_it_needs_no_network(tmp_path: Path, write_run: WriteRun) -> None:
+    out = write_report([write_run(tmp_path / "run", epochs=2)], tmp_path / "report.html")
+    text = out.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in text
+    assert "url(" not in text
+    assert "@import" not in text
+    page = read(out)
+    assert page.count("script") == page.count("link") == page.count("img") == 0
+
+
+def test_gallery_is_escaped_and_marks_what_is_wrong(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=2)
+    evil = "<script>alert(1)</script>"
+    tree = {"heads": [2, 0], "weight": 1.0}
+    side = {"words": [evil, "\x00&"], "given": None, "trees": [tree]}
+    example = {"label": evil, "prediction": {evil: 0.9, "b": 0.1}, "sides": [side, side]}
+    wrong = {"label": "b", "prediction": {evil: 0.9, "b": 0.1}, "sides": [side]}
+    (run / "gallery.json").write_text(json.dumps([example, wrong]))
+    page = read(write_report([run], tmp_path / "report.html", title=evil))
+    assert page.count("script") == 0
+    assert page.count("article") == 2
+    classes = [attrs.get("class") for tag, attrs in page.tags if tag == "article"]
+    assert classes == ["example right", "example wrong"]
+    assert "1 of them predicted wrongly" in page.text
+    assert "premise" in page.texts
+    assert "hypothesis" in page.texts
+    assert evil in page.text
+
+
+def test_settings_and_paths_are_escaped(tmp_path: Path, write_run: WriteRun) -> None:
+    evil = '"><script>alert(1)</script>'
+    runs = [write_run(tmp_path / name, seed=i, epochs=1) for i, name in enumerate(("<i>", "b&"))]
+    for i, run in enumerate(runs):
+        edit(
+            run / "config.json",
+            sparsewood=evil,
+            source={"kind": evil, evil: evil},
+            model={"trees": evil},
+            training={"seed": i, "lr": 0.1},
+        )
+        edit(run / "environment.json", command=[evil, str(i)])
+        edit(run / "result.json", tests={evil: {"accuracy": 1.0}})
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.count("script") == page.count("i") == 0
+    assert {"<i>", "b&"} <= set(page.texts)
+
+
+def test_the_best_latent_run_gives_the_gallery(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [
+        write_run(tmp_path / f"{s}-{i}", s, i, epochs=2) for s in ("flat", "latent") for i in (0, 1)
+    ]
+    for run, accuracy in zip(runs, (99.0, 99.0, 80.0, 81.0), strict=True):
+        edit(run / "result.json", validation={"accuracy": accuracy})
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert "of the latent model with seed 1" in page.text
+
+
+def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=3, finished=False, gallery=False)
+    (run / "environment.json").unlink()
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert "run (latent, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
+    assert "Environment is not recorded." in page.texts
+    assert len(page.row("latent")) == 6  # validation and costs
+
+
+def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1, finished=False, gallery=False)
+    (run / "metrics.jsonl").unlink()
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert any("no metrics yet" in text for text in page.texts)
+    assert page.row("latent")[1:] == ["–"] * 4
+
+
+def test_not_a_number_is_left_out(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1)
+    edit(run / "result.json", tests={"test": {"accuracy": float("nan")}}, temperature_curve={})
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert page.row("latent")[2] == "–"
+    assert "nan" not in page.text.split()
+
+
+def test_reverse_dictionary(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [write_run(tmp_path / s, s, kind="revdict", epochs=2) for s in ("flat", "latent")]
+    paper = {"latent": {"seen": {"median_rank": 12.0}, "concepts": {"accuracy_10": 38.4}}}
+    page = read(write_report(runs, tmp_path / "report.html", paper=paper))
+    assert page.rows[0][1:4] == ["seen", "unseen", "concepts"]
+    assert page.rows[1][1:4] == ["median rank", "acc@10", "acc@100"]
+    assert page.row("latent")[1].endswith("paper 12.0")
+    assert page.row("latent")[8].endswith("paper 38.4")
+    assert page.text.count("paper") == 2
+    assert "Validation loss by temperature at test time" in page.texts
+
+
+def test_several_data_sets(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [
+        write_run(tmp_path / f"{kind}-{s}", s, kind=kind, epochs=2)
+        for kind in ("sst", "sick")
+        for s in ("flat", "latent")
+    ]
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.count("h2") == 2
+    assert {"sst", "sick"} <= set(page.texts)
+    with pytest.raises(ValueError, match="for one data set, the runs are on sst, sick"):
+        write_report(runs, tmp_path / "other.html", paper={})
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_row_of_the_paper_that_was_not_run(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=2)
+    page = read(
+        write_report([run], tmp_path / "r.html", paper={"flat": {"test": {"accuracy": 83.96}}})
+    )
+    assert page.row("flat")[:3] == ["flatnot run", "–", "–paper 83.96"]
+
+
+def test_best_settings_are_shown(tmp_path: Path, write_run: WriteRun) -> None:
+    """Two learning rates with seed 0; only the one chosen on validation with another seed."""
+    runs = [
+        write_run(tmp_path / name, seed=seed, epochs=1)
+        for name, seed in (("low", 0), ("high", 0), ("high-1", 1))
+    ]
+    edit(runs[0] / "config.json", training={"lr": 0.01, "seed": 0})
+    for run, value in zip(runs, (80.0, 82.0, 70.0), strict=True):
+        edit(
+            run / "result.json", validation={"accuracy": value}, tests={"test": {"accuracy": value}}
+        )
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.row("latent")[2] == "76.00 ± 8.49"
+    assert "Settings tried, of which the best on validation are shown: latent 2" in page.texts
+    assert "low" not in page.texts
+    edit(runs[0] / "result.json", validation={"accuracy": 82.0})  # of equals the lowest rate
+    assert "low" in read(write_report(runs, tmp_path / "report.html")).text
+
+
+def test_runs_are_named_by_their_place(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [write_run(tmp_path / s / "seed-0", s, epochs=1) for s in ("flat", "latent")]
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert {"flat/seed-0", "latent/seed-0"} <= set(page.texts)
+    assert str(tmp_path) not in page.text
+
+
+def test_no_runs(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no runs"):
+        write_report([], tmp_path / "report.html")
+
+
+def test_not_a_run(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nowhere: is not a folder"):
+        write_report([tmp_path / "nowhere"], tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", "{", "config.json: not JSON"),
+        ("result.json", "[]", "result.json: expected a JSON object"),
+        ("gallery.json", "{}", "gallery.json: expected a JSON list"),
+        ("gallery.json", "[1]", "gallery.json: example 0: expected sides"),
+        ("gallery.json", '[{"sides": [], "prediction": [1]}]', "gallery.json: example 0: expected"),
+        ("gallery.json", '[{"sides": [{"words": 3}]}]', "gallery.json: example 0: 'trees'"),
+        (
+            "gallery.json",
+            '[{"sides": [{"words": ["a"], "trees": [{"heads": [0], "weight": 1}], '
+            '"certified": true, "gap": "wide"}]}]',
+            "gallery.json: example 0: could not convert",
+        ),
+        ("metrics.jsonl", '{"epoch": 1}\n{\n{"epoch": 2}\n', "metrics.jsonl:2: not JSON"),
+        (
+            "gallery.json",
+            '[{"sides": [{"words": ["a"], "trees": [{"heads": [3], "weight": 1}]}]}]',
+            "gallery.json: example 0: tree 0: word 1 of 1 has head 3",
+        ),
+    ],
+)
+def test_damaged_files(
+    tmp_path: Path, write_run: WriteRun, name: str, content: str, message: str
+) -> None:
+    run = write_run(tmp_path / "run", epochs=1)
+    (run / name).write_text(content)
+    with pytest.raises(ValueError, match=message):
+        write_report([run], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()

@@ -1,0 +1,110 @@
+"""A tiny corpus and model of each task."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, get_args
+from zlib import crc32
+
+import pytest
+import torch
+from torch import Tensor
+
+import sparsewood as sp
+from sparsewood.lab.data.batches import Batch, Padded
+from sparsewood.lab.data.examples import Corpus, Example, Sentence, TaskName
+from sparsewood.lab.tasks import ModelConfig, TreeModel, build_model
+from sparsewood.nn.latent import Strategy
+from sparsewood.posterior import SparsePosterior
+
+WORDS = "oak elm ash yew fir box may bay fig tea".split()
+TASKS: tuple[TaskName, ...] = get_args(TaskName)
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+class Vectors:
+    """A random vector for each word; the same word gets the same."""
+
+    size = 4
+
+    def lookup(self, words: Sequence[str]) -> Tensor:
+        rows = [torch.Generator().manual_seed(crc32(w.encode())) for w in words]
+        return torch.stack([torch.randn(self.size, generator=row) for row in rows])
+
+
+def _sentence(draw: random.Random) -> Sentence:
+    n = draw.randint(1, 6)
+    words = tuple(draw.choice(WORDS) for _ in range(n))
+    heads = [0] * n
+    order = draw.sample(range(n), n)
+    for i in range(1, n):
+        heads[order[i]] = draw.choice([0, *(j + 1 for j in order[:i])])
+    return Sentence(words, tuple(heads))
+
+
+def _corpus(task: TaskName) -> Corpus:
+    draw = random.Random(task)
+    labels = WORDS if task == "revdict" else ["no", "yes", "maybe"]
+
+    def example(i: int) -> Example:
+        sides = 2 if task == "nli" else 1
+        return Example(tuple(_sentence(draw) for _ in range(sides)), labels[i % len(labels)])
+
+    sizes = {"train": 8, "validation": 4, "test": 4}
+    splits = {name: [example(i) for i in range(size)] for name, size in sizes.items()}
+    return Corpus(task, splits, tuple(WORDS) if task == "revdict" else ())
+
+
+def _make(task: TaskName, **options: Any) -> tuple[TreeModel, Batch]:
+    torch.manual_seed(0)
+    config = ModelConfig(**{"hidden": 6, "embedding": 4, **options})
+    corpus = _corpus(task)
+    vectors = Vectors() if task == "revdict" else None
+    model = build_model(corpus, config, vectors).double()
+    return model, model.encode(corpus.splits["train"]).batch(range(8))
+
+
+def _tree_vectors(
+    model: TreeModel, side: Padded, posterior: SparsePosterior, b: int
+) -> list[tuple[Tensor, Tensor]]:
+    """The weight and the vector of each tree of sentence b, computed without batch or padding."""
+    n = int(side.lengths[b])
+    one = torch.tensor([n])
+    x = model.encoder(side.tokens[b : b + 1, :n], one)
+    first = torch.tensor([0])
+    return [
+        (weight, model.trees.composer(x, sp.Forest.from_heads(heads[None, :n], one, first))[0])
+        for weight, heads in zip(posterior[b].weights, posterior[b].structures, strict=True)
+    ]
+
+
+@pytest.fixture(params=TASKS)
+def task(request: pytest.FixtureRequest) -> TaskName:
+    return request.param
+
+
+@pytest.fixture(params=STRATEGIES)
+def strategy(request: pytest.FixtureRequest) -> Strategy:
+    return request.param
+
+
+@pytest.fixture
+def corpus() -> Callable[[TaskName], Corpus]:
+    """task -> a corpus of it; sentences have heads."""
+    return _corpus
+
+
+@pytest.fixture
+def vectors() -> Vectors:
+    return Vectors()
+
+
+@pytest.fixture
+def make() -> Callable[..., tuple[TreeModel, Batch]]:
+    """(task, **fields of ModelConfig) -> a float64 model and a batch of eight examples."""
+    return _make
+
+
+@pytest.fixture
+def tree_vectors() -> Callable[..., list[tuple[Tensor, Tensor]]]:
+    """(model, side, posterior, b) -> weight and vector of each tree of sentence b."""
+    return _tree_vectors

@@ -1,0 +1,170 @@
+"""What holds for the models of all tasks."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from sparsewood import DependencyTrees, sparsemap
+from sparsewood.lab.tasks import ModelConfig, SentenceClassifier
+from sparsewood.lab.tasks.model import mixture_loss
+
+
+@pytest.mark.parametrize("loss", ["marginal", "expected"])
+def test_every_strategy_learns(make, task, strategy, loss):
+    model, batch = make(task, trees=strategy, loss=loss)
+    output = model(batch)
+    assert output.loss.shape == (8,)
+    assert len(output.posteriors) == len(batch.sides)
+    output.loss.mean().backward()
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= 1e-3 * parameter.grad
+        assert model(batch).loss.mean() < output.loss.mean()
+
+
+def test_fixed_strategies_give_each_sentence_one_tree(make, task, strategy):
+    model, batch = make(task, trees=strategy)
+    sizes = torch.cat([posterior.sizes for posterior in model(batch).posteriors])
+    assert (sizes > 1).any() if strategy == "latent" else (sizes == 1).all()
+
+
+def test_given_trees_are_those_of_the_examples(make, task):
+    model, batch = make(task, trees="given")
+    for posterior, side in zip(model(batch).posteriors, batch.sides, strict=True):
+        assert torch.equal(posterior.structures, side.heads)
+
+
+@pytest.mark.parametrize("scorer", ["mlp", "bilinear", "biaffine"])
+@pytest.mark.parametrize("composer", ["lstm", "gru"])
+def test_scorers_and_composers(make, scorer, composer):
+    model, batch = make("classify", scorer=scorer, composer=composer)
+    model(batch).loss.sum().backward()
+    used = [p.grad is not None and bool((p.grad != 0).any()) for p in model.trees.parameters()]
+    assert sum(used) >= len(used) - 1  # the scorer may add a constant, which no tree depends on
+
+
+@pytest.mark.parametrize("loss", ["marginal", "expected"])
+def test_gradients_agree_with_finite_differences(make, corpus, task, loss):
+    model, _ = make(task, loss=loss)
+    batch = model.encode(corpus(task).splits["train"]).batch([0, 1, 2])
+
+    def total() -> tuple[Tensor, list[list[list[int]]]]:
+        output = model(batch)
+        support = [posterior.structures.tolist() for posterior in output.posteriors]
+        return output.loss @ torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), support
+
+    parameters = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    gradients = torch.autograd.grad(total()[0], list(parameters.values()))
+    smooth = 0
+    for (name, parameter), gradient in zip(parameters.items(), gradients, strict=True):
+        flat = parameter.detach().view(-1)
+        entries = 3 if name.startswith("trees.scorer") else 1
+        for i in range(0, len(flat), -(-len(flat) // entries)):
+            value, step = float(flat[i]), 1e-6
+            flat[i] = value + step
+            above, support = total()
+            flat[i] = value - step
+            below, other_support = total()
+            flat[i] = value
+            if support == other_support:  # else the step crosses a kink
+                smooth += 1
+                slope = (above - below).detach() / (2 * step)
+                torch.testing.assert_close(slope, gradient.view(-1)[i], atol=1e-7, rtol=1e-5)
+    assert smooth > 0.8 * len(parameters)
+
+
+def test_the_scorer_gets_a_gradient(make, task):
+    model, batch = make(task)
+    model(batch).loss.sum().backward()
+    assert any(float(p.grad.abs().max()) > 1e-8 for p in model.trees.scorer.parameters())
+
+
+def test_padding_changes_nothing(make, corpus, task, strategy):
+    model, batch = make(task, trees=strategy)
+    together = model(batch)
+    assert len(set(batch.sides[0].lengths.tolist())) > 1
+    split = model.encode(corpus(task).splits["train"])
+    for b in range(8):
+        alone = model(split.batch([b]))
+        torch.testing.assert_close(alone.prediction[0], together.prediction[b])
+        torch.testing.assert_close(alone.loss[0], together.loss[b])
+
+
+def test_unknown_targets_give_predictions_without_loss(make, task):
+    model, batch = make(task)
+    known = model(batch)
+    batch.targets[3] = -1
+    output = model(batch)
+    assert output.loss is None
+    torch.testing.assert_close(output.prediction, known.prediction)
+
+
+def test_temperature_can_be_set(make, task):
+    model, batch = make(task, temperature=2.0)
+    assert model.temperature == 2.0
+    many = model(batch).posteriors[0].sizes.sum()
+    model.temperature = 1e-4
+    assert model(batch).posteriors[0].sizes.sum() < many
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}, {"max_active": 0}, {"temperature": 0.0}],
+)
+def test_wrong_options(wrong):
+    with pytest.raises(ValueError, match=f"^model.{next(iter(wrong))}: expected .*, got "):
+        ModelConfig(**wrong)
+
+
+def test_half_precision_keeps_the_digits_of_the_loss(make, task):
+    model, batch = make(task)
+    model.float()
+    exact = model(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        output = model(batch)
+    assert output.posteriors[0].weights.dtype == torch.bfloat16
+    assert output.loss.dtype == output.prediction.dtype == torch.float32
+    torch.testing.assert_close(output.loss, exact.loss, rtol=0.1, atol=0.1)
+    output.loss.sum().backward()
+
+
+def test_vectors_are_fixed_unless_tuned(make):
+    for tune in (False, True):
+        model, _ = make("classify", tune_vectors=tune)
+        table = torch.randn(len(model.vocabulary), 4)
+        model.set_vectors(table)
+        weight = model.encoder.embedding.weight
+        torch.testing.assert_close(weight.detach(), table.double())
+        assert weight.requires_grad == tune
+
+
+def test_vectors_of_another_shape_are_refused():
+    model = SentenceClassifier(ModelConfig(hidden=4, embedding=3), ["<unk>", "oak"], ["x"])
+    with pytest.raises(ValueError, match=r"expected \(2, 3\) for 2 words of size 3, got \(2, 4\)"):
+        model.set_vectors(torch.zeros(2, 4))
+
+
+def test_a_tiny_probability_keeps_its_loss_and_gradient():
+    scores = torch.zeros(2, 2, 3, requires_grad=True)
+    posterior = sparsemap(scores, DependencyTrees())
+    log_p = torch.full((len(posterior.weights), 2), -1000.0).requires_grad_()
+    p, loss = mixture_loss(log_p, posterior, torch.tensor([0, 1]), "marginal")
+    assert p.max() == 0  # it underflows
+    assert loss is not None
+    torch.testing.assert_close(loss, torch.full((2,), 1000.0))
+    loss.sum().backward()
+    assert log_p.grad is not None
+    torch.testing.assert_close(log_p.grad.sum(1), -posterior.weights.detach())
+
+
+def test_a_broken_probability_shows_in_the_loss():
+    posterior = sparsemap(torch.zeros(1, 2, 3), DependencyTrees())
+    log_p = torch.full((len(posterior.weights), 2), torch.nan)
+    _, loss = mixture_loss(log_p, posterior, torch.tensor([0]), "marginal")
+    assert loss is not None
+    assert loss.isnan().all()

@@ -1,0 +1,95 @@
+"""Two processes train as one does."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sparsewood.lab.train import Progress, train
+from sparsewood.lab.train.distributed import World, choose_device, world
+
+# Trains, then names the threads that are left (where the system tells).
+SCRIPT = """
+import json, sys
+from pathlib import Path
+from sparsewood.lab.train import Progress, RunConfig, train
+train(RunConfig.from_json(json.loads(sys.argv[1])), sys.argv[2], resume=True, progress=Progress())
+print(*(name.read_text() for name in Path("/proc/self/task").glob("*/comm")))
+"""
+
+
+def _flat(values: Any) -> list[float]:
+    if isinstance(values, dict):
+        skip = ("seconds", "sentences_per_second")
+        return [x for k, v in values.items() if k not in skip for x in _flat(v)]
+    return [values] if isinstance(values, int | float) else []
+
+
+def _together(config, folder: Path, processes: int) -> subprocess.CompletedProcess[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = folder.with_suffix(".py")
+    script.write_text(SCRIPT)
+    options = [f"--nproc-per-node={processes}", f"--master-port={port}"]
+    arguments = [str(script), json.dumps(config.to_json()), str(folder)]
+    return subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", *options, *arguments],
+        env={**os.environ, "PYTHONWARNINGS": "default"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_two_processes_equal_one(make_config, tmp_path: Path) -> None:
+    """Two stop after an epoch and go on. One of them has no share of the last batch of an epoch.
+
+    A thread of the group that outlives it would abort the process in one of three runs: it frees
+    tensors while the interpreter ends.
+    """
+    config = make_config(dropout=0.0, batch=13, accumulate=2, max_epochs=3, lr=0.2)
+    train(config, tmp_path / "one", progress=Progress())
+    first = replace(config, training=replace(config.training, max_epochs=1))
+    for part in (first, config):
+        done = _together(part, tmp_path / "two", 2)
+        assert "gloo" not in done.stdout
+        assert done.returncode == 0, done.stderr
+    for name in ("metrics.jsonl", "result.json"):
+        one, two = (
+            [json.loads(x) for x in (tmp_path / n / name).read_text().splitlines()]
+            if name.endswith("l")
+            else [json.loads((tmp_path / n / name).read_text())]
+            for n in ("one", "two")
+        )
+        for mine, theirs in zip(one, two, strict=True):
+            assert _flat(theirs) == pytest.approx(_flat(mine), rel=1e-3, abs=1e-4)
+    environment = json.loads((tmp_path / "two" / "environment.json").read_text())
+    assert environment["processes"] == 2
+
+
+def test_one_process_alone(monkeypatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with world("cpu") as group:
+        assert group == World(0, 1, torch.device("cpu"))
+        assert group.first
+        assert group.any(True, False) == [True, False]
+        assert group.gather("x") == ["x"]
+        assert group.on_first(lambda: 3) == 3
+
+
+def test_devices(monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto") == choose_device("cpu") == torch.device("cpu")
+    with pytest.raises(ValueError, match="expected a GPU"):
+        choose_device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert choose_device("auto", 3) == torch.device("cuda", 1)

@@ -1,0 +1,37 @@
+"""The schedule: decay after an epoch that is not the best, an end after too many in a row."""
+
+import pytest
+
+from sparsewood.lab.train.schedule import Schedule
+
+
+def _run(values: list[float], *, higher: bool = True) -> tuple[Schedule, list[bool], int]:
+    schedule, best = Schedule(1.0), []
+    for epoch, value in enumerate(values, 1):
+        best.append(schedule.update(epoch, value, higher_is_better=higher, decay=0.5))
+        if schedule.over(epoch, max_epochs=20, patience=3):
+            return schedule, best, epoch
+    return schedule, best, 0
+
+
+def test_decay_and_end() -> None:
+    schedule, best, end = _run([1, 3, 2, 4, 4, 1, 0, 9])
+    assert best == [True, True, False, True, False, False, False]
+    assert (schedule.best, schedule.best_epoch, schedule.bad, end) == (4, 4, 3, 7)
+    assert schedule.lr == pytest.approx(0.5**4)
+
+
+def test_lower_is_better() -> None:
+    schedule, best, end = _run([3, 2, 2, 1], higher=False)
+    assert best == [True, True, False, True]
+    assert (schedule.best_epoch, schedule.bad, end) == (4, 0, 0)
+
+
+def test_an_equal_value_is_no_new_best() -> None:
+    assert _run([1, 1])[1] == [True, False]
+
+
+def test_the_most_epochs() -> None:
+    schedule = Schedule(1.0)
+    assert not schedule.over(4, max_epochs=5, patience=1)
+    assert schedule.over(5, max_epochs=5, patience=1)

@@ -1,0 +1,134 @@
+"""Tables: learning rates chosen on validation, workers, failures, going on."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
+from sparsewood.lab.train.table import choose_lr, summarise, train_table
+
+LRS, SEEDS = (0.1, 0.5), (0, 1)
+
+
+def _tree(folder: Path) -> set[str]:
+    return {path.parent.relative_to(folder).as_posix() for path in folder.rglob("result.json")}
+
+
+def test_two_workers_and_one_give_the_same(make_config, tmp_path: Path) -> None:
+    """A run that fails is reported and stops no other."""
+    config = make_config(max_epochs=2, threads=None, weight_decay=1e10)
+    lrs = (1e38, 1e-12)
+    one, two = (
+        train_table(["flat"], config, lrs, SEEDS, tmp_path / str(n), workers=n, progress=Progress())
+        for n in (1, 2)
+    )
+    assert one["failures"].keys() == two["failures"].keys() == {"flat/lr-1e+38/seed-0"}
+    for summary in (one, two):
+        assert "loss is not finite" in summary["failures"]["flat/lr-1e+38/seed-0"]
+    mine, theirs = one["rows"]["flat"], two["rows"]["flat"]
+    assert (mine["lr"], mine["seeds"]) == (1e-12, [0, 1])
+    for name in ("lr", "by_lr", "seeds", "validation", "tests", "temperatures"):
+        assert theirs[name] == mine[name]
+    assert _tree(tmp_path / "2") == {"flat/lr-1e-12/seed-0", "flat/lr-1e-12/seed-1"}
+    assert json.loads((tmp_path / "2" / "table.json").read_text()) == two
+    assert Run(tmp_path / "2/flat/lr-1e-12/seed-0").config.training.threads == 1
+
+
+def test_a_table_goes_on(make_config, tmp_path: Path, monkeypatch) -> None:
+    config = make_config(max_epochs=1)
+    trained: list[str] = []
+    train = jobs.train
+
+    def recorded(config: RunConfig, folder: Path, **named: Any) -> dict[str, Any]:
+        trained.append(folder.relative_to(tmp_path).as_posix())
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return train(config, folder, **named)
+
+    monkeypatch.setattr(jobs, "train", recorded)
+
+    def table() -> dict[str, Any]:
+        return train_table(["flat", "latent"], config, LRS, (0,), tmp_path, progress=Progress())
+
+    with pytest.raises(KeyboardInterrupt):
+        table()
+    assert trained == ["latent/lr-0.1/seed-0", "latent/lr-0.5/seed-0", "flat/lr-0.1/seed-0"]
+    before = (tmp_path / "latent/lr-0.5/seed-0/result.json").stat().st_mtime_ns
+    assert table()["rows"].keys() == {"flat", "latent"}
+    assert (tmp_path / "latent/lr-0.5/seed-0/result.json").stat().st_mtime_ns == before
+
+
+def test_a_row_without_a_finished_run(make_config, tmp_path: Path) -> None:
+    config = make_config(max_epochs=1, weight_decay=1e10)
+    summary = train_table(["flat"], config, (1e38,), (0, 1), tmp_path, progress=Progress())
+    assert summary["rows"] == {}
+    assert choose_lr(tmp_path, "flat", (1e38,), 0) is None
+
+
+def _fake(folder: Path, config: RunConfig, **validation: float) -> None:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config.to_json()))
+    record = {"seconds": 2.0, "sentences_per_second": 20.0}
+    (folder / "metrics.jsonl").write_text(json.dumps(record) + "\n")
+    result = {
+        "criterion": next(iter(validation)),
+        "validation": {**validation, "histogram": {"1": 3}},
+        "tests": {"test": {**validation, "histogram": {"1": 2, "10": 3}, "unconverged": 3.0}},
+        "temperature": 1.0,
+        "epochs": 4,
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+
+
+def test_summary_of_finished_runs(make_config, tmp_path: Path) -> None:
+    config = make_config()
+    for lr, seed, accuracy in ((0.1, 0, 50.0), (1.0, 0, 60.0), (1.0, 1, 70.0), (1.0, 2, 80.0)):
+        one = replace(config, training=TrainingConfig(lr=lr, seed=seed))
+        _fake(tmp_path / f"flat/lr-{lr:g}/seed-{seed}", one, accuracy=accuracy)
+    row = summarise(tmp_path, ["flat", "latent"], (0.1, 1.0, 10.0), (0, 1, 2, 3))["rows"]["flat"]
+    assert row["lr"] == 1.0
+    assert row["by_lr"] == {"0.1": 50.0, "1": 60.0}
+    assert row["seeds"] == [0, 1, 2]
+    accuracy = {"mean": 70.0, "std": 10.0, "values": [60.0, 70.0, 80.0]}
+    assert row["validation"] == {"accuracy": accuracy}
+    assert row["tests"]["test"]["accuracy"] == accuracy
+    assert row["certified"] == {"certified": 6, "sentences": 15, "capped": None}
+    assert (row["seconds_per_epoch"], row["sentences_per_second"], row["epochs"]) == (2, 20, 4)
+
+
+def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> None:
+    config = make_config(max_epochs=1)
+
+    def table(lrs: tuple[float, ...], seeds: tuple[int, ...]) -> dict[str, Any]:
+        return train_table(["flat"], config, lrs, seeds, tmp_path, progress=Progress())
+
+    assert table((1e-9,), (0, 0))["rows"]["flat"]["seeds"] == [0]
+    row = table((1e-9, 0.5), (0, 1))["rows"]["flat"]
+    assert row["by_lr"].keys() == {"1e-09", "0.5"}
+    assert row["lr"] == float(max(row["by_lr"], key=row["by_lr"].__getitem__))
+    assert row["seeds"] == [0, 1]
+
+
+def test_of_equally_good_rates_the_lowest_is_taken(make_config, tmp_path: Path) -> None:
+    for lr in LRS:
+        one = replace(make_config(), training=TrainingConfig(lr=lr))
+        _fake(tmp_path / f"flat/lr-{lr:g}/seed-0", one, accuracy=50.0)
+    assert choose_lr(tmp_path, "flat", LRS[::-1], 0) == min(LRS)
+
+
+def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path) -> None:
+    train_table(["flat"], make_config(max_epochs=1), (0.1,), (0,), tmp_path, progress=Progress())
+    other = make_config(max_epochs=1, batch=4)
+    with pytest.raises(ValueError, match="seed-0: .*another configuration: training.batch: 8 -> 4"):
+        train_table(["latent", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
+    assert not (tmp_path / "latent").exists()
+
+
+def test_wrong_tables(make_config, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least one strategy"):
+        train_table([], make_config(), LRS, SEEDS, tmp_path)
+    with pytest.raises(ValueError, match="workers: expected at least 1"):
+        train_table(["flat"], make_config(), LRS, SEEDS, tmp_path, workers=0)
