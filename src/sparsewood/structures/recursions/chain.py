@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero, top
+from sparsewood.structures.recursions.shifted import Shifted, settle, top
 from sparsewood.structures.recursions.totals import Total, pick
 
 
@@ -37,15 +37,8 @@ def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
     for state, step in zip(states[1:], steps[1:], strict=True):
         before.append((after[-1].unsqueeze(1) + step).amax(-1))
         after.append(before[-1] + state)
-    ends = torch.stack(after, 1)
-    best = pick(ends, lengths - 1).amax(-1)
-    positions = torch.arange(len(states), device=scores.device)
-    last = (positions == lengths[:, None] - 1).unsqueeze(-1)
-    ends = torch.where(last, best[:, None, None], ends)
-    potentials = on_a_grid(or_zero(torch.cat([torch.stack(before, 1), ends], 1)))
-    starts, ends = potentials[:, : len(states)], potentials[:, len(states) :]
+    starts, ends, best = settle(torch.stack(before, 1), torch.stack(after, 1), lengths - 1)
     rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # of a step: (B, T - 1, K, K)
     rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
     rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)
-    shared = (tops[0] + tops[1]).flatten(1).sum(-1) + pick(ends, lengths - 1).amax(-1)
-    return Shifted(scores - rises, shared)
+    return Shifted(scores - rises, (tops[0] + tops[1]).flatten(1).sum(-1) + best)

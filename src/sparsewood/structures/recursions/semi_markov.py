@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
+from sparsewood.structures.recursions.shifted import Shifted, settle
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
 
@@ -37,19 +37,14 @@ def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
     The potential is the best score of what comes before, so that no part has more than 0 left and
     those of the best segmentation have 0. All ends of the last position have that of the best.
     """
-    starts, ends = _potentials(scores.detach(), max_length)
+    starts, ends, best = settle(*_potentials(scores.detach(), max_length), lengths)
     positions = torch.arange(ends.shape[1], device=scores.device)
-    best = pick(ends, lengths).amax(-1)
-    last = (positions == lengths[:, None]).unsqueeze(-1)
-    ends = torch.where(last, best[:, None, None], ends)
-    potentials = on_a_grid(or_zero(torch.cat([starts, ends], 1)))
-    starts, ends = potentials[:, : starts.shape[1]], potentials[:, starts.shape[1] :]
     end = (positions[:-1, None] + positions[1 : max_length + 1]).clamp(max=positions[-1])
     segments = ends[:, end].transpose(2, 3) - starts.unsqueeze(-1)  # (B, T, K, D)
     if end.shape[1] < max_length:
         segments = pad(segments, (0, max_length - end.shape[1]))
     steps = starts.unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # (B, T, K, K)
-    return Shifted(scores - torch.cat([segments, steps], -1), pick(ends, lengths).amax(-1))
+    return Shifted(scores - torch.cat([segments, steps], -1), best)
 
 
 def _potentials(scores: Tensor, max_length: int) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,7 @@ from torch.nn.functional import threshold
 
 from sparsewood import _native
 from sparsewood._transforms import is_transformed
-from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty
+from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty, pick
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,20 @@ def on_a_grid(potential: Tensor) -> Tensor:
     unit = reach / torch.frexp(reach).mantissa * 2.0**-53
     unit = unit.view(-1, *[1] * (potential.ndim - 1))
     return (potential / unit).round() * unit
+
+
+def settle(starts: Tensor, ends: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Potentials where something starts, (B, S, K), and where it ends, (B, E, K), on one grid.
+
+    All ends at `last` (B,) take the best of them: whatever ends there is a whole structure. That is
+    the third result, (B,).
+    """
+    best = pick(ends, last).amax(-1)
+    final = torch.arange(ends.shape[1], device=ends.device) == last[:, None]
+    ends = torch.where(final.unsqueeze(-1), best[:, None, None], ends)
+    both = on_a_grid(or_zero(torch.cat([starts, ends], 1)))
+    starts, ends = both.split([starts.shape[1], ends.shape[1]], 1)
+    return starts, ends, pick(ends, last).amax(-1)
 
 
 def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
