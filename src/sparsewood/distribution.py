@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sparsewood._batch import Batch
 from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole, within_reach
@@ -19,25 +20,27 @@ _SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memor
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StructureDistribution(CopiedWithGraph):
-    """The Gibbs distribution over all structures of each of `B` instances.
+    """The Gibbs distribution over all structures of each instance of a batch.
 
     With `theta = scores / temperature` and the 0/1 parts `m(h)` of a structure,
 
         p(h) = exp(<theta, m(h)> - log Z),      log Z = log sum_h exp <theta, m(h)>
 
-    Made by `sparsewood.marginals`. `len(dist)` is `B`. Everything but samples and the mode is
-    differentiable, twice too, with respect to the scores and the temperature. Results have the
-    dtype of the scores; inside, all is float64.
+    Made by `sparsewood.marginals`. `len(dist)` is the number of instances. Everything but samples
+    and the mode is differentiable, twice too, with respect to the scores and the temperature.
+    Results have the dtype of the scores; inside, all is float64.
 
     Attributes:
         structure: the family of structures.
-        scores: (B, *parts), as they were given.
-        lengths: the size of each instance, or None when all have full size.
+        scores: (*batch, *parts), as they were given.
+        lengths: the size of each instance, (*batch,) or (*batch, d) int64, or None when all have
+            full size.
     """
 
     structure: Structure
     scores: Tensor
     lengths: Tensor | None
+    _batch: Batch  # the shape of the batch; what follows is flat
     _steps: Tensor  # (B, *steps) float64, less what is shared: see `recursions.Shifted`
     _shared: Tensor  # (B,) float64
     _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
@@ -46,32 +49,37 @@ class StructureDistribution(CopiedWithGraph):
 
     @property
     def log_partition(self) -> Tensor:
-        """(B,) log Z."""
+        """(*batch,) log Z."""
         return self._result(self._log_z + self._shared)
 
     @lazy
     def marginals(self) -> Tensor:
-        """(B, *parts) the probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
+        """(*batch, *parts) how probable each part is, `sum_h p(h) m(h)`: the gradient of log Z."""
         return self._result(self.structure.parts_of(self._mu))
 
     @lazy
     def mode(self) -> Tensor:
-        """(B, *event) the most probable structure of each instance."""
-        with torch.no_grad():
-            return self.structure.argmax(within_reach(self.scores), self.lengths)
+        """(*batch, *event) the most probable structure of each instance."""
+        scores, lengths = self._flat
+        with torch.no_grad(), self._batch:
+            return self._batch.restore(self.structure.argmax(within_reach(scores), lengths))
 
     def entropy(self) -> Tensor:
-        """(B,) the Shannon entropy `log Z - <theta, marginals>`, in nats."""
+        """(*batch,) the Shannon entropy `log Z - <theta, marginals>`, in nats."""
         entropy = self._log_z - _inner(self._theta, self._mu)
         return self._result(entropy.clamp(min=0))  # rounding of a distribution on one structure
 
     def log_prob(self, structures: Tensor) -> Tensor:
-        """The log-probability of one structure per instance: (B, *event) -> (B,).
+        """The log-probability of one structure per instance: (*batch, *event) -> (*batch,).
 
         -inf where it uses a forbidden part or is no member of the family at all.
         """
-        structures = check_events("log_prob: structures", structures, self.structure, self.scores)
-        parts, member = parts_of_members(structures, self.structure, self.scores, self.lengths)
+        what = "log_prob: structures"
+        structures = self._batch.flatten(what, structures)
+        scores, lengths = self._flat
+        with self._batch:
+            structures = check_events(what, structures, self.structure, scores)
+            parts, member = parts_of_members(structures, self.structure, scores, lengths)
         return self._result(self.log_prob_of_parts(parts).masked_fill(~member, -torch.inf))
 
     def log_prob_of_parts(self, parts: Tensor) -> Tensor:
@@ -82,24 +90,27 @@ class StructureDistribution(CopiedWithGraph):
         return log_prob.masked_fill(forbidden, -torch.inf)
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
-        """`n` independent, exact samples of each instance: (n, B, *event)."""
+        """`n` independent, exact samples of each instance: (n, *batch, *event)."""
         check_whole("sample: n", n)
         if len(self) == 0:
             return self.mode.expand(n, *self.mode.shape)
         at_once = max(1, _SAMPLED_PARTS // self.scores.numel())
         counts = [min(at_once, n - done) for done in range(0, n, at_once)]
-        return torch.cat([self._sample(count, generator) for count in counts])
+        samples = torch.cat([self._sample(count, generator) for count in counts])
+        return self._batch.restore(samples, 1)
 
     def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
+        """(n, B, *event)"""
         theta = _repeat(self._steps.detach(), n)
-        lengths = None if self.lengths is None else _repeat(self.lengths, n)
+        lengths = self._flat[1]
+        lengths = None if lengths is None else _repeat(lengths, n)
         with torch.no_grad():
             steps = self.structure.sample_steps(theta, lengths, generator)
             structures = self.structure.decode(self.structure.parts_of(steps), lengths)
         return structures.unflatten(0, (n, len(self)))
 
     def kl(self, other: "StructureDistribution") -> Tensor:
-        """(B,) the Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` to `other`, q.
+        """(*batch,) the Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` to `other`, q.
 
         inf where `other` forbids what is possible here. The families must be the same.
         """
@@ -145,8 +156,17 @@ class StructureDistribution(CopiedWithGraph):
                 mu = mu + 0.0 * self._steps
         return mu
 
+    @property
+    def _flat(self) -> tuple[Tensor, Tensor | None]:
+        """Scores (B, *parts) and lengths (B,) or (B, d)."""
+        scores = self._batch.flatten("scores", self.scores)
+        if self.lengths is None:
+            return scores, None
+        return scores, self._batch.flatten("lengths", self.lengths)
+
     def _result(self, value: Tensor) -> Tensor:
-        return value.to(self.scores.dtype)
+        """(B, ...) as it is handed out."""
+        return self._batch.restore(value.to(self.scores.dtype))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
         copy = super().__deepcopy__(memo)
@@ -154,7 +174,7 @@ class StructureDistribution(CopiedWithGraph):
         return copy
 
     def __len__(self) -> int:
-        return len(self.scores)
+        return len(self._steps)
 
     def __repr__(self) -> str:
         return (

@@ -32,14 +32,18 @@ def test_a_compiled_graph_names_bad_values(each: bool) -> None:
     if each:
         with pytest.raises(ValueError, match=r"temperature\[0\]"):
             compiled(scores, -ones)
+    deep = scores.expand(3, 2, 2, 3).clone()
+    deep[2, 1, 0, 0] = torch.nan
+    with pytest.raises(ValueError, match=r"scores\[2, 1, 0, 0\] is nan \(instance \(2, 1\)"):
+        compiled(deep, ones)
 
 
 def test_check_of_sums_is_an_operator() -> None:
     scores = torch.zeros(2, 4, dtype=torch.float64)
     log_sums = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     reads = torch.ones(2, 4, dtype=torch.bool)
-    torch.library.opcheck(check_sums, (log_sums, scores, reads, None, 1.0))
-    torch.library.opcheck(check_sums, (log_sums, scores, reads, torch.ones(2), 1.0))
+    torch.library.opcheck(check_sums, (log_sums, scores, reads, None, 1.0, [2]))
+    torch.library.opcheck(check_sums, (log_sums, scores, reads, torch.ones(2), 1.0, [2]))
 
 
 @pytest.mark.parametrize("structure", [sp.Simplex(), sp.Hypercube()], ids=str)

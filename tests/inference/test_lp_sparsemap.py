@@ -303,7 +303,7 @@ def test_a_warm_start_is_shorter() -> None:
     again = sp.lp_sparsemap(scores, graph, start=first)
     assert again.rounds.sum() < first.rounds.sum()
     torch.testing.assert_close(again.marginals, first.marginals, rtol=0, atol=1e-9)
-    with pytest.raises(ValueError, match="start: expected the answer for 1 instances"):
+    with pytest.raises(ValueError, match="start: expected the answer for a batch of shape"):
         sp.lp_sparsemap(scores[:1], graph, start=first)
 
 
@@ -339,7 +339,7 @@ def test_bad_input_is_named() -> None:
         scores[1, 2] = bad
         with pytest.raises(ValueError, match=r"instance 1, part \(2,\)"):
             sp.lp_sparsemap(scores, graph)
-    with pytest.raises(ValueError, match=r"expected \(B, 16\) for FactorGraph\(16 variables"):
+    with pytest.raises(ValueError, match=r"expected \(\*batch, 16\) for FactorGraph\(16 variables"):
         sp.lp_sparsemap(good[:, :4], graph)
     with pytest.raises(ValueError, match="floating"):
         sp.lp_sparsemap(good.long(), graph)

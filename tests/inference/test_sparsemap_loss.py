@@ -166,7 +166,7 @@ def test_loss_over_a_factor_graph_is_zero_where_it_should_be() -> None:
         ({"max_active": 3}, "max_active: a factor graph has none"),
         ({"scores": torch.full((2, 3, 3), -torch.inf)}, r"gold\[0\] uses a part that is forbidden"),
         ({"scores": torch.full((2, 3, 3), torch.nan)}, r"scores\[0, 0, 0\] is nan"),
-        ({"scores": torch.zeros(2, 4)}, r"scores: expected \(B, 9\)"),
+        ({"scores": torch.zeros(2, 4)}, r"scores: expected \(\*batch, 9\)"),
     ],
 )
 def test_what_a_factor_graph_refuses(change: dict[str, Any], message: str) -> None:

@@ -1,11 +1,12 @@
 """Checks of the input that do not depend on the structure: a ValueError says what and where."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sparsewood import _lengths
+from sparsewood._batch import Batch
 from sparsewood._numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
 
@@ -21,53 +22,75 @@ def check_structure(structure: Any) -> None:
 
 
 def check_scores(scores: Tensor) -> None:
-    """A floating tensor with a batch dimension; no pass over the values."""
+    """A dense floating tensor; no pass over the values."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         kind = scores.dtype if isinstance(scores, Tensor) else type(scores).__name__
         raise ValueError(f"scores: expected a tensor of a floating dtype, got {kind}")
     check_dense("scores", scores)
-    if scores.ndim < 2:
-        raise ValueError(f"scores: expected (B, *parts), got shape {tuple(scores.shape)}")
-    if 0 in scores.shape[1:]:
-        raise ValueError(f"scores: expected at least one part, got shape {tuple(scores.shape)}")
 
 
-def check_lengths(lengths: Tensor | None, scores: Tensor) -> Tensor | None:
-    """`lengths` as int64 on the device of `scores`. The structure checks their range."""
-    if lengths is None:
-        return None
-    _lengths.check_lengths(lengths, len(scores))
-    return lengths.to(scores.device, torch.int64)
+class Flat(NamedTuple):
+    """What a call is about, with one batch dimension."""
+
+    batch: Batch  # the shape it was given in
+    scores: Tensor  # (B, *parts)
+    lengths: Tensor | None  # (B,) or (B, d) int64 on the device of the scores
 
 
-def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Tensor | None:
-    """The checks of every way of inference, before it looks at values; returns `check_lengths`."""
+def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Flat:
+    """The checks of every way of inference, before it looks at values.
+
+    Args:
+        scores: (*batch, *parts); with one batch dimension where the structure does not say how many
+            dimensions its parts have.
+        structure: the family of structures.
+        lengths: (*batch,), (*batch, d) or None. The structure checks their range.
+    """
     check_scores(scores)
     check_structure(structure)
-    lengths = check_lengths(lengths, scores)
-    structure.validate(scores, lengths)
-    return lengths
+    batch = _batch_of(scores, structure)
+    scores = batch.flatten("scores", scores)
+    if lengths is not None:
+        lengths = batch.flatten("lengths", lengths)
+    with batch:
+        if lengths is not None:
+            _lengths.check_lengths(lengths, len(scores))
+            lengths = lengths.to(scores.device, torch.int64)
+        structure.validate(scores, lengths)
+    return Flat(batch, scores, lengths)
 
 
-def check_temperature(temperature: float | Tensor, scores: Tensor) -> float | Tensor:
+def _batch_of(scores: Tensor, structure: Structure) -> Batch:
+    """The dimensions before those of the parts, of which each has a size of at least 1."""
+    shape, parts = scores.shape, structure.parts_ndim
+    if scores.ndim < (2 if parts is None else parts):
+        wanted = "(B, *parts)" if parts is None else f"(*batch, *parts) with {parts} sizes of parts"
+        raise ValueError(f"scores: expected {wanted} for {structure}, got shape {tuple(shape)}")
+    count = 1 if parts is None else scores.ndim - parts
+    if 0 in shape[count:]:
+        raise ValueError(f"scores: expected at least one part, got shape {tuple(shape)}")
+    return Batch(shape[:count])
+
+
+def check_temperature(temperature: float | Tensor, scores: Tensor, batch: Batch) -> float | Tensor:
     """A positive, finite number, or one per instance as (B,) on the device of `scores`.
 
-    The values of a tensor are left to `check_positive`.
+    A tensor may have any shape that can be expanded to the batch shape. Its values are left to
+    `check_positive`.
     """
     if not isinstance(temperature, Tensor):
         return check_real("temperature", temperature, positive=True)
     check_dense("temperature", temperature)
     if temperature.is_complex() or temperature.dtype == torch.bool:
         raise ValueError(f"temperature: expected real numbers, got {temperature.dtype}")
-    batch = scores.shape[:1]
-    if temperature.ndim == 0:
-        temperature = temperature.expand(batch)
-    if temperature.shape != batch:
+    given, shape = temperature.shape, batch.shape
+    sizes = zip(reversed(given), reversed(shape), strict=False)
+    if len(given) > len(shape) or any(size != 1 and size != whole for size, whole in sizes):
         raise ValueError(
-            f"temperature: expected a number or shape ({len(scores)},) for scores of shape "
-            f"{tuple(scores.shape)}, got {tuple(temperature.shape)}"
+            f"temperature: expected a number or shape {tuple(shape)} for scores of shape "
+            f"{(*shape, *scores.shape[1:])}, got {tuple(given)}"
         )
-    return temperature.to(scores.device)
+    return batch.flatten("temperature", temperature.expand(shape)).to(scores.device)
 
 
 def check_positive(temperature: Tensor) -> None:

@@ -1,10 +1,12 @@
-"""Checks of what is summed over, and of the sums: in a compiled graph as an operator."""
+"""What is summed over and the sums, checked: in a compiled graph by an operator."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from sparsewood._batch import Batch
 from sparsewood.inference._check import (
     LARGEST,
     check_finite,
@@ -15,27 +17,44 @@ from sparsewood.inference._check import (
 from sparsewood.structures.recursions import FORBIDDEN
 
 
-def check_potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> None:
-    """ValueError unless the temperature is positive, and no score over it too large to be summed.
+def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
+    """`scores / temperature` in float64; FORBIDDEN for parts that are forbidden or never read.
 
-    NaN and +inf among scores that need no such look, being of a small dtype, show in the sums.
+    ValueError unless the temperature is positive, and no score over it too large to be summed; not
+    in a compiled graph, where `check_sums` says so. NaN and +inf among scores that need no such
+    look, being of a small dtype, show in the sums.
     """
-    if isinstance(temperature, Tensor):
+    look = not torch.compiler.is_compiling() and scores.numel() > 0
+    table = torch.where(reads, scores, -torch.inf).double()
+    if not isinstance(temperature, Tensor):
+        limit = LARGEST * temperature
+        if look and torch.finfo(scores.dtype).max > limit:
+            finite = table.detach().nan_to_num(nan=torch.nan, posinf=torch.inf, neginf=0.0)
+            _check_sizes(finite, limit, scores, reads, temperature)
+        return (table if temperature == 1.0 else table / temperature).clamp_(min=FORBIDDEN)
+    if look:
         check_positive(temperature)
-    elif torch.finfo(scores.dtype).max <= LARGEST * temperature:
+    usable = table != -torch.inf
+    shape = (-1, *[1] * (scores.ndim - 1))
+    # -inf must not reach the gradient of the temperature.
+    theta = torch.where(usable, table, 0.0) / temperature.double().view(shape)
+    if look:
+        _check_sizes(theta.detach(), LARGEST, scores, reads, temperature)
+    return torch.where(usable, theta, FORBIDDEN)
+
+
+def _check_sizes(
+    table: Tensor, limit: float, scores: Tensor, reads: Tensor, temperature: float | Tensor
+) -> None:
+    """One look at `table`, 0 where a part is out of use; where that is not enough, the error."""
+    low, high = table.aminmax()
+    if -limit <= float(low) <= float(high) <= limit:  # NaN is in no order
         return
-    usable = reads & (scores.detach() != -torch.inf)
-    theta = torch.where(usable, scores.detach(), 0.0).double()
+    check_finite(scores, reads)
     if isinstance(temperature, Tensor):
-        theta /= temperature.detach().double().view(-1, *[1] * (scores.ndim - 1))
-    else:
-        theta /= temperature
-    if theta.numel() == 0:
-        return
-    low, high = theta.aminmax()
-    if not -LARGEST <= float(low) <= float(high) <= LARGEST:  # NaN is in no order
-        check_finite(scores, reads)
-        check_magnitude(theta, reads)
+        temperature = temperature.view(-1, *[1] * (scores.ndim - 1))
+    usable = reads & (scores != -torch.inf)
+    check_magnitude(torch.where(usable, scores, 0.0).double() / temperature, usable)
 
 
 def check_result(log_sums: Tensor, scores: Tensor, reads: Tensor) -> None:
@@ -47,35 +66,42 @@ def check_result(log_sums: Tensor, scores: Tensor, reads: Tensor) -> None:
     raise no_structure_left(int((~left).nonzero()[0]), scores)
 
 
-def checked(log_sums: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
+def checked(
+    log_sums: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor, batch: Batch
+) -> Tensor:
     """`log_sums` (B,) from `check_sums`."""
+    shape = list(batch.shape)
     if isinstance(temperature, Tensor):
-        return check_sums(log_sums, scores.detach(), reads, temperature.detach(), 1.0)
-    return check_sums(log_sums, scores.detach(), reads, None, temperature)
+        return check_sums(log_sums, scores.detach(), reads, temperature.detach(), 1.0, shape)
+    return check_sums(log_sums, scores.detach(), reads, None, temperature, shape)
 
 
 @torch.library.custom_op("sparsewood::check_sums", mutates_args=())
 def check_sums(
-    log_sums: Tensor, scores: Tensor, reads: Tensor, each: Tensor | None, temperature: float
+    log_sums: Tensor,
+    scores: Tensor,
+    reads: Tensor,
+    each: Tensor | None,
+    temperature: float,
+    batch: Sequence[int],
 ) -> Tensor:
     """A copy of `log_sums` (B,) once all is checked: a graph cannot branch on values itself.
 
-    `each` (B,) is the temperature where instances have their own.
+    `each` (B,) is the temperature where instances have their own, `batch` the batch shape.
     """
-    check_potentials(scores, reads, temperature if each is None else each)
-    check_result(log_sums, scores, reads)
+    with Batch(tuple(batch)):
+        potentials(scores, reads, temperature if each is None else each)
+        check_result(log_sums, scores, reads)
     return log_sums.clone()
 
 
 @check_sums.register_fake
-def _(
-    log_sums: Tensor, scores: Tensor, reads: Tensor, each: Tensor | None, temperature: float
-) -> Tensor:
+def _(log_sums: Tensor, *inputs: Any) -> Tensor:
     return torch.empty_like(log_sums)
 
 
-def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None, None]:
-    return grad, None, None, None, None
+def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    return grad, *[None] * 5
 
 
 check_sums.register_autograd(_backward)

@@ -5,9 +5,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from sparsewood._batch import Batch
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_real
-from sparsewood.inference._check import LARGEST, check_input, check_values
+from sparsewood.inference._check import LARGEST, Flat, check_input, check_values
 from sparsewood.structures.base import Structure
 from sparsewood.structures.factor_graph import FactorGraph
 
@@ -16,29 +17,32 @@ Reduction = Literal["mean", "sum", "none"]
 
 def check_gold(
     scores: Tensor, gold: Tensor, structure: Structure, lengths: Tensor | None
-) -> tuple[Tensor, Tensor | None]:
+) -> tuple[Flat, Tensor]:
     """The input of a loss, once it is found legal.
 
     Args:
-        scores: (B, *parts), floating.
-        gold: (B, *event), one structure per instance.
+        scores: (*batch, *parts), floating.
+        gold: (*batch, *event), one structure per instance.
         structure: the family they are of.
         lengths: the size of each instance, or None.
 
     Returns:
-        The parts of the gold structures, (B, *parts) float64 0/1, and `lengths` as int64 on the
-        device of `scores`.
+        The input as `check_input` gives it, and the parts of the gold structures, (B, *parts)
+        float64 0/1.
 
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; a
             gold structure that is not of the family, or that uses a forbidden part.
     """
-    lengths = check_input(scores, structure, lengths)
-    check_values(scores.detach(), structure.reads(scores, lengths))
-    gold = check_events("gold", gold, structure, scores)
-    parts, legal = parts_of_members(gold, structure, scores, lengths)
-    check_legal(gold, legal, parts, scores, structure)
-    return parts, lengths
+    given = check_input(scores, structure, lengths)
+    batch, scores, lengths = given
+    gold = batch.flatten("gold", gold)
+    with batch:
+        check_values(scores.detach(), structure.reads(scores, lengths))
+        gold = check_events("gold", gold, structure, scores)
+        parts, legal = parts_of_members(gold, structure, scores, lengths)
+        check_legal(gold, legal, parts, scores, structure)
+    return given, parts
 
 
 def check_legal(
@@ -70,8 +74,8 @@ def total(theta: Tensor, u: Tensor) -> Tensor:
     return (torch.where(u.detach() != 0, theta, 0) * u).flatten(1).sum(-1)
 
 
-def reduce(loss: Tensor, reduction: Reduction, dtype: torch.dtype) -> Tensor:
+def reduce(loss: Tensor, reduction: Reduction, dtype: torch.dtype, batch: Batch) -> Tensor:
     """The loss (B,) of each instance, summed up as `reduction` says, in `dtype`."""
     if reduction == "none":
-        return loss.to(dtype)
+        return batch.restore(loss.to(dtype))
     return (loss.mean() if reduction == "mean" else loss.sum()).to(dtype)

@@ -25,16 +25,17 @@ def crf_loss(
     sum is #P-hard (matchings) are refused.
 
     Args:
-        scores: (B, *parts), floating; as for `marginals`.
-        gold: (B, *event), one member of `structure` per instance.
+        scores: (*batch, *parts), floating; as for `marginals`.
+        gold: (*batch, *event), one member of `structure` per instance.
         structure: the family of structures.
-        lengths: integers, the size of each instance; as for `marginals`.
-        reduction: "mean" or "sum" over the instances, or "none" for (B,).
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `marginals`.
+        reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
 
     Returns:
-        A scalar or (B,), in the dtype of `scores`.
+        A scalar or (*batch,), in the dtype of `scores`.
     """
     check_options(reduction)
-    target, lengths = check_gold(scores, gold, structure, lengths)
-    log_prob = marginals(scores, structure, lengths=lengths).log_prob_of_parts(target)
-    return reduce(-log_prob, reduction, scores.dtype)
+    (batch, scores, lengths), target = check_gold(scores, gold, structure, lengths)
+    with batch:
+        dist = marginals(scores, structure, lengths=lengths)
+    return reduce(-dist.log_prob_of_parts(target), reduction, scores.dtype, batch)

@@ -27,21 +27,22 @@ def hinge_loss(
     perceptron.
 
     Args:
-        scores: (B, *parts), floating. -inf forbids a part; what is never read may be anything.
-        gold: (B, *event), one member of `structure` per instance.
+        scores: (*batch, *parts), floating. -inf forbids a part; what is never read may be anything.
+        gold: (*batch, *event), one member of `structure` per instance.
         structure: the family of structures; its MAP oracle is all that is needed.
-        lengths: integers, the size of each instance; as for `sparsemap`.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
         margin: cost of each part that is not in the gold structure (Hamming cost), at least 0.
-        reduction: "mean" or "sum" over the instances, or "none" for (B,).
+        reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
 
     Returns:
-        A scalar or (B,), in the dtype of `scores`.
+        A scalar or (*batch,), in the dtype of `scores`.
     """
     check_options(reduction, margin)
-    target, lengths = check_gold(scores, gold, structure, lengths)
+    (batch, scores, lengths), target = check_gold(scores, gold, structure, lengths)
     theta = scores.double()
     augmented = theta.detach() + margin * (1 - target)
-    best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
+    with batch:
+        best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
     cost = margin * total(1 - target, best)
     # The difference of the indicators first: parts that both use cancel out.
-    return reduce(total(theta, best - target) + cost, reduction, scores.dtype)
+    return reduce(total(theta, best - target) + cost, reduction, scores.dtype, batch)

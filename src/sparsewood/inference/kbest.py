@@ -21,8 +21,8 @@ _PARTS = 2**22  # parts of structures that are held at once
 class KBest(NamedTuple):
     """The highest scoring structures of each instance, best first."""
 
-    structures: Tensor  # (B, k, *event) int64
-    scores: Tensor  # (B, k)
+    structures: Tensor  # (*batch, k, *event) int64
+    scores: Tensor  # (*batch, k)
 
 
 def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | None = None) -> KBest:
@@ -34,18 +34,18 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     trees, chains and matchings, and the other families of which one part is chosen in every slot.
 
     Args:
-        scores: (B, *parts), floating; as for `sparsemap`.
+        scores: (*batch, *parts), floating; as for `sparsemap`.
         structure: the family of structures.
         k: how many, at least 1.
-        lengths: the size of each instance, (B,) or as the family has it.
+        lengths: (*batch,) or (*batch, d), the size of each instance.
 
     Returns:
-        Structures (B, k, *event) and their scores (B, k), without gradient. An instance that has
-        fewer than `k` structures repeats the last one with the score -inf. Scores are summed in
-        float64 and rounded to the dtype of `scores`: a sum that a 16-bit dtype cannot hold is
-        infinite there too.
+        Structures (*batch, k, *event) and their scores (*batch, k), without gradient. An instance
+        that has fewer than `k` structures repeats the last one with the score -inf. Scores are
+        summed in float64 and rounded to the dtype of `scores`: a sum that a 16-bit dtype cannot
+        hold is infinite there too.
     """
-    lengths = check_input(scores, structure, lengths)
+    batch, scores, lengths = check_input(scores, structure, lengths)
     k = check_whole("kbest: k", k)
     if not isinstance(structure, NativeStructure):
         raise ValueError(f"kbest: no k-best algorithm is known for {structure}")
@@ -55,7 +55,13 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
             f"kbest: k = {k} structures of shape {event} for each of {len(scores)} instances are "
             f"more than {_LARGEST} numbers"
         )
-    scores = scores.detach()
+    with batch:
+        best = _kbest(scores.detach(), structure, k, lengths)
+    return KBest(*(batch.restore(table) for table in best))
+
+
+def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None) -> KBest:
+    """The same of one batch dimension."""
     structures, found = on_values(lambda x: _search(x, structure, k, lengths), scores)
     instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
     totals = _totals(scores, structures, instance, structure)

@@ -7,11 +7,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
+from sparsewood._batch import Batch
 from sparsewood._lazy import CopiedWithGraph
 from sparsewood._numbers import check_real, check_whole
 from sparsewood._support import sum_by_instance
 from sparsewood._transforms import nested, no_vmap
 from sparsewood.inference._check import (
+    Flat,
     check_finite,
     check_magnitude,
     check_positive,
@@ -55,10 +57,10 @@ def lp_sparsemap(
     far is computed and certified, which ends the solve.
 
     Args:
-        scores: (B, V), or (B, *shape) if one call of `graph.variables` made all. -inf forbids a
-            variable. Scores of variables that no factor can use may hold anything.
+        scores: (*batch, V), or (*batch, *shape) if one call of `graph.variables` made all. -inf
+            forbids a variable. Scores of variables that no factor can use may hold anything.
         graph: the variables and factors; the same for all instances.
-        temperature: a positive number, or (B,) one per instance; differentiable.
+        temperature: a positive number, or (*batch,) one per instance; differentiable.
         tol: how far marginals may be from the solution.
         max_iter: rounds of ADMM. `converged` is False where they were too few.
         start: the answer for similar scores over the same graph, to begin from.
@@ -79,11 +81,35 @@ def lp_sparsemap(
         >>> sp.lp_sparsemap(torch.tensor([[1.0, 0.75, 0.0]]), graph).marginals.tolist()
         [[0.75, 0.25, 0.25]]
     """
-    check_graph(scores, graph)
-    _check_start(start, scores, graph)
-    temperature = check_temperature(temperature, scores)
+    batch, table, _ = check_graph(scores, graph)
+    _check_start(start, batch, graph)
+    temperature = check_temperature(temperature, table, batch)
     tol = check_real("tol", tol)
     max_iter = check_whole("max_iter", max_iter)
+    with batch:
+        theta, off = _potentials(table, graph, temperature)
+        work = _Work(graph, None if start is None else start.state, tol, max_iter)
+        marginals = cast(Tensor, _Solve.apply(theta, off, work))
+    problem, state = work.problem, work.state
+    converged = (state.violation <= tol) & (state.gap <= tol * (1 + problem.theta.abs().amax(-1)))
+    return LPPosterior(
+        graph,
+        marginals.to(scores.dtype).reshape(scores.shape),
+        batch.restore(state.violation),
+        batch.restore(state.gap),
+        batch.restore(state.rounds),
+        batch.restore(converged),
+        batch,
+        marginals,
+        problem,
+        state,
+    )
+
+
+def _potentials(
+    scores: Tensor, graph: FactorGraph, temperature: float | Tensor
+) -> tuple[Tensor, Tensor]:
+    """`scores / temperature` as (B, V) float64, 0 where a variable is off; and which are."""
     if isinstance(temperature, Tensor):
         check_positive(temperature)
     unused = graph.off.to(scores.device).expand(len(scores), -1)
@@ -93,21 +119,7 @@ def lp_sparsemap(
     heat = temperature.double()[:, None] if isinstance(temperature, Tensor) else temperature
     theta = torch.where(off, 0, flat).double() / heat
     check_magnitude(theta.detach().reshape(scores.shape), ~off.reshape(scores.shape))
-
-    work = _Work(graph, None if start is None else start.state, tol, max_iter)
-    marginals = cast(Tensor, _Solve.apply(theta, off, work))
-    problem, state = work.problem, work.state
-    return LPPosterior(
-        graph,
-        marginals.to(scores.dtype).reshape(scores.shape),
-        state.violation,
-        state.gap,
-        state.rounds,
-        (state.violation <= tol) & (state.gap <= tol * (1 + problem.theta.abs().amax(-1))),
-        marginals,
-        problem,
-        state,
-    )
+    return theta, off
 
 
 class _Work:
@@ -167,16 +179,17 @@ class _Solve(torch.autograd.Function):
 
 @dataclass(frozen=True, eq=False)
 class LPPosterior(CopiedWithGraph):
-    """Marginals of a factor graph, with their certificate, for each of B instances.
+    """Marginals of a factor graph, with their certificate, for each instance of a batch.
 
     Attributes:
         graph: the factor graph.
-        marginals: the shape of the scores; differentiable. `marginals[:, x]` are those of the
-            variables `x` where the scores are (B, V).
-        violation: (B,) float64, how far the marginals are from satisfying every factor.
-        gap: (B,) float64: the objective is within `gap` of its optimum, if nothing is violated.
-        rounds: (B,) int64, how many rounds of ADMM were made.
-        converged: (B,) bool, whether violation and gap (relative to the scores) are within `tol`.
+        marginals: the shape of the scores; differentiable. `marginals[..., x]` are those of the
+            variables `x` where the scores are (*batch, V).
+        violation: (*batch,) float64, how far the marginals are from satisfying every factor.
+        gap: (*batch,) float64: the objective is within `gap` of its optimum if nothing is violated.
+        rounds: (*batch,) int64, how many rounds of ADMM were made.
+        converged: (*batch,) bool, whether violation and gap (relative to the scores) are within
+            `tol`.
     """
 
     graph: FactorGraph
@@ -185,6 +198,7 @@ class LPPosterior(CopiedWithGraph):
     gap: Tensor
     rounds: Tensor
     converged: Tensor
+    batch: Batch = field(repr=False)  # its shape; what follows is flat
     exact: Tensor = field(repr=False)  # (B, V) the marginals in float64
     problem: Problem = field(repr=False)
     state: State = field(repr=False)
@@ -206,8 +220,8 @@ class LPPosterior(CopiedWithGraph):
 
     @cached_property
     def tight(self) -> Tensor:
-        """(B,) bool: the marginals are certified to be those of SparseMAP over the assignments that
-        satisfy all factors at once.
+        """(*batch,) bool: the marginals are certified to be those of SparseMAP over the assignments
+        that satisfy all factors at once.
 
         That holds where the solve converged and one of these is true: no two factors are connected
         in two ways; the marginals are 0 and 1; or one factor holds all variables of the others,
@@ -216,14 +230,14 @@ class LPPosterior(CopiedWithGraph):
         if self.graph.is_forest:
             return self.converged.clone()
         mu = self.exact.detach()
-        tight = ((mu - mu.round()).abs() <= _INTEGRAL).all(-1)
+        tight = self.batch.restore(((mu - mu.round()).abs() <= _INTEGRAL).all(-1))
         for number in range(len(self.graph.factors)):
             if not tight.all():
                 tight |= self._satisfies_all(number)
         return tight & self.converged
 
     def __len__(self) -> int:
-        return len(self.converged)
+        return len(self.exact)
 
     def _factor(self, number: int) -> SparsePosterior:
         group = next(group for group in self.problem.groups if number in group.numbers)
@@ -238,14 +252,14 @@ class LPPosterior(CopiedWithGraph):
             group.structure,
             post.structures,
             weights.to(dtype),
-            post.sizes,
-            copies.reshape(-1, *group.shape).to(dtype),
+            self.batch.restore(post.sizes),
+            self.batch.restore(copies.reshape(len(self), *group.shape).to(dtype)),
             self.gap,
             self.converged,
         )
 
     def _satisfies_all(self, number: int) -> Tensor:
-        """(B,) bool: factor `number` holds all variables, and its support satisfies the others."""
+        """(*batch,) bool: factor `number` holds all variables, its support satisfies the others."""
         no = torch.zeros_like(self.converged)
         factor = self.graph.factors[number]
         held = torch.zeros(len(self.graph), dtype=torch.bool)
@@ -263,29 +277,35 @@ class LPPosterior(CopiedWithGraph):
         good = torch.ones(len(parts), dtype=torch.bool, device=parts.device)
         for other in others:
             good &= other.structure.contains(assignment[:, other.variables].long())
-        return sum_by_instance((~good).long(), post.instance, len(self)) == 0
+        broken = sum_by_instance((~good).long(), post.instance, len(self))
+        return self.batch.restore(broken == 0)
 
 
-def check_graph(scores: Tensor, graph: FactorGraph) -> None:
-    """A factor graph, and scores of the shape of its variables."""
+def check_graph(scores: Tensor, graph: FactorGraph) -> Flat:
+    """A factor graph, and scores of the shape of its variables: (*batch, V) or (*batch, *shape)."""
     if not isinstance(graph, FactorGraph):
         raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
     size = len(graph)
     if size == 0:
         raise ValueError("graph: expected at least one variable, got none")
     check_scores(scores)
-    shape = tuple(scores.shape)
-    whole = graph.shapes[0] if len(graph.shapes) == 1 else None
-    if shape[1:] not in ((size,), whole):
-        also = "" if whole is None else f" or (B, {', '.join(map(str, whole))})"
-        raise ValueError(f"scores: expected (B, {size}){also} for {graph}, got shape {shape}")
+    whole = graph.shapes[0] if len(graph.shapes) == 1 else ()
+    shape, wanted = tuple(scores.shape), [parts for parts in (whole, (size,)) if parts]
+    fitting = [len(parts) for parts in wanted if shape[-len(parts) :] == parts]
+    if not fitting:
+        either = " or ".join(f"(*batch, {', '.join(map(str, parts))})" for parts in wanted[::-1])
+        raise ValueError(f"scores: expected {either} for {graph}, got shape {shape}")
+    # A batch of one sentence may look like the whole shape of a graph that has one row.
+    ndim = next((ndim for ndim in fitting if ndim < len(shape)), fitting[0])
+    batch = Batch(scores.shape[: scores.ndim - ndim])
+    return Flat(batch, batch.flatten("scores", scores), None)
 
 
-def _check_start(start: LPPosterior | None, scores: Tensor, graph: FactorGraph) -> None:
+def _check_start(start: LPPosterior | None, batch: Batch, graph: FactorGraph) -> None:
     if start is not None and not isinstance(start, LPPosterior):
         raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
-    if start is not None and (start.graph is not graph or len(start) != len(scores)):
+    if start is not None and (start.graph is not graph or start.batch != batch):
         raise ValueError(
-            f"start: expected the answer for {len(scores)} instances over the same graph, got "
-            f"{len(start)} instances over {start.graph}"
+            f"start: expected the answer for a batch of shape {tuple(batch.shape)} over the same "
+            f"graph, got one of shape {tuple(start.batch.shape)} over {start.graph}"
         )

@@ -18,8 +18,8 @@ from sparsewood.structures.base import Structure
 class MAP(NamedTuple):
     """The highest scoring structure of each instance."""
 
-    structures: Tensor  # (B, *event) int64
-    scores: Tensor  # (B,)
+    structures: Tensor  # (*batch, *event) int64
+    scores: Tensor  # (*batch,)
 
 
 def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> MAP:
@@ -29,13 +29,13 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     from it.
 
     Args:
-        scores: (B, *parts), floating; as for `sparsemap`.
+        scores: (*batch, *parts), floating; as for `sparsemap`.
         structure: the family of structures.
-        lengths: the size of each instance, (B,) or as the family has it.
+        lengths: (*batch,) or (*batch, d), the size of each instance.
 
     Returns:
-        Structures (B, *event) and their scores (B,), summed in float64 and rounded to the dtype of
-        `scores`: a sum that a 16-bit dtype cannot hold is infinite there.
+        Structures (*batch, *event) and their scores (*batch,), summed in float64 and rounded to the
+        dtype of `scores`: a sum that a 16-bit dtype cannot hold is infinite there.
 
     Raises:
         ValueError: as for `sparsemap`.
@@ -45,10 +45,16 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
         >>> best.structures.tolist(), best.scores.tolist()
         ([[0, 1]], [5.5])
     """
-    lengths = check_input(scores, structure, lengths)
+    batch, scores, lengths = check_input(scores, structure, lengths)
+    with batch:
+        best = _map(scores.detach(), structure, lengths)
+    return MAP(*(batch.restore(table) for table in best))
+
+
+def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> MAP:
+    """The same of one batch dimension."""
     if len(scores) == 0:
         return MAP(no_structures(scores, structure), scores.new_zeros(0))
-    scores = scores.detach()
     check_values(scores, structure.reads(scores, lengths))
     structures = structure.argmax(scores.double(), lengths)
     totals = total_scores(scores, structures, structure)

@@ -6,9 +6,8 @@ from torch import Tensor
 from sparsewood._transforms import check_not_mapped, is_transformed
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import check_input, check_temperature
-from sparsewood.inference._check_sums import check_potentials, check_result, checked
+from sparsewood.inference._check_sums import check_result, checked, potentials
 from sparsewood.structures.base import Structure
-from sparsewood.structures.recursions import FORBIDDEN
 
 
 def marginals(
@@ -26,11 +25,11 @@ def marginals(
     of the family (forward, inside, matrix-tree theorem); the marginals are its gradient.
 
     Args:
-        scores: (B, *parts), floating; see the structure for what the parts are. -inf forbids a
+        scores: (*batch, *parts), floating; see the structure for what the parts are. -inf forbids a
             part. Parts that the structure does not read, padding among them, may hold anything.
         structure: the family of structures, such as `DependencyTrees()`.
-        lengths: the size of each instance, as the structure wants it. Default: all have full size.
-        temperature: a positive number, or (B,) one per instance; differentiable.
+        lengths: (*batch,) or (*batch, d), the size of each instance. Default: all have full size.
+        temperature: a positive number, or (*batch,) one per instance; differentiable.
 
     Returns:
         A `StructureDistribution` with `log_partition`, `marginals`, `entropy()`, `log_prob(h)`,
@@ -45,38 +44,26 @@ def marginals(
         >>> round(dist.log_partition.exp().item())  # two words have three trees
         3
     """
-    lengths = check_input(scores, structure, lengths)
-    temperature = check_temperature(temperature, scores)
+    batch, flat, lengths = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, flat, batch)
     inputs = [scores, *([temperature] if isinstance(temperature, Tensor) else [])]
     for x in inputs:
         check_not_mapped("marginals", x)
     has_graph = any(map(is_transformed, inputs)) or (
         torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
     )
-    reads = structure.reads(scores, lengths)
-    if not torch.compiler.is_compiling():
-        check_potentials(scores, reads, temperature)
-    with torch.set_grad_enabled(has_graph and torch.is_grad_enabled()):
-        shifted = structure.shift(potentials(scores, reads, temperature), lengths)
-    steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
-    with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
-        log_sums, parts = structure.sums(steps, lengths)
-        if torch.compiler.is_compiling():
-            log_sums = checked(log_sums, scores, reads, temperature)
-        else:
-            check_result(log_sums, scores, reads)
+    with batch:
+        reads = structure.reads(flat, lengths)
+        with torch.set_grad_enabled(has_graph and torch.is_grad_enabled()):
+            shifted = structure.shift(potentials(flat, reads, temperature), lengths)
+        steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
+        with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
+            log_sums, parts = structure.sums(steps, lengths)
+            if torch.compiler.is_compiling():
+                log_sums = checked(log_sums, flat, reads, temperature, batch)
+            else:
+                check_result(log_sums, flat, reads)
+    given = None if lengths is None else batch.restore(lengths)
     return StructureDistribution(
-        structure, scores, lengths, steps, shifted.shared, log_sums, parts, has_graph
+        structure, scores, given, batch, steps, shifted.shared, log_sums, parts, has_graph
     )
-
-
-def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
-    """`scores / temperature` in float64; FORBIDDEN for parts that are forbidden or never read."""
-    theta = torch.where(reads, scores, -torch.inf).double()
-    if not isinstance(temperature, Tensor):
-        return (theta if temperature == 1.0 else theta / temperature).clamp_(min=FORBIDDEN)
-    usable = theta != -torch.inf
-    shape = (-1, *[1] * (scores.ndim - 1))
-    # -inf must not reach the gradient of the temperature.
-    theta = torch.where(usable, theta, 0.0) / temperature.double().view(shape)
-    return torch.where(usable, theta, FORBIDDEN)

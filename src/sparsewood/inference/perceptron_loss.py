@@ -24,13 +24,13 @@ def perceptron_loss(
     `h*` the structure that the MAP oracle finds. It is the structured hinge without a margin.
 
     Args:
-        scores: (B, *parts), floating. -inf forbids a part; what is never read may be anything.
-        gold: (B, *event), one member of `structure` per instance.
+        scores: (*batch, *parts), floating. -inf forbids a part; what is never read may be anything.
+        gold: (*batch, *event), one member of `structure` per instance.
         structure: the family of structures; its MAP oracle is all that is needed.
-        lengths: integers, the size of each instance; as for `sparsemap`.
-        reduction: "mean" or "sum" over the instances, or "none" for (B,).
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
+        reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
 
     Returns:
-        A scalar or (B,), in the dtype of `scores`.
+        A scalar or (*batch,), in the dtype of `scores`.
     """
     return hinge_loss(scores, gold, structure, lengths=lengths, margin=0.0, reduction=reduction)

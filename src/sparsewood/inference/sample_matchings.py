@@ -21,8 +21,7 @@ from torch import Tensor
 
 from sparsewood._numbers import check_whole, within_reach
 from sparsewood.inference._check import check_finite, check_input, check_temperature
-from sparsewood.inference._check_sums import check_potentials
-from sparsewood.inference.marginals import potentials
+from sparsewood.inference._check_sums import potentials
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
 
@@ -47,16 +46,16 @@ def sample_matchings(
     alike or leave little doubt, and fast in between: some 20 rows are a matter of seconds.
 
     Args:
-        scores: (B, n, m), floating; -inf forbids a pair.
+        scores: (*batch, n, m), floating; -inf forbids a pair.
         structure: full or partial matchings.
         n: how many samples of each instance.
-        lengths: (B, 2), rows and columns of each instance.
-        temperature: a positive number, or (B,) one per instance.
+        lengths: (*batch, 2), rows and columns of each instance.
+        temperature: a positive number, or (*batch,) one per instance.
         generator: the source of randomness, on the device of `scores`.
         max_trials: give up after so many trials for all samples together.
 
     Returns:
-        (n, B, rows) int64, the column of each row, -1 for none.
+        (n, *batch, rows) int64, the column of each row, -1 for none.
 
     Raises:
         ValueError: bad input, as for `marginals`.
@@ -66,14 +65,13 @@ def sample_matchings(
     max_trials = check_whole("max_trials", max_trials, least=0, most=2**62)
     if not isinstance(structure, Matching):
         raise ValueError(f"structure: expected a Matching, got {structure!r}")
-    lengths = check_input(scores, structure, lengths)
-    temperature = check_temperature(temperature, scores)
-    reads = structure.reads(scores, lengths)
-    check_finite(scores, reads)
-    check_potentials(scores, reads, temperature)
-    with torch.no_grad():
-        structure.argmax(within_reach(scores), lengths)  # names an instance that has no matching
+    batch, scores, lengths = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, scores, batch)
+    with torch.no_grad(), batch:
+        reads = structure.reads(scores, lengths)
+        check_finite(scores, reads)
         theta = potentials(scores, reads, temperature)
+        structure.argmax(within_reach(scores), lengths)  # names an instance that has no matching
         matrix = _scaled(_square(theta, structure.partial, lengths))
         sampler = _Rejection(matrix, generator)
         columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]
@@ -81,7 +79,7 @@ def sample_matchings(
     real = columns < limit
     if lengths is not None:
         real &= torch.arange(scores.shape[1], device=scores.device) < lengths[:, :1]
-    return torch.where(real, columns, -1)
+    return batch.restore(torch.where(real, columns, -1), 1)
 
 
 def _square(theta: Tensor, partial: bool, lengths: Tensor | None) -> Tensor:

@@ -74,8 +74,8 @@ def sparsemap(
         >>> best.structures[0].tolist(), best.weights[0].tolist()
         ([[0, 1], [2, 0]], [0.875, 0.125])
     """
-    lengths = check_input(scores, structure, lengths)
-    temperature = check_temperature(temperature, scores)
+    batch, scores, lengths = check_input(scores, structure, lengths)
+    temperature = check_temperature(temperature, scores, batch)
     tol = check_real("tol", tol)
     max_active = check_cap("max_active", max_active)
     max_iter = check_cap("max_iter", max_iter)

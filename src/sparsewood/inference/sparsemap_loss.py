@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_dense
-from sparsewood.inference._check import check_cap, check_values
+from sparsewood.inference._check import Flat, check_cap, check_values
 from sparsewood.inference._gold import (
     Reduction,
     check_gold,
@@ -45,20 +45,20 @@ def sparsemap_loss(
     section 4), and 0 only where its marginals are the gold assignment.
 
     Args:
-        scores: (B, *parts), floating; as for `sparsemap` or `lp_sparsemap`.
-        gold: (B, *event), one member of `structure` per instance; for a factor graph 0/1 of the
-            shape of `scores`, the variables that are on.
+        scores: (*batch, *parts), floating; as for `sparsemap` or `lp_sparsemap`.
+        gold: (*batch, *event), one member of `structure` per instance; for a factor graph 0/1 of
+            the shape of `scores`, the variables that are on.
         structure: the family of structures, or a factor graph.
-        lengths: integers, the size of each instance; as for `sparsemap`.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
         margin: cost of each part that is not in the gold structure (Hamming cost), at least 0.
         max_active: keep at most so many structures, as for `sparsemap`. Where more were needed, `u`
             is optimal on those kept, and the loss is less than it should be, maybe less than 0.
             Scores that are all alike, as those of an untrained model, need many: this bounds the
             time that the first steps of training take.
-        reduction: "mean" or "sum" over the instances, or "none" for (B,).
+        reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
 
     Returns:
-        A scalar or (B,), in the dtype of `scores`; differentiable twice.
+        A scalar or (*batch,), in the dtype of `scores`; differentiable twice.
     """
     check_options(reduction, margin)
     max_active = check_cap("max_active", max_active)
@@ -66,34 +66,37 @@ def sparsemap_loss(
         for name, option in (("lengths", lengths), ("max_active", max_active)):
             if option is not None:
                 raise ValueError(f"{name}: a factor graph has none, got {option!r}")
-        target = _check_assignment(scores, gold, structure)
+        (batch, scores, _), target = _check_assignment(scores, gold, structure)
         penalised = structure.penalised.to(scores.device).reshape(scores.shape[1:])
     else:
-        target, lengths = check_gold(scores, gold, structure, lengths)
+        (batch, scores, lengths), target = check_gold(scores, gold, structure, lengths)
         penalised = structure.penalised(scores)
     augmented = scores.double() + margin * (1 - target)
-    if isinstance(structure, FactorGraph):
-        u = lp_sparsemap(augmented, structure).marginals
-    else:
-        u = sparsemap(augmented, structure, lengths=lengths, max_active=max_active).marginals
+    with batch:
+        if isinstance(structure, FactorGraph):
+            u = lp_sparsemap(augmented, structure).marginals
+        else:
+            u = sparsemap(augmented, structure, lengths=lengths, max_active=max_active).marginals
     # What is not finite is forbidden or never read: marginals and gold are 0 there.
     theta = torch.where(scores.isfinite(), scores, 0).double()
-    return reduce(_loss(theta, u, target, margin, penalised), reduction, scores.dtype)
+    return reduce(_loss(theta, u, target, margin, penalised), reduction, scores.dtype, batch)
 
 
-def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> Tensor:
-    """`gold` as float64, once it is found to be an assignment that the graph allows."""
-    check_graph(scores, graph)
-    check_values(scores.detach(), ~graph.off.to(scores.device).reshape(scores.shape[1:]))
+def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> tuple[Flat, Tensor]:
+    """The input, and `gold` as float64, found to be an assignment that the graph allows."""
+    given = check_graph(scores, graph)
+    batch, flat, _ = given
     check_dense("gold", gold)
     if gold.shape != scores.shape or gold.is_floating_point() or gold.is_complex():
         raise ValueError(
             f"gold: expected integers of the shape of scores, {tuple(scores.shape)}, got "
             f"{gold.dtype} of shape {tuple(gold.shape)}"
         )
-    gold = gold.to(scores.device, torch.int64)
-    check_legal(gold, graph.contains(gold.flatten(1)), gold, scores, graph)
-    return gold.double()
+    gold = batch.flatten("gold", gold).to(scores.device, torch.int64)
+    with batch:
+        check_values(flat.detach(), ~graph.off.to(scores.device).reshape(flat.shape[1:]))
+        check_legal(gold, graph.contains(gold.flatten(1)), gold, flat, graph)
+    return given, gold.double()
 
 
 def _loss(

@@ -17,6 +17,8 @@ _ITEMS_MAX = 30_000  # the native solver counts items in 16 bits
 class Items(NativeStructure):
     """One score for each item: `scores` (B, n), `lengths` (B,) the number of items."""
 
+    parts_ndim = 1
+
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
         if scores.ndim != 2 or not 1 <= shape[1] <= _ITEMS_MAX:

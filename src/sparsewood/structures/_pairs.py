@@ -11,6 +11,8 @@ _SIDE_MAX = 30_000  # the native solver counts options in 16 bits
 class Pairs(NativeStructure):
     """One score for each pair: `scores` (B, n, m), `lengths` (B, 2) the rows and columns."""
 
+    parts_ndim = 2
+
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
         if scores.ndim != 3 or not all(1 <= side <= _SIDE_MAX for side in shape[1:]):

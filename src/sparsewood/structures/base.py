@@ -30,11 +30,15 @@ class Structure(ABC):
     the conformance kit (`sparsewood.testing`) need nothing else.
 
     Shapes: `B` instances in a batch, `T` structures, `*parts` the shape of one instance's scores,
-    `*event` the shape of one structure's integer encoding.
+    `*event` the shape of one structure's integer encoding. Say how many dimensions `*parts` has,
+    `parts_ndim`, and every call takes scores with any number of batch dimensions, (*batch, *parts);
+    the methods of a structure see one, (B, *parts).
 
     A choice of one out of `n` parts (SparseMAP then is sparsemax):
 
         class Choice(Structure):
+            parts_ndim = 1
+
             def argmax(self, scores, lengths=None):
                 return scores.argmax(-1)
 
@@ -45,6 +49,8 @@ class Structure(ABC):
                 if scores.ndim != 2:
                     raise ValueError(f"expected (B, n), got {tuple(scores.shape)}")
     """
+
+    parts_ndim: int | None = None  # None: not said, and scores are (B, *parts)
 
     # The three that need to be defined.
 

@@ -39,6 +39,10 @@ class BinaryTrees(NativeStructure):
 
     labelled: bool = False
 
+    @property
+    def parts_ndim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 2 + self.labelled
+
     def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
         if not self.labelled:
             return structures.to(torch.float64)

@@ -44,6 +44,8 @@ class BranchingTrees(Structure):
 
     kind: Branching
 
+    parts_ndim = 2
+
     def __post_init__(self) -> None:
         if self.kind not in _HEADS:
             names = ", ".join(get_args(Branching))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lengths import check_lengths
+from sparsewood._numbers import check_whole
 from sparsewood._transforms import on_values
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
@@ -18,10 +19,11 @@ class Custom(Structure):
     """A family of structures of your own, by three methods: `best`, `parts` and `check`.
 
     The methods see one instance at a time, as torch tensors. Write `class Mine(Custom,
-    arrays="numpy")` for NumPy arrays, and `batched=True` for methods that take a whole batch: then
-    the shapes below begin with its size. Two seats side by side in a row of `n`:
+    arrays="numpy")` for NumPy arrays, `batched=True` for methods that take a whole batch: then the
+    shapes below begin with its size. With `parts_ndim=1`, say, for parts of one dimension, calls
+    take scores with any number of batch dimensions. Two seats side by side in a row of `n`:
 
-        class Seats(Custom, arrays="numpy"):
+        class Seats(Custom, arrays="numpy", parts_ndim=1):
             def best(self, scores):  # (n,) -> (n,): a structure is a 0/1 vector
                 left = (scores[:-1] + scores[1:]).argmax()
                 return np.isin(np.arange(len(scores)), [left, left + 1])
@@ -49,6 +51,7 @@ class Custom(Structure):
         *,
         arrays: Literal["torch", "numpy"] | None = None,
         batched: bool | None = None,
+        parts_ndim: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
@@ -58,6 +61,8 @@ class Custom(Structure):
             cls.arrays = arrays
         if batched is not None:
             cls.batched = batched
+        if parts_ndim is not None:
+            cls.parts_ndim = check_whole(f"{cls.__name__}: parts_ndim", parts_ndim)
 
     # The three that need to be defined.
 

@@ -46,6 +46,8 @@ class DependencyTrees(NativeStructure):
     single_root: bool = False
     max_children: int | None = None
 
+    parts_ndim = 2
+
     def __post_init__(self) -> None:
         if self.max_children is None:
             return

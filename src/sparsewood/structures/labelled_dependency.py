@@ -36,6 +36,8 @@ class LabelledDependencyTrees(NativeStructure):
     projective: bool = False
     single_root: bool = False
 
+    parts_ndim = 3
+
     @property
     def unlabelled(self) -> DependencyTrees:
         """The same trees without labels."""

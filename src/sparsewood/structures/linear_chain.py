@@ -44,6 +44,8 @@ class LinearChain(NativeStructure):
 
     penalty: Literal["unary", "both"] = "unary"
 
+    parts_ndim = 3
+
     def __post_init__(self) -> None:
         if self.penalty not in ("unary", "both"):
             raise ValueError(f'penalty must be "unary" or "both", got {self.penalty!r}')

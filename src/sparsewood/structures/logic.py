@@ -21,6 +21,8 @@ class LogicFactor(Structure):
     which treats it like any other structure, `lp_sparsemap` uses the closed forms below.
     """
 
+    parts_ndim = 1
+
     @abstractmethod
     def project(self, scores: Tensor) -> Tensor:
         """The SparseMAP marginals: (N, n) float64 scores -> (N, n). -inf forbids a variable."""

@@ -58,6 +58,8 @@ class SemiMarkov(NativeStructure):
     max_length: int
     penalty: Literal["segments", "both"] = "segments"
 
+    parts_ndim = 3
+
     def __post_init__(self) -> None:
         check_whole("SemiMarkov: max_length", self.max_length)
         if self.penalty not in ("segments", "both"):
