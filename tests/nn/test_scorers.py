@@ -118,8 +118,22 @@ def test_autocast_and_an_empty_batch(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCORERS)
-@pytest.mark.parametrize("shape", [(3, 6), (2, 3, 5), (2, 0, 6)])
+@pytest.mark.parametrize("batch", [(), (2, 3), (2, 0)])
+def test_any_batch_dimensions(name: str, batch: tuple[int, ...]) -> None:
+    scorer, x = make(name), words(*batch, 4, 6).requires_grad_()
+    flat = x.detach().reshape(-1, 4, 6).requires_grad_()
+    scores, expected = scorer(x), scorer(flat)
+    assert scores.shape == (*batch, 4, 5)
+    torch.testing.assert_close(scores, expected.reshape(scores.shape), rtol=0, atol=1e-12)
+    weights = torch.linspace(-1, 1, scores.numel(), dtype=x.dtype).reshape(scores.shape)
+    (gradient,) = torch.autograd.grad((weights * scores).sum(), x)
+    (wanted,) = torch.autograd.grad((weights.reshape(expected.shape) * expected).sum(), flat)
+    torch.testing.assert_close(gradient, wanted.reshape(x.shape), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("shape", [(6,), (2, 3, 5), (2, 0, 6)])
 def test_a_wrong_shape_is_named(name: str, shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"\(B, n, 6\)") as error:
+    with pytest.raises(ValueError, match=r"\(\*batch, n, 6\)") as error:
         make(name)(torch.zeros(shape))
     assert str(shape) in str(error.value)

@@ -181,7 +181,8 @@ def test_it_trains_on_a_posterior() -> None:
     ("call", "message"),
     [
         (lambda net, f: net(torch.zeros(3, 4, 2), f), r"over \(B, n\) = \(3, 5\)"),
-        (lambda net, f: net(torch.zeros(3, 5, 3), f), r"\(B, n, 2\)"),
+        (lambda net, f: net(torch.zeros(3, 5, 3), f), r"\(\*batch, n, 2\)"),
+        (lambda net, f: net(torch.zeros(3, 5, 1, 2), f), r"over \(B, n\) = \(3, 5\)"),
         (lambda net, f: net(torch.zeros(3, 5, 2), f.to("meta")), "words on meta"),
         (lambda net, f: sp.nn.ChildSumTreeLSTM(2, 3, root="mean"), "'zero' or 'learned'"),  # type: ignore[arg-type]
     ],

@@ -71,6 +71,9 @@ def test_join() -> None:
     table, single = torch.arange(8.0).reshape(2, 2, 2), torch.tensor([8.0, 9.0])
     joined = graph.join(table, single)
     assert joined.tolist() == [[0, 1, 2, 3, 8], [4, 5, 6, 7, 9]]
+    deep = graph.join(table.expand(3, 2, 2, 2), single.expand(3, 2))
+    assert torch.equal(deep, joined.expand(3, 2, 5))
+    assert torch.equal(graph.join(table[1], single[1]), joined[1])
     with pytest.raises(ValueError, match="2 groups of variables, got 1"):
         graph.join(table)
     with pytest.raises(ValueError, match=r"group 0 has shape \(2, 2\).*got \(2, 4\)"):

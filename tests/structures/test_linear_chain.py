@@ -85,6 +85,26 @@ def test_pack_puts_each_score_where_its_part_is() -> None:
     torch.testing.assert_close(unpacked.transition, transition.expand(2, 2, 2, 2))
 
 
+def test_pack_takes_any_batch_dimensions() -> None:
+    chain, lengths = sp.LinearChain(), torch.tensor([[3, 2, 1], [1, 3, 3]])
+    unary, moves = torch.randn(2, 3, 3, 2), torch.randn(2, 3, 2, 2, 2)
+    start, end = torch.randn(2, 3, 2), torch.randn(2)
+    scores = chain.pack(unary, moves, start=start, end=end, lengths=lengths)
+    flat = chain.pack(
+        unary.flatten(0, 1),
+        moves.flatten(0, 1),
+        start=start.flatten(0, 1),
+        end=end,
+        lengths=lengths.flatten(),
+    )
+    assert torch.equal(scores, flat.reshape(2, 3, 3, 2, 3))
+    one = chain.pack(unary[1, 0], moves[1, 0], start=start[1, 0], end=end, lengths=lengths[1, 0])
+    assert torch.equal(one, scores[1, 0])
+    assert torch.equal(chain.unpack(scores).transition, moves)
+    with pytest.raises(ValueError, match=r"lengths: expected shape \(2, 3\), got \(6,\)"):
+        chain.pack(unary, end=end, lengths=lengths.flatten())
+
+
 def test_pack_without_transitions_is_independent_sparsemax() -> None:
     unary = draw_scores("normal", 2, (5, 4), seed=3)
     chain = sp.LinearChain()
@@ -96,8 +116,8 @@ def test_pack_without_transitions_is_independent_sparsemax() -> None:
 
 def test_pack_names_what_does_not_fit() -> None:
     chain, unary = sp.LinearChain(), torch.zeros(2, 3, 4)
-    with pytest.raises(ValueError, match=r"unary: expected floating \(B, T, K\)"):
-        chain.pack(unary[0])
+    with pytest.raises(ValueError, match=r"unary: expected floating \(\*batch, T, K\)"):
+        chain.pack(unary[0, 0])
     with pytest.raises(ValueError, match=r"transition: expected \(4, 4\) or \(2, 2, 4, 4\)"):
         chain.pack(unary, torch.zeros(3, 3))
     with pytest.raises(ValueError, match=r"end: expected \(4,\) or \(2, 4\)"):
@@ -105,7 +125,7 @@ def test_pack_names_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match='penalty must be "unary" or "both"'):
         sp.LinearChain(penalty="none")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match=r"pack makes them"):
-        sp.sparsemap(unary, chain)
+        sp.sparsemap(unary[..., :3], chain)
 
 
 @pytest.mark.parametrize("solver", ["native", "generic"])

@@ -125,6 +125,26 @@ def test_packed_scores(seed: int, size: int, shared: bool) -> None:
         assert score == pytest.approx(total(pairs, segments[0], each, ends[0]), abs=1e-12)
 
 
+def test_pack_takes_any_batch_dimensions() -> None:
+    family, lengths = sp.SemiMarkov(2), torch.tensor([[4, 2, 1], [1, 3, 3]])
+    segments, moves = torch.randn(2, 3, 4, 2, 2), torch.randn(2, 3, 3, 2, 2)
+    start, end = torch.randn(2), torch.randn(2, 3, 2)
+    parts = family.pack(segments, moves, start=start, end=end, lengths=lengths)
+    flat = family.pack(
+        segments.flatten(0, 1),
+        moves.flatten(0, 1),
+        start=start,
+        end=end.flatten(0, 1),
+        lengths=lengths.flatten(),
+    )
+    assert torch.equal(parts, flat.reshape(2, 3, 4, 2, 4))
+    one = family.pack(
+        segments[0, 1], moves[0, 1], start=start, end=end[0, 1], lengths=lengths[0, 1]
+    )
+    assert torch.equal(one, parts[0, 1])
+    assert torch.equal(family.unpack(parts).transition, moves)
+
+
 def test_unpack_is_the_inverse_of_pack() -> None:
     family = sp.SemiMarkov(2)
     segments, moves = torch.randn(2, 4, 2, 3), torch.randn(2, 3, 3, 3)
@@ -175,7 +195,7 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="at most 32767"):
         family.validate(torch.zeros(1, 1, 200, 203))
     segments = torch.zeros(2, 4, 3, 2)
-    with pytest.raises(ValueError, match=r"segments: expected \(B, T, 3, K\)"):
+    with pytest.raises(ValueError, match=r"segments: expected \(\*batch, T, 3, K\)"):
         family.pack(segments[:, :, :2])
     for name in ("transition", "start", "end"):
         with pytest.raises(ValueError, match=rf"{name}: expected .* got \(7, 7\)"):

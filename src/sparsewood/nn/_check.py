@@ -7,10 +7,10 @@ from sparsewood import _lengths
 
 
 def check_words(x: Tensor, size: int) -> None:
-    """Word vectors (B, n, size), floating, with n >= 1."""
-    if x.ndim != 3 or x.shape[2] != size or x.shape[1] == 0 or not x.is_floating_point():
+    """Word vectors (*batch, n, size), floating, with n >= 1."""
+    if x.ndim < 2 or x.shape[-1] != size or x.shape[-2] == 0 or not x.is_floating_point():
         raise ValueError(
-            f"word vectors: expected floating (B, n, {size}) with n >= 1 words, "
+            f"word vectors: expected floating (*batch, n, {size}) with n >= 1 words, "
             f"got {x.dtype} of shape {tuple(x.shape)}"
         )
 

@@ -66,7 +66,7 @@ class TreeComposer(nn.Module, ABC):
             (T, hidden_size); with `return_nodes` also (N, hidden_size).
         """
         check_words(x, self.input_size)
-        if x.shape[:2] != forest.shape or x.device != forest.row.device:
+        if x.shape[:-1] != forest.shape or x.device != forest.row.device:
             raise ValueError(
                 f"the forest is over (B, n) = {forest.shape} words on {forest.row.device}, "
                 f"the word vectors have shape {tuple(x.shape)} and are on {x.device}"

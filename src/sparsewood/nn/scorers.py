@@ -1,7 +1,7 @@
-"""Arc scorers: word vectors (B, n, d) -> arc scores (B, n, n + 1), the root a learned vector.
+"""Arc scorers: word vectors (*batch, n, d) -> arc scores (*batch, n, n + 1), the root learned.
 
-`scores[b, dependent, head]`: row i is word i + 1, column 0 the root, column j word j. The arc from
-a word to itself gets a score like any other; no structure reads it.
+`scores[..., dependent, head]`: row i is word i + 1, column 0 the root, column j word j. The arc
+from a word to itself gets a score like any other; no structure reads it.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sparsewood._batch import Batch
 from sparsewood.nn._check import check_words
 
 _CHUNK = 1 << 22  # numbers held by the hidden layer of an `MLPArcScorer` at a time
@@ -24,9 +25,9 @@ class _ArcScorer(nn.Module):
         nn.init.uniform_(self.root, -(input_size**-0.5), input_size**-0.5)
 
     def _heads(self, x: Tensor) -> Tensor:
-        """The vectors of all heads, the root first: (B, n + 1, d)."""
+        """The vectors of all heads, the root first: (*batch, n + 1, d)."""
         check_words(x, self.input_size)
-        return torch.cat([self.root.to(x.dtype).expand(len(x), 1, -1), x], 1)
+        return torch.cat([self.root.to(x.dtype).expand(*x.shape[:-2], 1, -1), x], -2)
 
 
 class MLPArcScorer(_ArcScorer):
@@ -52,10 +53,14 @@ class MLPArcScorer(_ArcScorer):
         self.score = nn.Linear(hidden_size, 1, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, n + 1)."""
-        heads, dependents = self.head(self._heads(x)), self.dependent(x)
+        """(*batch, n, d) -> (*batch, n, n + 1)."""
+        batch = Batch(x.shape[:-2])
+        heads, dependents = (
+            batch.flatten("word vectors", table)
+            for table in (self.head(self._heads(x)), self.dependent(x))
+        )
         scores: Any = _PairwiseTanh.apply(heads, dependents, self.score.weight[0].to(heads.dtype))
-        return scores
+        return batch.restore(scores)
 
 
 class BilinearArcScorer(_ArcScorer):
@@ -70,7 +75,7 @@ class BilinearArcScorer(_ArcScorer):
         self.arc = nn.Linear(input_size, input_size)  # W, with u as its bias
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, n + 1)."""
+        """(*batch, n, d) -> (*batch, n, n + 1)."""
         heads = self._heads(x)
         return self.arc(x) @ heads.mT
 
@@ -99,7 +104,7 @@ class BiaffineArcScorer(_ArcScorer):
         self.arc = nn.Linear(hidden_size, hidden_size)  # U, with u as its bias
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, n + 1)."""
+        """(*batch, n, d) -> (*batch, n, n + 1)."""
         heads = self.head(self._heads(x))
         return self.arc(self.dependent(x)) @ heads.mT
 

@@ -87,18 +87,20 @@ class FactorGraph:
         return number
 
     def join(self, *scores: Tensor) -> Tensor:
-        """Scores (B, *shape), one for each call of `variables` in their order, as one (B, V)."""
-        if len(scores) != len(self.shapes):
+        """Scores (*batch, *shape), one for each call of `variables` in their order: (*batch, V)."""
+        if not scores or len(scores) != len(self.shapes):
             raise ValueError(
                 f"join: the graph has {len(self.shapes)} groups of variables, got {len(scores)}"
             )
+        batch = scores[0].shape[: scores[0].ndim - len(self.shapes[0])]
         for k, (table, shape) in enumerate(zip(scores, self.shapes, strict=True)):
-            if tuple(table.shape[1:]) != shape or len(table) != len(scores[0]):
+            if table.shape != (*batch, *shape):
                 raise ValueError(
-                    f"join: group {k} has shape {shape}, expected ({len(scores[0])}, "
-                    f"{', '.join(map(str, shape))}), got {tuple(table.shape)}"
+                    f"join: group {k} has shape {shape}, expected {(*batch, *shape)}, "
+                    f"got {tuple(table.shape)}"
                 )
-        return torch.cat([table.reshape(len(table), -1) for table in scores], 1)
+        tables = zip(scores, self.shapes, strict=True)
+        return torch.cat([table.reshape(*batch, prod(shape)) for table, shape in tables], -1)
 
     def contains(self, assignments: Tensor) -> Tensor:
         """Which of (N, V) 0/1 assignments every factor allows: (N,) bool.

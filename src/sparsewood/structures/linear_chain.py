@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 from sparsewood._lengths import lengths_or_full
 from sparsewood.structures._listing import check_count, sequences
 from sparsewood.structures._one_hot import index_of, one_hot
-from sparsewood.structures._transitions import check_ends, moves_into
+from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.chain import chain, shift_chain
@@ -21,8 +21,8 @@ _OPTIONS_MAX = 32_767  # a native code holds 16-bit options
 class ChainParts(NamedTuple):
     """The parts of a chain as two tables."""
 
-    unary: Tensor  # (B, T, K)
-    transition: Tensor  # (B, T - 1, K, K): from the state at t (first K) to that at t + 1
+    unary: Tensor  # (*batch, T, K)
+    transition: Tensor  # (*batch, T - 1, K, K): from the state at t (first K) to that at t + 1
 
 
 @dataclass(frozen=True)
@@ -59,34 +59,34 @@ class LinearChain(NativeStructure):
         end: Tensor | None = None,
         lengths: Tensor | None = None,
     ) -> Tensor:
-        """Scores (B, T, K, 1 + K) from tables; differentiable.
+        """Scores (*batch, T, K, 1 + K) from tables; differentiable.
 
         Args:
-            unary: (B, T, K), of state k at t.
+            unary: (*batch, T, K), of state k at t.
             transition: from state j to state k as [j, k]: (K, K), shared by all positions, or
-                (B, T - 1, K, K). None: zeros.
-            start, end: (K,) or (B, K), added to the states at the first and the last position.
-            lengths: (B,), how many positions each chain has. None: T.
+                (*batch, T - 1, K, K). None: zeros.
+            start, end: (K,) or (*batch, K), added to the states at the first and the last position.
+            lengths: (*batch,), how many positions each chain has. None: T.
         """
-        if unary.ndim != 3 or 0 in unary.shape[1:] or not unary.is_floating_point():
+        if unary.ndim < 2 or 0 in unary.shape[-2:] or not unary.is_floating_point():
             raise ValueError(
-                f"unary: expected floating (B, T, K) with T, K >= 1, got {unary.dtype} "
+                f"unary: expected floating (*batch, T, K) with T, K >= 1, got {unary.dtype} "
                 f"of shape {tuple(unary.shape)}"
             )
-        check_ends("unary", unary, start, end)
-        _, steps, states = unary.shape
-        position = torch.arange(steps, device=unary.device)[:, None]
+        batch = tuple(unary.shape[:-2])
+        check_ends("unary", unary, batch, start, end)
+        position = torch.arange(unary.shape[-2], device=unary.device)[:, None]
         if start is not None:
-            unary = unary + torch.where(position == 0, start.reshape(-1, 1, states), 0)
+            unary = unary + torch.where(position == 0, start.unsqueeze(-2), 0)
         if end is not None:
-            at_end = position == lengths_or_full(lengths, unary)[:, None, None] - 1
-            unary = unary + torch.where(at_end, end.reshape(-1, 1, states), 0)
-        moves = moves_into("unary", unary, transition)
+            at_end = position == ends(lengths, unary, batch) - 1
+            unary = unary + torch.where(at_end, end.unsqueeze(-2), 0)
+        moves = moves_into("unary", unary, batch, transition)
         return torch.cat([unary.unsqueeze(-1), moves], -1)
 
     def unpack(self, parts: Tensor) -> ChainParts:
-        """Parts (B, T, K, 1 + K), marginals say, as unary and transition tables."""
-        return ChainParts(parts[..., 0], parts[:, 1:, :, 1:].transpose(-1, -2))
+        """Parts (*batch, T, K, 1 + K), marginals say, as unary and transition tables."""
+        return ChainParts(parts[..., 0], parts[..., 1:, :, 1:].transpose(-1, -2))
 
     def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
         unary = one_hot(structures, parts[1])

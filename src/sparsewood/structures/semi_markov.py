@@ -9,7 +9,7 @@ from torch import Tensor
 from sparsewood._lengths import lengths_or_full
 from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import check_count
-from sparsewood.structures._transitions import check_ends, moves_into
+from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.semi_markov import segmentations, shift_segments
@@ -20,8 +20,8 @@ _OPTIONS_MAX = 32_767  # the native solver counts the scores of a position in 16
 class SegmentParts(NamedTuple):
     """The parts of a segmentation as two tables."""
 
-    segments: Tensor  # (B, T, D, K)
-    transition: Tensor  # (B, T - 1, K, K): from the label before (first K) to that from t + 1 on
+    segments: Tensor  # (*batch, T, D, K)
+    transition: Tensor  # (*batch, T - 1, K, K): from the label before (first K) to that after t
 
 
 @dataclass(frozen=True)
@@ -76,35 +76,36 @@ class SemiMarkov(NativeStructure):
         end: Tensor | None = None,
         lengths: Tensor | None = None,
     ) -> Tensor:
-        """Scores (B, T, K, D + K) from tables; differentiable.
+        """Scores (*batch, T, K, D + K) from tables; differentiable.
 
         Args:
-            segments: (B, T, D, K), of a segment of length d + 1 and label k that starts at t.
+            segments: (*batch, T, D, K), of a segment of length d + 1 and label k that starts at t.
             transition: from label j to label k as [j, k]: (K, K), shared by all positions, or
-                (B, T - 1, K, K), at t for the segments that start at t + 1. None: zeros.
-            start, end: (K,) or (B, K), added for the label of the first and of the last segment.
-            lengths: (B,), how many positions each instance has. None: T.
+                (*batch, T - 1, K, K), at t for the segments that start at t + 1. None: zeros.
+            start, end: (K,) or (*batch, K), for the label of the first and of the last segment.
+            lengths: (*batch,), how many positions each instance has. None: T.
         """
-        if segments.ndim != 4 or segments.shape[2] != self.max_length or 0 in segments.shape[1:]:
+        shape = tuple(segments.shape)
+        if len(shape) < 3 or shape[-2] != self.max_length or 0 in shape[-3:]:
             raise ValueError(
-                f"segments: expected (B, T, {self.max_length}, K) with T, K >= 1, "
-                f"got shape {tuple(segments.shape)}"
+                f"segments: expected (*batch, T, {self.max_length}, K) with T, K >= 1, "
+                f"got shape {shape}"
             )
-        check_ends("segments", segments, start, end)
-        _, positions, _, labels = segments.shape
-        begins = torch.arange(positions, device=segments.device)[:, None, None]
+        batch = shape[:-3]
+        check_ends("segments", segments, batch, start, end)
+        begins = torch.arange(shape[-3], device=segments.device)[:, None, None]
         if start is not None:
-            segments = segments + torch.where(begins == 0, start.reshape(-1, 1, 1, labels), 0)
+            segments = segments + torch.where(begins == 0, start[..., None, None, :], 0)
         if end is not None:
-            last = self._stops(segments) == lengths_or_full(lengths, segments)[:, None, None]
-            segments = segments + torch.where(last[..., None], end.reshape(-1, 1, 1, labels), 0)
-        moves = moves_into("segments", segments, transition)
+            last = self._stops(segments) == ends(lengths, segments, batch)
+            segments = segments + torch.where(last[..., None], end[..., None, None, :], 0)
+        moves = moves_into("segments", segments, batch, transition)
         return torch.cat([segments.transpose(-1, -2), moves], -1)
 
     def unpack(self, parts: Tensor) -> SegmentParts:
-        """Parts (B, T, K, D + K), marginals say, as tables of segments and transitions."""
+        """Parts (*batch, T, K, D + K), marginals say, as tables of segments and transitions."""
         segments, moves = parts.split([self.max_length, parts.shape[-2]], -1)
-        return SegmentParts(segments.transpose(-1, -2), moves[:, 1:].transpose(-1, -2))
+        return SegmentParts(segments.transpose(-1, -2), moves[..., 1:, :, :].transpose(-1, -2))
 
     def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
         return parts[:1]
@@ -134,8 +135,8 @@ class SemiMarkov(NativeStructure):
         return torch.cat([segments.expand(batch, -1, -1), moves], -1)[:, :, None].expand_as(scores)
 
     def _stops(self, table: Tensor) -> Tensor:
-        """(T, D): where segments end, that position not included, in a table (B, T, ...)."""
-        starts = torch.arange(table.shape[1], device=table.device)[:, None]
+        """(T, D): where segments end, that position not included, in a table (..., T, *, *)."""
+        starts = torch.arange(table.shape[-3], device=table.device)[:, None]
         return starts + torch.arange(1, self.max_length + 1, device=table.device)
 
     def penalised(self, scores: Tensor) -> Tensor | None:
