@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood._batch import Batch
 from sparsewood.structures.base import NativeStructure
 from sparsewood.testing import draw_scores
 
@@ -37,7 +36,7 @@ FAMILIES: dict[str, tuple[sp.Structure, tuple[int, ...], list[int] | list[list[i
     "projective": (sp.DependencyTrees(projective=True), (3, 4), [3, 1, 2]),
     "few children": (sp.DependencyTrees(True, True, 1), (3, 4), [3, 1, 2]),
     "labelled": (sp.LabelledDependencyTrees(), (2, 3, 2), [2, 1]),
-    "branching": (sp.BranchingTrees("left"), (3, 4), [3, 1, 2]),
+    "branching": (sp.BranchingTrees("left_to_right"), (3, 4), [3, 1, 2]),
     "spans": (sp.BinaryTrees(), (3, 3), [3, 1, 2]),
     "labelled spans": (sp.BinaryTrees(labelled=True), (3, 3, 2), [3, 1, 2]),
     "chain": (sp.LinearChain(), (3, 2, 3), [3, 1, 2]),
@@ -63,33 +62,32 @@ class Given:
 
     structure: sp.Structure
     scores: Tensor
-    options: dict[str, Tensor]
+    lengths: Tensor | None
     temperature: Tensor
     gold: Tensor
 
     def reshaped(self, batch: tuple[int, ...]) -> "Given":
         def shape(table: Tensor) -> Tensor:
-            return table.reshape(*batch, *table.shape[1:])
+            return table.reshape((*batch, *table.shape[1:]))
 
         scores = shape(self.scores.detach()).requires_grad_()
         temperature = shape(self.temperature.detach()).requires_grad_()
-        options = {name: shape(table) for name, table in self.options.items()}
-        return Given(self.structure, scores, options, temperature, shape(self.gold))
+        lengths = None if self.lengths is None else shape(self.lengths)
+        return Given(self.structure, scores, lengths, temperature, shape(self.gold))
 
 
 def draw(name: str, count: int, with_lengths: bool) -> Given:
     structure, parts, sizes = FAMILIES[name]
     scores = draw_scores("normal", count, parts, seed=0)
-    options = {}
+    lengths = None
     if with_lengths and sizes is not None:
-        options["lengths"] = torch.tensor((sizes * count)[:count]).reshape(
-            count, *torch.tensor(sizes).shape[1:]
-        )
-    scores.masked_fill_(~structure.reads(scores, options.get("lengths")), torch.nan)
+        table = torch.tensor(sizes)
+        lengths = table[torch.arange(count) % len(table)]
+    scores.masked_fill_(~structure.reads(scores, lengths), torch.nan)
     temperature = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
     other = draw_scores("normal", count, parts, seed=1)
-    gold = sp.map(other, structure, **options).structures
-    return Given(structure, scores, options, temperature, gold)
+    gold = sp.map(other, structure, lengths=lengths).structures
+    return Given(structure, scores, lengths, temperature, gold)
 
 
 # Each table with the dimension its instances are along; None: a support, flat whatever the batch.
@@ -97,17 +95,17 @@ Tables = list[tuple[Tensor, int | None]]
 
 
 def call_map(x: Given) -> Tables:
-    return [(table, 0) for table in sp.map(x.scores, x.structure, **x.options)]
+    return [(table, 0) for table in sp.map(x.scores, x.structure, lengths=x.lengths)]
 
 
 def call_kbest(x: Given) -> Tables:
     if not isinstance(x.structure, NativeStructure):
         pytest.skip("no k-best algorithm")
-    return [(table, 0) for table in sp.kbest(x.scores, x.structure, 3, **x.options)]
+    return [(table, 0) for table in sp.kbest(x.scores, x.structure, 3, lengths=x.lengths)]
 
 
 def call_sparsemap(x: Given) -> Tables:
-    post = sp.sparsemap(x.scores, x.structure, temperature=x.temperature, **x.options)
+    post = sp.sparsemap(x.scores, x.structure, temperature=x.temperature, lengths=x.lengths)
     tables = [post.marginals, post.sizes, post.gap, post.converged, post.mode, *post.topk(2)]
     tables += [post.expect(post.weights.square()), post.entropy(), post.log_prob(post.mode)]
     tables += [] if post.lengths is None else [post.lengths]
@@ -117,9 +115,9 @@ def call_sparsemap(x: Given) -> Tables:
 
 
 def call_marginals(x: Given) -> Tables:
-    dist = sp.marginals(x.scores, x.structure, temperature=x.temperature, **x.options)
+    dist = sp.marginals(x.scores, x.structure, temperature=x.temperature, lengths=x.lengths)
     tables = [dist.log_partition, dist.marginals, dist.entropy(), dist.mode, dist.log_prob(x.gold)]
-    other = sp.marginals(x.scores, x.structure, temperature=2 * x.temperature, **x.options)
+    other = sp.marginals(x.scores, x.structure, temperature=2 * x.temperature, lengths=x.lengths)
     tables += [dist.kl(other)] + ([] if dist.lengths is None else [dist.lengths])
     assert len(dist) == x.temperature.numel()
     drawn = dist.sample(2, generator=torch.Generator().manual_seed(0))
@@ -129,14 +127,21 @@ def call_marginals(x: Given) -> Tables:
 def call_samples(x: Given) -> Tables:
     assert isinstance(x.structure, sp.Matching)
     generator = torch.Generator().manual_seed(0)
-    options = {"temperature": x.temperature, "generator": generator, **x.options}
-    return [(sp.sample_matchings(x.scores, x.structure, 3, **options), 1)]
+    drawn = sp.sample_matchings(
+        x.scores,
+        x.structure,
+        3,
+        lengths=x.lengths,
+        temperature=x.temperature,
+        generator=generator,
+    )
+    return [(drawn, 1)]
 
 
 def _loss_call(loss: Callable[..., Tensor]) -> Callable[[Given], Tables]:
     def call(x: Given) -> Tables:
-        each = loss(x.scores, x.gold, x.structure, reduction="none", **x.options)
-        total = loss(x.scores, x.gold, x.structure, reduction="sum", **x.options)
+        each = loss(x.scores, x.gold, x.structure, reduction="none", lengths=x.lengths)
+        total = loss(x.scores, x.gold, x.structure, reduction="sum", lengths=x.lengths)
         return [(each, 0), (total, None)]
 
     return call
@@ -186,7 +191,7 @@ def test_a_call_answers_as_on_the_flattened_batch(name: str, call: str) -> None:
             expected, found = CALLS[call](flat), CALLS[call](given)
             for (wanted, _), (table, dim) in zip(expected, found, strict=True):
                 if dim is not None:
-                    wanted = wanted.reshape(*wanted.shape[:dim], *batch, *wanted.shape[dim + 1 :])
+                    wanted = wanted.reshape((*wanted.shape[:dim], *batch, *wanted.shape[dim + 1 :]))
                 assert table.shape == wanted.shape
                 assert torch.equal(table, wanted)
             for wanted, gradient in zip(

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from math import prod
 from types import TracebackType
 
-from torch import Tensor
+from torch import Size, Tensor
 
 from sparsewood._numbers import check_dense
 
 _INSTANCE = re.compile(r"\binstance (\d+)")
-_ENTRY = re.compile(r"\b(scores|gold|lengths|temperature)\[(\d+)(?:, )?([\d, ]*)\]")
+_ENTRY = re.compile(r"\b(scores|gold|given|lengths|temperature)\[(\d+)(?:, )?([\d, ]*)\]")
 _SHAPE = re.compile(r"\b(shape|scores|expected|got|or) \((\d+)((?:, \d+)*),?\)")
 
 
@@ -23,7 +23,7 @@ class Batch:
     and shapes that begin with B = 6 begin with 2, 3.
     """
 
-    shape: tuple[int, ...]
+    shape: Size
 
     def flatten(self, what: str, table: Tensor) -> Tensor:
         """(*batch, ...) -> (B, ...), a view where there can be one.

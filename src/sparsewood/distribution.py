@@ -11,6 +11,7 @@ from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole, within_reach
 from sparsewood._transforms import is_transformed
+from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
 from sparsewood.structures.recursions.totals import is_empty
@@ -46,6 +47,11 @@ class StructureDistribution(CopiedWithGraph):
     _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
     _step_marginals: Tensor | None  # (B, *steps) float64 likewise, if they came with it
     _has_graph: bool  # whether the graph goes on from _steps to the scores or the temperature
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The shape of the batch, () of one instance alone."""
+        return self._batch.shape
 
     @property
     def log_partition(self) -> Tensor:
@@ -92,15 +98,18 @@ class StructureDistribution(CopiedWithGraph):
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`n` independent, exact samples of each instance: (n, *batch, *event)."""
         check_whole("sample: n", n)
+        return self._batch.restore(self._samples(n, generator), 1)
+
+    def _samples(self, n: int, generator: torch.Generator | None) -> Tensor:
+        """(n, B, *event)"""
         if len(self) == 0:
-            return self.mode.expand(n, *self.mode.shape)
+            none = self._batch.flatten("mode", self.mode)
+            return none.expand(n, *none.shape)
         at_once = max(1, _SAMPLED_PARTS // self.scores.numel())
         counts = [min(at_once, n - done) for done in range(0, n, at_once)]
-        samples = torch.cat([self._sample(count, generator) for count in counts])
-        return self._batch.restore(samples, 1)
+        return torch.cat([self._sample(count, generator) for count in counts])
 
     def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
-        """(n, B, *event)"""
         theta = _repeat(self._steps.detach(), n)
         lengths = self._flat[1]
         lengths = None if lengths is None else _repeat(lengths, n)
@@ -108,6 +117,15 @@ class StructureDistribution(CopiedWithGraph):
             steps = self.structure.sample_steps(theta, lengths, generator)
             structures = self.structure.decode(self.structure.parts_of(steps), lengths)
         return structures.unflatten(0, (n, len(self)))
+
+    def posterior(self, n: int, *, generator: torch.Generator | None = None) -> Posterior:
+        """`n` independent, exact samples of each instance as a posterior, with weights of 1 / n."""
+        n = check_whole("posterior: n", n)
+        samples = self._samples(n, generator).transpose(0, 1).flatten(0, 1)
+        shape = tuple(self.scores.shape[len(self.batch_shape) :])
+        return Posterior.uniform(
+            self.structure, samples, self.batch_shape, shape, self.lengths, self.scores.dtype
+        )
 
     def kl(self, other: "StructureDistribution") -> Tensor:
         """(*batch,) the Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` to `other`, q.
@@ -169,9 +187,8 @@ class StructureDistribution(CopiedWithGraph):
         return self._batch.restore(value.to(self.scores.dtype))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
-        copy = super().__deepcopy__(memo)
-        copy.__dict__["_mu"] = self._mu  # without a need for gradients the graph gives it once
-        return copy
+        _ = self._mu  # without a need for gradients the graph gives it once
+        return super().__deepcopy__(memo)
 
     def __len__(self) -> int:
         return len(self._steps)

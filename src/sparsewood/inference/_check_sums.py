@@ -89,7 +89,7 @@ def check_sums(
 
     `each` (B,) is the temperature where instances have their own, `batch` the batch shape.
     """
-    with Batch(tuple(batch)):
+    with Batch(torch.Size(batch)):
         potentials(scores, reads, temperature if each is None else each)
         check_result(log_sums, scores, reads)
     return log_sums.clone()

@@ -1,20 +1,17 @@
 """Attention whose weights are the marginals of a distribution over structures."""
 
-from typing import Literal
-
 import torch
-from torch import Tensor, nn
+from torch import Size, Tensor, nn
 
-from sparsewood.inference.marginals import marginals
-from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.gibbs import Gibbs
+from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
 from sparsewood.structures.linear_chain import LinearChain
 from sparsewood.structures.semi_markov import SemiMarkov
-
-Infer = Literal["marginals", "sparsemap"]
 
 
 class StructuredAttention(nn.Module):
@@ -24,100 +21,97 @@ class StructuredAttention(nn.Module):
         context = E_h [sum of the values that h chooses] = A values,     A from the marginals
 
     What `A` is depends on the structure. A plain choice (`Simplex`) gives the attention that
-    everybody knows: softmax with "marginals", sparsemax with "sparsemap".
+    everybody knows: softmax with `Gibbs()`, sparsemax with `SparseMAP()`.
 
-        structure                        A             A[b, ..., j] is the probability that
-        `Simplex`, `Subset`, `Hypercube` (B, n)        value j is chosen
-        `Matching`, `Alignment`          (B, n, m)     row i goes with value j
-        `DependencyTrees`, labelled too  (B, n, n+1)   value j is the head of word i + 1; value 0
-                                                       belongs to the root (see `TreeAttention`)
-        `LinearChain`                    (B, T)        position j has the state `state`
-        `SemiMarkov`                     (B, T)        position j is in a segment labelled `state`
-        any other                        (B, *parts)   the last dimension of parts is over values
+        structure                        A          A[..., j] is the probability that
+        `Simplex`, `Subset`, `Hypercube` (n,)       value j is chosen
+        `Matching`, `Alignment`          (n, m)     row i goes with value j
+        `DependencyTrees`, labelled too  (n, n+1)   value j is the head of word i + 1; value 0
+                                                    belongs to the root (see `TreeAttention`)
+        `LinearChain`                    (T,)       position j has the state `state`
+        `SemiMarkov`                     (T,)       position j is in a segment labelled `state`
+        any other                        (*parts)   the last dimension of parts is over values
+
+    Scores (*batch, *parts) may have any number of batch dimensions, such as (B, heads).
 
     Args:
         structure: the family of structures; not `BinaryTrees`, whose parts choose no single value.
-        infer: "marginals", dense, the exact sum over all structures; or "sparsemap", sparse.
-        temperature: scores are divided by it; lower is sharper. May be set at any time.
+        estimator: of the marginals: `Gibbs()`, dense, the exact sum over all structures; sparse
+            ones by `SparseMAP()`; or any other. May be set to another value at any time.
         state: which state or label of a `LinearChain` or `SemiMarkov` means "attend".
-        max_active: the most structures that SparseMAP keeps.
     """
 
     def __init__(
         self,
         structure: Structure,
         *,
-        infer: Infer = "marginals",
-        temperature: float = 1.0,
+        estimator: Estimator = Gibbs(),
         state: int | None = None,
-        max_active: int | None = None,
     ) -> None:
         super().__init__()
-        if infer not in ("marginals", "sparsemap"):
-            raise ValueError(f'infer: expected "marginals" or "sparsemap", got {infer!r}')
         if isinstance(structure, BinaryTrees):
             raise ValueError(f"{structure}: a span chooses no single value to attend to")
         if (state is None) == isinstance(structure, LinearChain | SemiMarkov):
             need = "needs the state" if state is None else "has no states"
             raise ValueError(f"{structure}: {need} that means to attend; got state={state}")
-        if max_active is not None and infer == "marginals":
-            raise ValueError("max_active: the marginals are a sum over all structures")
         self.structure = structure
-        self.infer: Infer = infer
-        self.temperature = temperature
+        self.estimator = estimator
         self.state = state
-        self.max_active = max_active
 
-    def weights(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The attention `A`: scores (B, *parts) -> (B, ..., m), zero in the padding.
+    def weights(
+        self,
+        scores: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """The attention `A`: scores (*batch, *parts) -> (*batch, ..., m), zero in the padding.
 
         Differentiable with respect to `scores`, and of their dtype and device.
         """
-        parts = self._marginals(scores, lengths)
+        return self._weights(self.estimator(scores, self.structure, lengths, generator=generator))
+
+    def _weights(self, post: Posterior) -> Tensor:
+        parts = post.marginals
         if isinstance(self.structure, LabelledDependencyTrees):
             return parts.sum(-1)
         if self.state is None:
             return parts
-        states = scores.shape[2]
+        states = parts.shape[-2]
         if not 0 <= self.state < states:
             raise ValueError(
-                f"state: expected 0 to {states - 1} for scores of shape {tuple(scores.shape)}, "
+                f"state: expected 0 to {states - 1} for scores of shape {tuple(parts.shape)}, "
                 f"got {self.state}"
             )
         if isinstance(self.structure, SemiMarkov):
-            return _covered(parts[:, :, self.state, : self.structure.max_length])
-        return parts[:, :, self.state, 0]
+            return _covered(parts[..., self.state, : self.structure.max_length])
+        return parts[..., self.state, 0]
 
-    def forward(self, scores: Tensor, values: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        scores: Tensor,
+        values: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
         """The context of each query.
 
         Args:
-            scores: (B, *parts), as for `sparsewood.marginals`.
-            values: (B, m, d). Those in the padding may be anything.
+            scores: (*batch, *parts), as for `sparsewood.marginals`.
+            values: (*batch, m, d). Those in the padding may be anything.
             lengths: the size of each instance. Default: all have full size.
+            generator: of the estimator's random numbers.
 
         Returns:
-            `A values`, (B, d) or (B, n, d), in the dtype of the values.
+            `A values`, (*batch, d) or (*batch, n, d), in the dtype of the values.
         """
-        return attend(self.weights(scores, lengths), values)
-
-    def _marginals(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
-        if self.infer == "marginals":
-            return marginals(
-                scores, self.structure, lengths=lengths, temperature=self.temperature
-            ).marginals
-        return sparsemap(
-            scores,
-            self.structure,
-            lengths=lengths,
-            temperature=self.temperature,
-            max_active=self.max_active,
-        ).marginals
+        post = self.estimator(scores, self.structure, lengths, generator=generator)
+        return attend(self._weights(post), values, post.sizes.shape)
 
     def extra_repr(self) -> str:
-        given = {"state": self.state, "max_active": self.max_active}
-        rest = "".join(f", {name}={value}" for name, value in given.items() if value is not None)
-        return f"{self.structure}, infer={self.infer!r}, temperature={self.temperature}{rest}"
+        state = "" if self.state is None else f", state={self.state}"
+        return f"{self.structure}, {self.estimator}{state}"
 
 
 class TreeAttention(StructuredAttention):
@@ -134,7 +128,7 @@ class TreeAttention(StructuredAttention):
         structure: any dependency trees. Default: non-projective with a single root, as Liu &
             Lapata; Kim et al. have projective ones.
         children: return the context of the children too.
-        infer, temperature, max_active: as for `StructuredAttention`.
+        estimator: as for `StructuredAttention`.
     """
 
     def __init__(
@@ -143,56 +137,70 @@ class TreeAttention(StructuredAttention):
         structure: DependencyTrees | LabelledDependencyTrees | None = None,
         *,
         children: bool = False,
-        infer: Infer = "marginals",
-        temperature: float = 1.0,
-        max_active: int | None = None,
+        estimator: Estimator = Gibbs(),
     ) -> None:
         trees = DependencyTrees(single_root=True) if structure is None else structure
-        super().__init__(trees, infer=infer, temperature=temperature, max_active=max_active)
+        super().__init__(trees, estimator=estimator)
         if not isinstance(trees, DependencyTrees | LabelledDependencyTrees):
             raise ValueError(f"structure: expected dependency trees, got {trees}")
         self.with_children = children  # `children` is a method of modules
         self.root = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.root, -(size**-0.5), size**-0.5)
 
-    def forward(self, scores: Tensor, values: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        scores: Tensor,
+        values: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
         """The context of each word.
 
         Args:
-            scores: (B, n, n + 1) arc scores, or (B, n, n + 1, L) for labelled trees.
-            values: (B, n, d), those of the words. Those in the padding may be anything.
-            lengths: (B,) words of each sentence. Default: all have n.
+            scores: (*batch, n, n + 1) arc scores, or (*batch, n, n + 1, L) for labelled trees.
+            values: (*batch, n, d), those of the words. Those in the padding may be anything.
+            lengths: (*batch,) words of each sentence. Default: all have n.
+            generator: of the estimator's random numbers.
 
         Returns:
-            (B, n, d), zero in the padding; with `children` (B, n, 2 d), the heads' context first.
+            (*batch, n, d), zero in the padding; with `children` (*batch, n, 2 d), the heads'
+            context first.
         """
         _check_floating(values)
         root = self.root.to(values.dtype)
-        if values.ndim != 3 or values.shape[-1] != len(root):
-            raise ValueError(f"values: expected (B, n, {len(root)}), got {tuple(values.shape)}")
-        arcs = self.weights(scores, lengths)
-        heads = attend(arcs, torch.cat([root.expand(len(values), 1, -1), values], 1))
+        if values.ndim < 2 or values.shape[-1] != len(root):
+            raise ValueError(
+                f"values: expected (*batch, n, {len(root)}), got {tuple(values.shape)}"
+            )
+        arcs = self.weights(scores, lengths, generator=generator)
+        batch = arcs.shape[:-2]
+        rooted = torch.cat([root.expand(*values.shape[:-2], 1, -1), values], -2)
+        heads = attend(arcs, rooted, batch)
         if not self.with_children:
             return heads
-        return torch.cat([heads, attend(arcs[..., 1:].mT, values)], -1)
+        return torch.cat([heads, attend(arcs[..., 1:].mT, values, batch)], -1)
 
     def extra_repr(self) -> str:
         return f"{len(self.root)}, {super().extra_repr()}" + ", children" * self.with_children
 
 
-def attend(weights: Tensor, values: Tensor) -> Tensor:
-    """`weights` (B, ..., m) times `values` (B, m, d): (B, ..., d).
+def attend(weights: Tensor, values: Tensor, batch: Size) -> Tensor:
+    """`weights` (*batch, ..., m) times `values` (*batch, m, d): (*batch, ..., d).
 
     A value that has no weight anywhere is not looked at: in the padding there may be NaN.
     """
     _check_floating(values)
-    if values.ndim != 3 or values.shape[:2] != (len(weights), weights.shape[-1]):
+    if values.ndim < 2 or values.shape[:-1] != (*batch, weights.shape[-1]):
+        wanted = ", ".join(map(str, (*batch, weights.shape[-1])))
         raise ValueError(
-            f"values: expected ({len(weights)}, {weights.shape[-1]}, d) for attention of shape "
-            f"{tuple(weights.shape)}, got {tuple(values.shape)}"
+            f"values: expected ({wanted}, d) for attention of shape {tuple(weights.shape)}, "
+            f"got {tuple(values.shape)}"
         )
-    rows = weights[:, None] if weights.ndim == 2 else weights.flatten(1, -2)
-    seen = (rows.detach() != 0).any(1)
+    rows = weights.unsqueeze(-2)
+    if weights.ndim > len(batch) + 1:
+        rows = weights.flatten(len(batch), -2)
+    seen = (rows.detach() != 0).any(-2)
     context = rows.to(values.dtype) @ torch.where(seen[..., None], values, 0)
     return context.reshape(*weights.shape[:-1], values.shape[-1])
 
@@ -204,11 +212,11 @@ def _check_floating(values: Tensor) -> None:
 
 
 def _covered(segments: Tensor) -> Tensor:
-    """How likely each position is within a segment: (B, T, D), by start and length, -> (B, T)."""
-    steps, longest = segments.shape[1:]
+    """How likely each position is in a segment: (..., T, D), by start and length, -> (..., T)."""
+    steps, longest = segments.shape[-2:]
     # A segment that covers the position r after its start has a length of more than r.
     beyond = segments.flip(-1).cumsum(-1).flip(-1)
     shifted = (
-        nn.functional.pad(beyond[:, : steps - r, r], (r, 0)) for r in range(min(longest, steps))
+        nn.functional.pad(beyond[..., : steps - r, r], (r, 0)) for r in range(min(longest, steps))
     )
     return torch.stack(list(shifted)).sum(0)

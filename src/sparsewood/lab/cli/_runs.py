@@ -11,8 +11,8 @@ from sparsewood.lab.cli import Interrupted, unknown
 from sparsewood.lab.cli._options import Group
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks import ModelConfig, TreeModel, load_model
+from sparsewood.lab.tasks.trees import LABELS
 from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
-from sparsewood.nn.latent import STRATEGIES
 
 RUNS = Path("runs")
 
@@ -155,7 +155,7 @@ def set_temperature(model: TreeModel, temperature: float | None) -> None:
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
     if model.options.trees != "latent":
-        kind = STRATEGIES[model.options.trees]
+        kind = LABELS[model.options.trees]
         raise ValueError(f"--temperature: does nothing, the trees of this model are {kind}")
     model.temperature = temperature
 

@@ -29,8 +29,8 @@ class Tally:
         """Take the sides of an answer, as `sides_of` gives them, into account."""
         for side in sides:
             self.sentences += 1
-            self.certified += side["certified"]
-            self.capped += side["capped"]
+            self.certified += side.get("status") == "solved"
+            self.capped += side.get("status") == "capped"
             self.words += len(side["words"])
             self.unknown += len(side["unknown"])
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from sparsewood.lab.tasks.trees import LABELS
 from sparsewood.lab.train import Progress
-from sparsewood.nn.latent import STRATEGIES
 
 _EVERY = 0.5  # seconds between two looks at the folders
 
@@ -91,7 +91,7 @@ class Watch(Progress):
 
     def _name(self, run: Path) -> str:
         row, lr, seed = run.relative_to(self._folder).parts
-        return f"{STRATEGIES.get(row, row)}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+        return f"{LABELS.get(row, row)}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
 
 
 def _lines(path: Path) -> list[str]:

@@ -121,7 +121,6 @@ def as_text(told: dict[str, Any], form: str, trees: int) -> str:
 def _rest(side: dict[str, Any], shown: int) -> list[str]:
     """What the drawing of `shown` trees does not say."""
     more = len(side["trees"]) - shown
-    doubt = "" if side["certified"] else f"not certified: gap {side['gap']:.2g}"
-    if side["capped"]:
-        doubt += f", cap of {len(side['trees'])} trees reached"
+    status = side.get("status", "solved")
+    doubt = "" if status == "solved" else f"not certified: {status}, gap {side['gap']:.2g}"
     return [text for text in (f"and {more} more" if more > 0 else "", doubt) if text]

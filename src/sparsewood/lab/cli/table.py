@@ -26,11 +26,11 @@ from sparsewood.lab.cli._runs import (
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.trees import LABELS, Trees
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.paper_figures import PAPER, markdown
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.table import train_table
-from sparsewood.nn.latent import STRATEGIES, Strategy
 
 DESCRIPTION = (
     "Train all rows of a table of the paper and print it beside the paper's figures.\n"
@@ -53,7 +53,7 @@ class TableOptions:
         title: of the report.
     """
 
-    rows: tuple[Strategy, ...] = ()
+    rows: tuple[Trees, ...] = ()
     lrs: tuple[float, ...] = (0.1,)
     seeds: tuple[int, ...] = (0,)
     workers: int = 1
@@ -118,14 +118,14 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
         )
 
 
-def _check_source(config: RunConfig, rows: Sequence[Strategy]) -> None:
+def _check_source(config: RunConfig, rows: Sequence[Trees]) -> None:
     """Raise ValueError now, and not once for each run, where the data cannot be read."""
     corpus = config.source.load()
     for row in rows:
         check(corpus, row, lambda _: None)
 
 
-def default_rows(config: RunConfig) -> tuple[Strategy, ...]:
+def default_rows(config: RunConfig) -> tuple[Trees, ...]:
     """The rows of the paper; off-line only where heads are to be had."""
     source = config.source
     heads = bool(source.heads or source.parser) or source.name == "listops"
@@ -153,7 +153,7 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
         validation = found["validation"]
         attached = validation.get("attachment")
         table.add_row(
-            STRATEGIES[row],
+            LABELS[row],
             *cells,
             f"{validation['support']['mean']:.2f}",
             "" if attached is None else f"{attached['mean']:.1f}",
@@ -165,7 +165,7 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     notes = ["Under each figure, the paper's (Niculae, Martins & Cardie 2018)."] if paper else []
     for row, found in summary["rows"].items():
         if (told := found.get("certified")) and row == "latent":
-            notes.append(f"{STRATEGIES[row]} trees: {Certificates(**told)}.")
+            notes.append(f"{LABELS[row]} trees: {Certificates(**told)}.")
     table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
 

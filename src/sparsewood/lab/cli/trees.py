@@ -85,7 +85,7 @@ def _side(model: TreeModel, sentence: Sentence) -> dict[str, Any]:
     split = model.encode([Example((sentence,))])
     with torch.inference_mode():
         posterior, vectors = model.read(split.batch([0]).sides[0])
-    answered = Answered(None, vectors, (posterior,), model.max_active)
+    answered = Answered(None, vectors, (posterior,))
     (side,) = sides_of([sentence], answered, 0)
     return {**side, "unknown": model.unknown(sentence.words)}
 
@@ -101,7 +101,7 @@ def _drawn(
         [tree["weight"] for tree in trees],
         given,
         options.format,
-        certified=side["certified"] if model.options.trees == "latent" else None,
+        status=side.get("status"),
     ).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
     return drawing + "\n" * (options.format in ("conllu", "text"))

@@ -7,7 +7,7 @@ from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._results import criterion, summary
 from sparsewood.lab.report._runs import ReportedRun, by_strategy
 from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.tasks.trees import LABELS
 
 # Support sizes that are counted together: the first and the last of each.
 _BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))
@@ -162,7 +162,7 @@ def _known(
 
 
 def _label(strategy: str) -> str:
-    return STRATEGIES.get(strategy, strategy)
+    return LABELS.get(strategy, strategy)
 
 
 def _power(exponent: float) -> str:

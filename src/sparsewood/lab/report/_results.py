@@ -9,7 +9,7 @@ from typing import Any
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._runs import ReportedRun, by_strategy
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.tasks.trees import LABELS
 
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # strategy -> test -> metric
 
@@ -97,7 +97,7 @@ def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
         best = group
         if len(variants) > 1:
             best = _best_variant(list(variants.values()), column)
-            tried.append(f"{STRATEGIES.get(strategy, strategy)} {len(variants)}")
+            tried.append(f"{LABELS.get(strategy, strategy)} {len(variants)}")
         kept += best
     if not tried:
         return kept, []
@@ -143,8 +143,8 @@ def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> st
     rows = by_strategy(runs)
     for strategy in paper or {}:
         rows.setdefault(strategy, [])
-    order = [name for name in STRATEGIES if name in rows]
-    order += [name for name in rows if name not in STRATEGIES]
+    order = [name for name in LABELS if name in rows]
+    order += [name for name in rows if name not in LABELS]
     best = {column: _best(column, rows) for column in columns}
     flat = summary(run.mean("seconds") for run in rows.get("flat", []))
     body = []
@@ -182,7 +182,7 @@ def _head(columns: Sequence[Column]) -> str:
 def _name(strategy: str, seeds: int) -> str:
     count = "not run" if seeds == 0 else f"{seeds} seed{'s' * (seeds != 1)}"
     chip = element("span", "", class_="chip")
-    name = escaped(STRATEGIES.get(strategy, strategy))
+    name = escaped(LABELS.get(strategy, strategy))
     return element("th", f"{chip}{name}<small>{count}</small>", scope="row", class_="left")
 
 

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sparsewood.lab.tasks.trees import LABELS
 from sparsewood.lab.train.run import Run
-from sparsewood.nn.latent import STRATEGIES
 
 # What a source says about preparing the data, not about which data.
 _PREPARATION = {
@@ -75,7 +75,7 @@ def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]
     groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(json.dumps(run.source, sort_keys=True), []).append(run)
-    order = list(STRATEGIES)
+    order = list(LABELS)
     named = []
     kinds = [str(group[0].source.get("kind", "data")) for group in groups.values()]
     for kind, group in zip(kinds, groups.values(), strict=True):

@@ -26,7 +26,7 @@ from sparsewood.lab.report._results import (
 )
 from sparsewood.lab.report._runs import ReportedRun, by_source, by_strategy
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.tasks.trees import LABELS
 
 
 def write_report(
@@ -81,7 +81,7 @@ def _page(
     paper: Paper | None,
 ) -> str:
     runs = [run for _, group in groups for run in group]
-    strategies = [STRATEGIES.get(name, name) for name in by_strategy(runs)]
+    strategies = [LABELS.get(name, name) for name in by_strategy(runs)]
     about = (
         f"{_count(len(runs), 'run')} · {', '.join(strategies)} · {', '.join(n for n, _ in groups)}"
     )
@@ -196,7 +196,7 @@ def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:
     """What is missing or left out."""
     lines = list(notes)
     for run, folder in zip(runs, _folders(runs), strict=True):
-        name = f"{folder} ({STRATEGIES.get(run.strategy, run.strategy)}, seed {run.seed})"
+        name = f"{folder} ({LABELS.get(run.strategy, run.strategy)}, seed {run.seed})"
         lines += [f"{name}: {note}" for note in run.notes]
     items = [element("li", escaped(line)) for line in lines]
     return element("ul", "".join(items), class_="notes") if items else ""

@@ -11,20 +11,22 @@ from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
+from sparsewood.estimators import SparseMAP
 from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vectors import VectorReference
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.tasks._weights import save_weights
 from sparsewood.lab.tasks.metrics import Metric, Output
+from sparsewood.lab.tasks.trees import Trees, estimator_of
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
-from sparsewood.nn.latent import LatentTreeEncoder, Strategy
+from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.pairs import PairPosterior
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
 _SCORERS: dict[str, Callable[[int], nn.Module]] = {
@@ -56,7 +58,7 @@ class ModelConfig:
             sum_h p(h | x) (-log p(y | h, x)).
     """
 
-    trees: Strategy = "latent"
+    trees: Trees = "latent"
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
@@ -135,13 +137,12 @@ class TreeModel(
         self.options = options
         self.labels = labels
         latent = options.trees == "latent"
+        family = DependencyTrees(projective=options.projective, single_root=options.single_root)
         self.trees = LatentTreeEncoder(
             _SCORERS[options.scorer](options.hidden) if latent else None,
             _COMPOSERS[options.composer](options.hidden, options.hidden),
-            DependencyTrees(projective=options.projective, single_root=options.single_root),
-            strategy=options.trees,
-            temperature=options.temperature,
-            max_active=options.max_active,
+            family if latent else DependencyTrees(),
+            estimator=estimator_of(options.trees, options.temperature, options.max_active),
         )
         self.dropout = nn.Dropout(options.dropout)
 
@@ -161,16 +162,13 @@ class TreeModel(
     @property
     def temperature(self) -> float:
         """Of SparseMAP; may be set, which is what the search at test time does."""
-        return self.trees.temperature
+        found = self.trees.estimator
+        return found.temperature if isinstance(found, SparseMAP) else self.options.temperature
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        self.trees.temperature = value
-
-    @property
-    def max_active(self) -> int | None:
-        """The most trees that SparseMAP keeps for a sentence; None for no limit."""
-        return self.trees.max_active
+        if isinstance(self.trees.estimator, SparseMAP):
+            self.trees.estimator = replace(self.trees.estimator, temperature=value)
 
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers.
@@ -182,7 +180,7 @@ class TreeModel(
             self.read_words([s.words for example in examples for s in example.sentences])
         return EncodedSplit(examples, self.vocabulary, self.labels)
 
-    def read(self, side: Padded) -> tuple[SparsePosterior, Tensor]:
+    def read(self, side: Padded) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
         heads = side.heads if self.options.trees == "given" else None
         x = self.encoder(side.tokens, side.lengths)
@@ -205,7 +203,7 @@ def widened(x: Tensor) -> Tensor:
 
 def mixture_loss(
     log_p: Tensor,
-    posterior: SparsePosterior | PairPosterior,
+    posterior: Posterior | PairPosterior,
     targets: Tensor,
     loss: Literal["marginal", "expected"],
 ) -> tuple[Tensor, Tensor | None]:
@@ -227,4 +225,4 @@ def mixture_loss(
     of_target = log_p.gather(1, targets[instance, None]).squeeze(1)
     if loss == "expected":
         return p, -posterior.expect(of_target)
-    return p, -log_expectation(of_target, posterior.weights, instance, len(posterior))
+    return p, -log_expectation(of_target, posterior.weights, instance, posterior.sizes.shape)

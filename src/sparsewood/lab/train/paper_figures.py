@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.tasks.trees import LABELS
 
 
 def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
@@ -64,7 +64,7 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
         ]
         certified = [cells_of[row]] * solved
         rest = _about(found, summary["criterion"], certified, known)
-        lines.append([STRATEGIES[row], *cells, *rest])
+        lines.append([LABELS[row], *cells, *rest])
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
     if paper:
         text += "\nIn brackets: Niculae, Martins & Cardie (2018).\n"

@@ -10,19 +10,19 @@ from typing import Any
 from sparsewood.lab._files import write_json
 from sparsewood.lab.tasks.build import MODELS
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.trees import Trees
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.folder import claim
 from sparsewood.lab.train.jobs import Job, run_jobs
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.run import Run
-from sparsewood.nn.latent import Strategy
 
 # The longest runs first, so that no worker is left alone with one at the end.
-_ORDER: tuple[Strategy, ...] = ("latent", "given", "left_to_right", "right_to_left", "flat")
+_ORDER: tuple[Trees, ...] = ("latent", "given", "left_to_right", "right_to_left", "flat")
 
 
 def train_table(
-    rows: Sequence[Strategy],
+    rows: Sequence[Trees],
     config: RunConfig,
     lrs: Sequence[float],
     seeds: Sequence[int],
@@ -61,7 +61,7 @@ def train_table(
     failures: dict[str, str] = {}
     open_grids = {row: len(set(lrs)) for row in rows}
 
-    def job(row: Strategy, lr: float, seed: int) -> Job:
+    def job(row: Trees, lr: float, seed: int) -> Job:
         training = replace(config.training, lr=lr, seed=seed)
         model = replace(config.model, trees=row)
         run = _run_folder(folder, row, lr, seed)

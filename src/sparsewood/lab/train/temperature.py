@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.tasks.metrics import Output, capped
+from sparsewood.lab.tasks.metrics import Output, count_status
 from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.status import Status
 
 FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
 LEVEL = 0.05  # the chance of moving away from the temperature of training for nothing
@@ -27,7 +28,7 @@ class TemperatureSearch:
         chosen: that of the tests.
         curve: the criterion at each.
         p: the one-sided p value of the gain over `trained`, before correction.
-        capped: the sentences that the limit on the number of trees leaves without a certificate.
+        capped: the sentences that a cap keeps from a certificate.
         sentences: how many there are, both sides of pairs counted.
     """
 
@@ -120,7 +121,7 @@ def _measure(criterion: str, said: Iterable[tuple[Output, Batch]]) -> tuple[Tens
         outcomes.append((right if criterion == "accuracy" else output.loss.double()).cpu())
         rows.append(batch.rows)
         for posterior in output.posteriors:
-            reached += int(capped(posterior, output.max_active).sum())
+            reached += count_status(posterior, Status.CAPPED)
             sentences += len(posterior)
     return torch.cat(outcomes)[torch.cat(rows).argsort()], reached, sentences
 
