@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
+from sparsewood.testing.batched import BatchConformance
 from sparsewood.testing.instances import Case, kit_settings
 from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
 from sparsewood.testing.scores import KINDS, draw_scores
@@ -18,7 +19,7 @@ from sparsewood.testing.supervised import SupervisedConformance
 Solver = Literal["native", "generic"]
 
 
-class StructureConformance(SupervisedConformance):
+class StructureConformance(SupervisedConformance, BatchConformance):
     """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
 
     @property

@@ -101,6 +101,23 @@ class MarginalsConformance(Instances):
         assert torch.autograd.gradcheck(infer, inputs)
         assert torch.autograd.gradgradcheck(infer, inputs, fast_mode=True)
 
+    def test_sums_of_any_batch_dimensions(self) -> None:
+        if self.structure.parts_ndim is None:
+            pytest.skip("the structure does not say how many dimensions its parts have")
+        flat = draw_scores("normal", 6, self.shape(self.sizes[1]), seed=7)
+        dist = marginals(flat, self.structure)
+        deep = marginals(flat.reshape(2, 3, *flat.shape[1:]), self.structure)
+        one = marginals(flat[4], self.structure)
+        for name in ("log_partition", "marginals", "mode"):
+            wanted = getattr(dist, name)
+            assert torch.equal(getattr(deep, name), wanted.reshape(2, 3, *wanted.shape[1:]))
+            assert_close(getattr(one, name), wanted[4], rtol=0, atol=1e-12)
+        assert torch.equal(deep.entropy(), dist.entropy().reshape(2, 3))
+        assert torch.equal(deep.log_prob(deep.mode), dist.log_prob(dist.mode).reshape(2, 3))
+        draws = [d.sample(3, generator=torch.Generator().manual_seed(0)) for d in (deep, dist)]
+        assert torch.equal(draws[0], draws[1].reshape(draws[0].shape))
+        assert draws[0].shape[:3] == (3, 2, 3)
+
     def test_sums_need_no_graph(self) -> None:
         scores = draw_scores("normal", 2, self.shape(self.sizes[1]), seed=0)
         plain = marginals(scores, self.structure)

@@ -1,0 +1,62 @@
+"""What a structure has to satisfy where scores have other than one batch dimension."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from sparsewood.inference.hinge_loss import hinge_loss
+from sparsewood.inference.map import map
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.testing.instances import Instances
+from sparsewood.testing.scores import draw_scores
+
+_BATCHES = ((), (2, 3), (0, 2))
+
+
+class BatchConformance(Instances):
+    """Scores (*batch, *parts) are answered as the flattened batch. Set what `Instances` asks for.
+
+    For structures that say how many dimensions their parts have, by `parts_ndim`.
+    """
+
+    def test_any_batch_dimensions(self) -> None:
+        n = self._size_for_batches()
+        for batch in _BATCHES:
+            count = torch.Size(batch).numel()
+            flat = draw_scores("normal", count, self.shape(n), seed=7)
+            flat = flat.masked_fill(~self.structure.reads(flat), torch.nan)
+            scores = flat.reshape((*batch, *self.shape(n)))
+
+            def same(found: Tensor, wanted: Tensor, batch: tuple[int, ...] = batch) -> bool:
+                return torch.equal(found, wanted.reshape((*batch, *wanted.shape[1:])))
+
+            best, wanted = map(scores, self.structure), map(flat, self.structure)
+            assert same(best.structures, wanted.structures)
+            assert same(best.scores, wanted.scores)
+            for solver in ("generic",) if self.structure.native is None else ("native", "generic"):
+                post = sparsemap(scores, self.structure, solver=solver)
+                expected = sparsemap(flat, self.structure, solver=solver)
+                assert torch.equal(post.weights, expected.weights)
+                for name in ("sizes", "marginals", "mode", "gap", "status"):
+                    assert same(getattr(post, name), getattr(expected, name))
+            gold = best.structures.roll(1, 0) if len(batch) > 1 else best.structures
+            loss = hinge_loss(scores, gold, self.structure, reduction="none")
+            gold = gold.reshape(wanted.structures.shape)
+            assert same(loss, hinge_loss(flat, gold, self.structure, reduction="none"))
+
+    def test_errors_name_the_index_in_the_batch(self) -> None:
+        n = self._size_for_batches()
+        flat = draw_scores("normal", 6, self.shape(n), seed=7)
+        part = tuple(self.structure.reads(flat)[5].nonzero()[-1].tolist())
+        scores = flat.reshape(2, 3, *self.shape(n))
+        scores[(1, 2, *part)] = torch.nan
+        at = ", ".join(str(i) for i in (1, 2, *part))
+        for infer in (map, sparsemap):
+            with pytest.raises(ValueError, match=rf"scores\[{at}\].*instance \(1, 2\)"):
+                infer(scores, self.structure)
+
+    def _size_for_batches(self) -> int:
+        if self.structure.parts_ndim is None:
+            pytest.skip("the structure does not say how many dimensions its parts have")
+        assert len(self.shape(self.sizes[1])) == self.structure.parts_ndim
+        return self.sizes[1]
