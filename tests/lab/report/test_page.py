@@ -119,17 +119,17 @@ def test_certificates(tmp_path: Path, write_run: WriteRun) -> None:
         edit(run / "result.json", tests={"test": test}, validation=test)
         examples = json.loads((run / "gallery.json").read_text())
         for i, example in enumerate(examples):
-            certified = {"certified": i < 2, "capped": i >= 2, "gap": 0.02 if i >= 2 else 1e-12}
-            example["sides"][0] |= certified
+            capped = {"status": "capped", "gap": 0.02}
+            example["sides"][0] |= capped if i >= 2 else {"status": "solved", "gap": 1e-12}
         (run / "gallery.json").write_text(json.dumps(examples))
     page = read(write_report(runs, tmp_path / "report.html"))
-    assert page.row("latent")[4] == "26 of 3,642cap reached in 3,616"
+    assert page.row("latent")[4] == "26 of 3,6423,616 capped"
     assert page.row("flat")[4] == "–"
-    assert "of 3,642 sentences certified, cap on trees reached in 3,616" in page.text
-    assert "There the cap on trees is reached in 3,616 of 3,642 sentences." in page.text
+    assert "of 3,642 sentences certified, 3,616 capped" in page.text
+    assert "There: certified 26 of 3,642, 3,616 capped." in page.text
     assert "Certified: 2 of 6." in page.text
     assert page.text.count("certified, duality gap 1e-12") == 2
-    assert page.text.count("not certified: cap of 4 trees reached, duality gap 2e-02") == 4
+    assert page.text.count("not certified: capped, duality gap 2e-02") == 4
 
 
 def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
@@ -138,8 +138,7 @@ def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
     edit(run / "result.json", tests={"test": {"accuracy": 84.0, **trees}})
     page = read(write_report([run], tmp_path / "report.html"))
     assert page.row("latent")[4] == "13 of 1,821"
-    assert "cap reached" not in page.text
-    assert "cap on trees" not in page.text
+    assert "capped" not in page.text
 
 
 def test_it_needs_no_network(tmp_path: Path, write_run: WriteRun) -> None:
@@ -306,7 +305,7 @@ def test_not_a_run(tmp_path: Path) -> None:
         (
             "gallery.json",
             '[{"sides": [{"words": ["a"], "trees": [{"heads": [0], "weight": 1}], '
-            '"certified": true, "gap": "wide"}]}]',
+            '"status": "solved", "gap": "wide"}]}]',
             "gallery.json: example 0: could not convert",
         ),
         ("metrics.jsonl", '{"epoch": 1}\n{\n{"epoch": 2}\n', "metrics.jsonl:2: not JSON"),
