@@ -1,8 +1,9 @@
-"""Any leading batch dimensions: every call on every family answers as on the flattened batch."""
+"""Batch dimensions: errors that speak of what was given, views, derivatives, compiled graphs."""
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +11,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.structures.base import NativeStructure
-from sparsewood.testing import draw_scores
-
-BATCHES = [(), (2, 3), (1, 1), (3, 1, 2), (0, 3), (2, 0)]
+from sparsewood._batch import Batch
 
 
 class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
@@ -29,176 +27,220 @@ class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
             raise ValueError(f"expected scores of two seats or more, got {shape}")
 
 
-# structure, shape of the parts, the lengths of instances in turn
-FAMILIES: dict[str, tuple[sp.Structure, tuple[int, ...], list[int] | list[list[int]] | None]] = {
-    "trees": (sp.DependencyTrees(), (3, 4), [3, 1, 2]),
-    "single root": (sp.DependencyTrees(single_root=True), (3, 4), [3, 1, 2]),
-    "projective": (sp.DependencyTrees(projective=True), (3, 4), [3, 1, 2]),
-    "few children": (sp.DependencyTrees(True, True, 1), (3, 4), [3, 1, 2]),
-    "labelled": (sp.LabelledDependencyTrees(), (2, 3, 2), [2, 1]),
-    "branching": (sp.BranchingTrees("left_to_right"), (3, 4), [3, 1, 2]),
-    "spans": (sp.BinaryTrees(), (3, 3), [3, 1, 2]),
-    "labelled spans": (sp.BinaryTrees(labelled=True), (3, 3, 2), [3, 1, 2]),
-    "chain": (sp.LinearChain(), (3, 2, 3), [3, 1, 2]),
-    "segments": (sp.SemiMarkov(2), (3, 2, 4), [3, 1, 2]),
-    "choice": (sp.Simplex(), (4,), [4, 1, 3]),
-    "subset": (sp.Subset(2), (4,), [4, 2, 3]),
-    "few": (sp.Subset(at_most=2), (4,), [4, 1, 3]),
-    "hypercube": (sp.Hypercube(), (3,), [3, 1]),
-    "matching": (sp.Matching(), (3, 2), [[3, 2], [1, 2]]),
-    "partial matching": (sp.Matching(partial=True), (2, 3), [[2, 3], [2, 1]]),
-    "alignment": (sp.Alignment(), (2, 3), [[2, 3], [2, 1]]),
-    "gaps": (sp.Alignment(gaps=True), (2, 3), [[2, 3], [2, 1]]),
-    "xor": (sp.Xor(), (3,), None),
-    "pairwise": (sp.Pairwise(), (3,), None),
-    "seats": (Seats(), (4,), None),
-}
-NO_SUM = ("matching", "partial matching", "xor", "pairwise", "seats")
+TREES = sp.DependencyTrees()
+FLAT = torch.zeros(6, 3, 4, dtype=torch.float64)
+HEADS = torch.zeros(6, 3, dtype=torch.int64)
+CYCLES = torch.tensor([0, 0, 0] * 5 + [2, 1, 0]).reshape(6, 3)
 
 
-@dataclass
-class Given:
-    """A family, and the input of a call in some batch shape."""
-
-    structure: sp.Structure
-    scores: Tensor
-    lengths: Tensor | None
-    temperature: Tensor
-    gold: Tensor
-
-    def reshaped(self, batch: tuple[int, ...]) -> "Given":
-        def shape(table: Tensor) -> Tensor:
-            return table.reshape((*batch, *table.shape[1:]))
-
-        scores = shape(self.scores.detach()).requires_grad_()
-        temperature = shape(self.temperature.detach()).requires_grad_()
-        lengths = None if self.lengths is None else shape(self.lengths)
-        return Given(self.structure, scores, lengths, temperature, shape(self.gold))
+def _with(value: float, *at: int | slice) -> Tensor:
+    scores = FLAT.clone()
+    scores[at] = value
+    return scores
 
 
-def draw(name: str, count: int, with_lengths: bool) -> Given:
-    structure, parts, sizes = FAMILIES[name]
-    scores = draw_scores("normal", count, parts, seed=0)
-    lengths = None
-    if with_lengths and sizes is not None:
-        table = torch.tensor(sizes)
-        lengths = table[torch.arange(count) % len(table)]
-    scores.masked_fill_(~structure.reads(scores, lengths), torch.nan)
-    temperature = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
-    other = draw_scores("normal", count, parts, seed=1)
-    gold = sp.map(other, structure, lengths=lengths).structures
-    return Given(structure, scores, lengths, temperature, gold)
+# Bad input with its last instance to blame: scores, options, and what is said of (2, 3) and of ().
+@pytest.mark.parametrize(
+    ("call", "scores", "options", "deep", "alone"),
+    [
+        (
+            sp.map,
+            _with(torch.nan, 5, 1, 0),
+            {},
+            r"scores\[1, 2, 1, 0\] is nan \(instance \(1, 2\), part \(1, 0\), .*\(2, 3, 3, 4\)\)",
+            r"scores\[1, 0\] is nan \(instance \(\), part \(1, 0\), scores of shape \(3, 4\)\)",
+        ),
+        (
+            sp.sparsemap,
+            _with(-torch.inf, 5),
+            {},
+            r"instance \(1, 2\) has no structure left.*scores has shape \(2, 3, 3, 4\)",
+            r"instance \(\) has no structure left.*scores has shape \(3, 4\)",
+        ),
+        (
+            sp.marginals,
+            _with(-torch.inf, 5),
+            {},
+            r"instance \(1, 2\) has no structure left.*\(scores of shape \(2, 3, 3, 4\)\)",
+            r"instance \(\) has no structure left.*\(scores of shape \(3, 4\)\)",
+        ),
+        (
+            sp.kbest,
+            _with(torch.inf, 5, 2, 2),
+            {"k": 2},
+            r"scores\[1, 2, 2, 2\] is \+inf.*\(2, 3, 3, 4\), instance \(1, 2\) has length 3",
+            r"scores\[2, 2\] is \+inf.*\(3, 4\), instance \(\) has length 3",
+        ),
+        (
+            sp.map,
+            FLAT,
+            {"lengths": torch.tensor([3, 3, 3, 3, 3, 7])},
+            r"lengths\[1, 2\] is 7: expected 1 to 3",
+            r"lengths is 7: expected 1 to 3",
+        ),
+        (
+            sp.sparsemap,
+            FLAT,
+            {"temperature": torch.tensor([1.0, 1.0, 1.0, 1.0, 1.0, -1.0])},
+            r"temperature\[1, 2\] must be positive and finite, got -1.0",
+            r"temperature must be positive and finite, got -1.0",
+        ),
+        (
+            sp.hinge_loss,
+            FLAT,
+            {"gold": CYCLES},
+            r"gold\[1, 2\] is not one of .* \(2, 3, 3, 4\): \[2, 1, 0\]",
+            r"gold is not one of .* \(3, 4\): \[2, 1, 0\]",
+        ),
+        (
+            sp.crf_loss,
+            FLAT,
+            {"gold": HEADS[:, :2]},
+            r"gold of shape \(2, 3, 2\) does not fit .* \(2, 3, 3, 4\): expected \(2, 3, 3\)",
+            r"gold of shape \(2,\) does not fit scores of shape \(3, 4\): expected \(3,\)",
+        ),
+        (
+            sp.map,
+            FLAT[..., :3],
+            {},
+            r"expected \(\*batch, n, n \+ 1\) .* got shape \(2, 3, 3, 3\)",
+            r"expected \(\*batch, n, n \+ 1\) .* got shape \(3, 3\)",
+        ),
+    ],
+)
+def test_errors_speak_of_what_was_given(
+    call: Callable[..., object],
+    scores: Tensor,
+    options: dict[str, Tensor | int],
+    deep: str,
+    alone: str,
+) -> None:
+    for batch, message in (((2, 3), deep), ((), alone)):
+
+        def last(table: Any, batch: tuple[int, ...] = batch) -> Any:
+            if not isinstance(table, Tensor):
+                return table
+            return table[-prod(batch) :].reshape((*batch, *table.shape[1:]))
+
+        given = {name: last(value) for name, value in options.items()}
+        with pytest.raises(ValueError, match=message):
+            call(last(scores), structure=TREES, **given)
 
 
-# Each table with the dimension its instances are along; None: a support, flat whatever the batch.
-Tables = list[tuple[Tensor, int | None]]
+@pytest.mark.parametrize("what", ["lengths", "gold", "scores", "temperature"])
+def test_a_batch_of_another_shape_is_named(what: str) -> None:
+    scores, gold = FLAT.reshape(2, 3, 3, 4), HEADS.reshape(2, 3, 3)
+    calls: dict[str, tuple[Callable[[], object], str]] = {
+        "lengths": (
+            lambda: sp.map(scores, TREES, lengths=torch.full((6,), 3)),
+            r"lengths: expected one entry for each .* shape \(2, 3\), got shape \(6,\)",
+        ),
+        "gold": (
+            lambda: sp.hinge_loss(scores, HEADS, TREES),
+            r"gold: expected one entry for each .* shape \(2, 3\), got shape \(6, 3\)",
+        ),
+        "scores": (
+            lambda: sp.hinge_loss(FLAT[0, 0], gold, TREES),
+            r"scores: expected \(\*batch, \*parts\) with 2 sizes of parts .* shape \(4,\)",
+        ),
+        "temperature": (
+            lambda: sp.marginals(scores, TREES, temperature=torch.ones(2)),
+            r"temperature: expected a number or shape \(2, 3\) .* \(2, 3, 3, 4\), got \(2,\)",
+        ),
+    }
+    call, message = calls[what]
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
-def call_map(x: Given) -> Tables:
-    return [(table, 0) for table in sp.map(x.scores, x.structure, lengths=x.lengths)]
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 1), (2, 3)])
+def test_a_temperature_is_expanded_to_the_batch(shape: tuple[int, ...]) -> None:
+    scores = torch.randn(2, 3, 3, 4, dtype=torch.float64)
+    temperature = torch.rand(shape, dtype=torch.float64) + 0.5
+    for infer in (sp.sparsemap, sp.marginals):
+        found = infer(scores, TREES, temperature=temperature).marginals
+        each = infer(scores, TREES, temperature=temperature.expand(2, 3).clone()).marginals
+        assert torch.equal(found, each)
 
 
-def call_kbest(x: Given) -> Tables:
-    if not isinstance(x.structure, NativeStructure):
-        pytest.skip("no k-best algorithm")
-    return [(table, 0) for table in sp.kbest(x.scores, x.structure, 3, lengths=x.lengths)]
+def test_a_structure_that_says_nothing_of_its_parts_has_one_batch_dimension() -> None:
+    class Plain(Seats):
+        parts_ndim = None
+
+    scores = torch.randn(2, 3, 4)
+    with pytest.raises(ValueError, match="two seats or more, got"):
+        sp.map(scores, Plain())
+    with pytest.raises(ValueError, match=r"expected \(B, \*parts\) for .*got shape \(4,\)"):
+        sp.map(scores[0, 0], Plain())
+    assert torch.equal(sp.map(scores[0], Plain()).structures, sp.map(scores[0], Seats()).structures)
+    with pytest.raises(ValueError, match="parts_ndim must be at least 1"):
+        type("Bad", (Seats,), {}, parts_ndim=0)
 
 
-def call_sparsemap(x: Given) -> Tables:
-    post = sp.sparsemap(x.scores, x.structure, temperature=x.temperature, lengths=x.lengths)
-    tables = [post.marginals, post.sizes, post.gap, post.converged, post.mode, *post.topk(2)]
-    tables += [post.expect(post.weights.square()), post.entropy(), post.log_prob(post.mode)]
-    tables += [] if post.lengths is None else [post.lengths]
-    drawn = post.sample(2, generator=torch.Generator().manual_seed(0))
-    flat = [post.weights, post.structures, post.instance]
-    return [*((table, 0) for table in tables), (drawn, 1), *((table, None) for table in flat)]
+def test_an_error_of_a_custom_oracle_names_the_index() -> None:
+    class Fails(Seats):
+        def best(self, scores):
+            if scores[0] > 0:
+                raise KeyError("no seat")
+            return super().best(scores)
+
+    scores = torch.zeros(2, 3, 4)
+    scores[1, 2, 0] = 1.0
+    with pytest.raises(sp.OracleError, match=r"instance \(1, 2\): best failed") as error:
+        sp.map(scores, Fails())
+    assert isinstance(error.value.__cause__, KeyError)
 
 
-def call_marginals(x: Given) -> Tables:
-    dist = sp.marginals(x.scores, x.structure, temperature=x.temperature, lengths=x.lengths)
-    tables = [dist.log_partition, dist.marginals, dist.entropy(), dist.mode, dist.log_prob(x.gold)]
-    other = sp.marginals(x.scores, x.structure, temperature=2 * x.temperature, lengths=x.lengths)
-    tables += [dist.kl(other)] + ([] if dist.lengths is None else [dist.lengths])
-    assert len(dist) == x.temperature.numel()
-    drawn = dist.sample(2, generator=torch.Generator().manual_seed(0))
-    return [*((table, 0) for table in tables), (drawn, 1)]
+def test_views_where_there_can_be_one() -> None:
+    table = torch.randn(2, 3, 4)
+    batch = Batch(table.shape[:2])
+    flat = batch.flatten("table", table)
+    assert flat.data_ptr() == table.data_ptr()
+    assert batch.restore(flat).data_ptr() == table.data_ptr()
+    one = Batch(table.shape[:1])
+    assert one.flatten("table", table) is table
+    assert one.restore(table) is table
 
 
-def call_samples(x: Given) -> Tables:
-    assert isinstance(x.structure, sp.Matching)
-    generator = torch.Generator().manual_seed(0)
-    drawn = sp.sample_matchings(
-        x.scores,
-        x.structure,
-        3,
-        lengths=x.lengths,
-        temperature=x.temperature,
-        generator=generator,
+def _attention(scores: Tensor, lengths: Tensor) -> Tensor:
+    dist = sp.marginals(scores, TREES, lengths=lengths)
+    post = sp.sparsemap(scores, TREES, lengths=lengths)
+    return dist.marginals.square() + post.marginals + post.entropy()[..., None, None]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
+def test_derivatives_of_any_order_and_kind() -> None:
+    scores = torch.randn(2, 1, 2, 3, dtype=torch.float64, requires_grad=True)
+    lengths = torch.tensor([[2], [1]])
+    assert torch.autograd.gradcheck(lambda x: _attention(x, lengths), scores, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(lambda x: _attention(x, lengths), scores)
+    alone, one = lengths[0, 0], scores[0, 0].detach().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: _attention(x, alone), one)
+
+
+def test_a_compiled_graph_takes_any_batch() -> None:
+    compiled = torch.compile(_attention, fullgraph=True, backend="aot_eager")
+    for batch in ((2, 3), (4, 2), (), (3,)):
+        scores = torch.randn(*batch, 3, 4, dtype=torch.float64, requires_grad=True)
+        lengths = torch.randint(1, 4, batch)
+        found, wanted = compiled(scores, lengths), _attention(scores, lengths)
+        torch.testing.assert_close(found, wanted)
+        (gradient,) = torch.autograd.grad(found.square().sum(), scores)
+        torch.testing.assert_close(gradient, torch.autograd.grad(wanted.square().sum(), scores)[0])
+    bad = torch.zeros(2, 3, 3, 4, dtype=torch.float64)
+    bad[1, 2] = -torch.inf
+    infer = torch.compile(
+        lambda x: sp.sparsemap(x, TREES).marginals, fullgraph=True, backend="aot_eager"
     )
-    return [(drawn, 1)]
+    with pytest.raises(
+        ValueError, match=r"instance \(1, 2\) has no structure left.*\(2, 3, 3, 4\)"
+    ):
+        infer(bad)
 
 
-def _loss_call(loss: Callable[..., Tensor]) -> Callable[[Given], Tables]:
-    def call(x: Given) -> Tables:
-        each = loss(x.scores, x.gold, x.structure, reduction="none", lengths=x.lengths)
-        total = loss(x.scores, x.gold, x.structure, reduction="sum", lengths=x.lengths)
-        return [(each, 0), (total, None)]
-
-    return call
-
-
-CALLS: dict[str, Callable[[Given], Tables]] = {
-    "map": call_map,
-    "kbest": call_kbest,
-    "sparsemap": call_sparsemap,
-    "marginals": call_marginals,
-    "samples": call_samples,
-    **{
-        loss.__name__: _loss_call(loss)
-        for loss in (sp.crf_loss, sp.hinge_loss, sp.perceptron_loss, sp.sparsemap_loss)
-    },
-}
-
-
-def _has(name: str, call: str) -> bool:
-    if call == "samples":
-        return "matching" in name
-    return name not in NO_SUM or call not in ("marginals", "crf_loss")
-
-
-def gradients(tables: Tables, x: Given) -> list[Tensor | None]:
-    """Of a weighted sum of all tables that have one: by scores and by temperature."""
-    total = torch.zeros((), dtype=torch.float64)
-    for table, _ in tables:
-        if table.requires_grad:
-            flat = table.reshape(-1)
-            flat = torch.where(flat.isfinite(), flat, 0)
-            total = total + (flat * torch.linspace(-1, 1, len(flat), dtype=flat.dtype)).sum()
-    if not total.requires_grad:
-        return [None, None]
-    return list(torch.autograd.grad(total, [x.scores, x.temperature], allow_unused=True))
-
-
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_call_answers_as_on_the_flattened_batch(name: str, call: str) -> None:
-    if not _has(name, call):
-        pytest.skip(f"{name} has no {call}")
-    for batch in BATCHES:
-        for with_lengths in (False, True):
-            flat = draw(name, prod(batch), with_lengths).reshaped((prod(batch),))
-            given = flat.reshaped(batch)
-            expected, found = CALLS[call](flat), CALLS[call](given)
-            for (wanted, _), (table, dim) in zip(expected, found, strict=True):
-                if dim is not None:
-                    wanted = wanted.reshape((*wanted.shape[:dim], *batch, *wanted.shape[dim + 1 :]))
-                assert table.shape == wanted.shape
-                assert torch.equal(table, wanted)
-            for wanted, gradient in zip(
-                gradients(expected, flat), gradients(found, given), strict=True
-            ):
-                assert (gradient is None) == (wanted is None)
-                if wanted is not None and gradient is not None:
-                    torch.testing.assert_close(
-                        gradient, wanted.reshape(gradient.shape), rtol=0, atol=1e-12
-                    )
+def test_results_are_copied_with_their_batch() -> None:
+    scores = torch.randn(2, 3, 3, 4, requires_grad=True)
+    dist = copy.deepcopy(sp.marginals(scores, TREES))
+    post = copy.deepcopy(sp.sparsemap(scores, TREES))
+    assert dist.marginals.shape == post.marginals.shape == scores.shape
+    assert dist.batch_shape == post.sizes.shape == (2, 3)

@@ -160,9 +160,10 @@ class StructureDistribution(CopiedWithGraph):
         if self._step_marginals is not None:
             return self._step_marginals if self._has_graph else self._step_marginals.detach()
         if is_transformed(self._steps):
+            lengths = self._flat[1]
 
             def log_z_of(steps: Tensor) -> Tensor:
-                return self.structure.sums(steps, self.lengths)[0].sum()
+                return self.structure.sums(steps, lengths)[0].sum()
 
             return torch.func.grad(log_z_of)(self._steps)
         with torch.enable_grad():

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from sparsewood import _native
+from sparsewood._batch import Batch
 from sparsewood._threads import get_num_threads
 from sparsewood.inference._derivatives import (
     Solution,
@@ -28,8 +29,12 @@ def solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
+    batch: Batch | None = None,
 ) -> Solution:
-    """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked."""
+    """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
+
+    `batch` is what the errors of a compiled graph speak of, in which no caller can turn them.
+    """
     shape = tuple(scores.shape[1:])
     sizes = structure.sizes_of(scores, lengths)
     name, options = structure.native
@@ -41,6 +46,7 @@ def solve(
         tol,
         max_active or 0,
         max_iter or 0,
+        list(scores.shape[:1] if batch is None else batch.shape),
     )
 
     def call(scores: Tensor, temperature: Tensor) -> Solution:
@@ -75,28 +81,30 @@ def _sparsemap(
     tol: float,
     max_active: int,
     max_iter: int,
+    batch: Sequence[int],
 ) -> _Solution:
     """(weights, marginals, structures, sizes, gap, status, factor, used, calls).
 
     Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
     packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
     the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
-    asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure. A
-    cap of 0 is none.
+    asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure,
+    `batch` that of the batch in messages. A cap of 0 is none.
     """
-    found = _native.solve(
-        family,
-        options,
-        array(scores, torch.float64),
-        array(lengths, torch.int64),
-        full,
-        prod(event),
-        array(temperature, torch.float64),
-        tol,
-        max_active,
-        max_iter,
-        get_num_threads(),
-    )
+    with Batch(torch.Size(batch)):
+        found = _native.solve(
+            family,
+            options,
+            array(scores, torch.float64),
+            array(lengths, torch.int64),
+            full,
+            prod(event),
+            array(temperature, torch.float64),
+            tol,
+            max_active,
+            max_iter,
+            get_num_threads(),
+        )
     tensors = [torch.from_numpy(values) for values in found]
     if scores.device.type != "cpu":
         tensors = [tensor.to(scores.device) for tensor in tensors]
@@ -116,7 +124,7 @@ def _(
     options: Sequence[int],
     full: Sequence[int],
     event: Sequence[int],
-    *limits: float | int,
+    *rest: Any,
 ) -> _Solution:
     context = torch.library.get_ctx()
     total, packed, width = (context.new_dynamic_size() for _ in range(3))
@@ -144,7 +152,7 @@ def _backward(
     on_scores, on_temperature = solution_backward(
         ctx, on_weights, on_marginals, ctx.needs_input_grad[2]
     )
-    return on_scores, None, on_temperature, *[None] * 7
+    return on_scores, None, on_temperature, *[None] * 8
 
 
 torch.library.register_autograd("sparsewood::sparsemap", _backward, setup_context=_save)

@@ -101,10 +101,11 @@ def sparsemap(
             heat = temperature.double()
         else:
             heat = scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
+        options = structure, lengths, heat, tol, max_active, max_iter
         if scores.shape[0] == 0:
             found = _empty(scores, structure)
         else:
-            found = solve(scores, structure, lengths, heat, tol, max_active, max_iter)
+            found = solve(scores, *options, batch) if in_graph else solve(scores, *options)
     post = _posterior(found, scores, structure, lengths, batch)
     if on_unconverged != "return":
         _report(post, on_unconverged)
