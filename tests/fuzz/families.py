@@ -59,7 +59,7 @@ class Family:
         return _members(self.name, inner, outer)
 
 
-class Seats(sp.Custom, arrays="numpy"):
+class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
     """Two seats side by side, by the three methods that a family needs and no more."""
 
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -40,7 +40,7 @@ def _check(case: Case, name: str) -> None:
     wrong = case.wrong
     if name == "crf" and not case.family.summed:
         wrong = "a family without a sum"
-    gold, numbers = _draw_gold(case)
+    gold, numbers = draw_gold(case)
     options: dict[str, Any] = given(case)
     margin = 0.0
     if name in ("hinge", "sparsemap"):
@@ -78,7 +78,7 @@ def _check_value(loss: torch.Tensor, values: list[float], reduction: str, close:
             raise BrokenError("the loss is off", f"{mine}, expected {truth}, allowed {close}")
 
 
-def _draw_gold(case: Case) -> tuple[torch.Tensor, list[int]]:
+def draw_gold(case: Case) -> tuple[torch.Tensor, list[int]]:
     """Gold structures, (B, *event), that no mask forbids, and their numbers."""
     events, numbers = [], []
     for b, inner in enumerate(case.inner):

@@ -17,15 +17,15 @@ _REALS: list[Any] = [-1.0, float("nan"), float("inf"), "1", 1j, 10**400]
 _HEATS: list[Any] = [0.0, -1.0, float("nan"), float("inf"), 1j, "1", None, 10**400]
 
 
-def _bad_scores(scores: Tensor) -> list[Any]:
+def _bad_scores(scores: Tensor, structure: sp.Structure) -> list[Any]:
+    one_batch = structure.parts_ndim is None
     return [
         scores.long(),
         scores.bool(),
         scores.to(torch.complex64),
         scores.tolist(),
         None,
-        scores[0],
-        scores[:, None],
+        *([scores[0], scores[:, None]] if one_batch else [scores[0, 0]]),
         scores[..., :0],
         scores[0].flatten()[0],
         scores.to_sparse(),
@@ -71,7 +71,7 @@ def check_refusals(case: Case) -> None:
     kind = str(case.rng.choice(["scores", "lengths", "structure", "number", "heat", "gold"]))
     calls: list[Callable[[], object]]
     if kind == "scores":
-        bad = _drawn(case, _bad_scores(scores))
+        bad = _drawn(case, _bad_scores(scores, structure))
         calls = _on_scores(bad, structure)
     elif kind == "lengths":
         size = list(case.outer[: case.family.lengths]) or [2]

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from tests.fuzz import best, graphs, losses, refusals, sparse, sums
+from tests.fuzz import batches, best, graphs, losses, refusals, sparse, sums
 from tests.fuzz.attempt import RefusedError, snippet
 from tests.fuzz.case import BrokenError, Case, draw_case
 from tests.fuzz.families import FAMILIES
@@ -44,6 +44,8 @@ CALLS: dict[str, Call] = {
     "hinge-loss": Call(losses.check_hinge, 3),
     "perceptron-loss": Call(losses.check_perceptron, 3),
     "sparsemap-loss": Call(losses.check_sparsemap, 3),
+    "batch-posteriors": Call(batches.check_posteriors, 4, True),
+    "batch-answers": Call(batches.check_answers, 3),
     "refusals": Call(refusals.check_refusals, 6),
     "caps": Call(refusals.check_caps, 0.5),
     "sample-matchings": Call(sums.check_matchings, 0.3, True),

@@ -122,7 +122,7 @@ def draw_temperature(rng: Rng, batch: int) -> tuple[float | Tensor, str | None]:
     """A temperature, and why it must be refused, if it must."""
     kind = pick(rng, _HEAT)
     if kind == "wrong":
-        bad = [0.0, -1.0, np.nan, np.inf, 1j, torch.ones(batch + 1), torch.zeros(batch)]
+        bad = [0.0, -1.0, np.nan, np.inf, 1j, torch.ones(batch + 2), torch.zeros(batch)]
         chosen = bad[rng.integers(len(bad))]
         if isinstance(chosen, Tensor) and batch == 0 and len(chosen) == 0:
             chosen = -1.0

@@ -414,3 +414,49 @@ def test_same_as_the_peer(pairs: bool, scale: float, tmp_path: Path) -> None:
     # Its residuals, not the marginals, are within 1e-9.
     ours = sp.lp_sparsemap(scores, graph).marginals
     torch.testing.assert_close(ours[:, :16], theirs[:, :16], rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("batch", [(), (2, 3), (0, 2)])
+def test_any_batch_dimensions(batch: tuple[int, ...]) -> None:
+    graph, count = limited_trees(3, 1), torch.Size(batch).numel()
+    flat = draw_scores("normal", count, (len(graph),), seed=0).requires_grad_()
+    scores = flat.detach().reshape((*batch, len(graph))).requires_grad_()
+    heat = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
+    wanted = sp.lp_sparsemap(flat, graph, temperature=heat)
+    post = sp.lp_sparsemap(scores, graph, temperature=heat.reshape(batch))
+    assert len(post) == count
+    assert torch.equal(post.marginals, wanted.marginals.reshape(scores.shape))
+    for name in ("violation", "gap", "rounds", "converged", "tight"):
+        assert torch.equal(getattr(post, name), getattr(wanted, name).reshape(batch))
+    factor, expected = post.factor(0), wanted.factor(0)
+    assert factor.sizes.shape == factor.gap.shape == factor.status.shape == batch
+    assert torch.equal(factor.weights, expected.weights)
+    assert torch.equal(factor.marginals.reshape(expected.marginals.shape), expected.marginals)
+    (gradient,) = torch.autograd.grad(post.marginals.square().sum(), scores)
+    (slope,) = torch.autograd.grad(wanted.marginals.square().sum(), flat)
+    assert torch.equal(gradient, slope.reshape(scores.shape))
+    assert torch.equal(
+        sp.lp_sparsemap(scores, graph, start=post).marginals.detach(),
+        (sp.lp_sparsemap(flat, graph, start=wanted).marginals.detach().reshape(scores.shape)),
+    )
+    gold = torch.zeros_like(scores, dtype=torch.int64)
+    gold[..., graph.factors[0].variables[:, 0]] = 1
+    loss = sp.sparsemap_loss(scores, gold, graph, reduction="none")
+    each = sp.sparsemap_loss(flat, gold.reshape(flat.shape), graph, reduction="none")
+    assert torch.equal(loss, each.reshape(batch))
+
+
+def test_scores_of_the_whole_shape_in_any_batch() -> None:
+    graph = sp.FactorGraph()
+    x = graph.variables(1, 4)
+    graph.add(sp.Xor(), x[0])
+    scores = torch.randn(2, 3, 1, 4, dtype=torch.float64)
+    post = sp.lp_sparsemap(scores, graph)
+    assert post.marginals.shape == (2, 3, 1, 4)
+    assert post.gap.shape == (2, 3)
+    assert sp.lp_sparsemap(scores[0, :, 0], graph).gap.shape == (3,)
+    assert sp.lp_sparsemap(scores[0, 0], graph).gap.shape == (1,)  # (B, V) comes first
+    assert sp.lp_sparsemap(scores[0, 0, 0], graph).gap.shape == ()
+    scores[1, 2, 0, 3] = torch.nan
+    with pytest.raises(ValueError, match=r"scores\[1, 2, 0, 3\] is nan \(instance \(1, 2\)"):
+        sp.lp_sparsemap(scores, graph)

@@ -163,6 +163,31 @@ def test_padding_is_never_attended(estimator: sp.Estimator) -> None:
     torch.testing.assert_close(both[1:], items(bare[1:, :2], values[1:, :2]))
 
 
+@pytest.mark.parametrize("batch", [(), (2, 3), (3, 0)])
+def test_any_batch_dimensions(estimator: sp.Estimator, batch: tuple[int, ...]) -> None:
+    count = torch.Size(batch).numel()
+    chain, segments = sp.LinearChain(), sp.SemiMarkov(2)
+    modules: list[tuple[sp.nn.StructuredAttention, tuple[int, ...], tuple[int, ...]]] = [
+        (sp.nn.StructuredAttention(sp.Simplex(), estimator=estimator), (4,), (4, 2)),
+        (sp.nn.StructuredAttention(sp.Alignment(), estimator=estimator), (3, 4), (4, 2)),
+        (sp.nn.StructuredAttention(chain, estimator=estimator, state=1), (3, 2, 3), (3, 2)),
+        (sp.nn.StructuredAttention(segments, estimator=estimator, state=0), (3, 2, 4), (3, 2)),
+        (sp.nn.TreeAttention(2, children=True, estimator=estimator).double(), (3, 4), (3, 2)),
+    ]
+    for module, parts, value in modules:
+        scores, values = draw(count, *parts), draw(count, *value, seed=1)
+        wanted = module(scores, values)
+        deep = scores.reshape((*batch, *parts)), values.reshape((*batch, *value))
+        context = module(*deep)
+        assert context.shape == (*batch, *wanted.shape[1:])
+        torch.testing.assert_close(context, wanted.reshape(context.shape), rtol=0, atol=1e-12)
+        weights = module.weights(deep[0])
+        assert torch.equal(weights, module.weights(scores).reshape(weights.shape))
+    if len(batch) > 1:
+        with pytest.raises(ValueError, match=r"values: expected"):
+            modules[0][0](draw(count, 4).reshape(*batch, 4), draw(count, 4, 2))
+
+
 def test_gradients(estimator: sp.Estimator) -> None:
     attention = sp.nn.TreeAttention(2, children=True, estimator=estimator).double()
     scores, values = draw(2, 3, 4).requires_grad_(), draw(2, 3, 2, seed=1).requires_grad_()
