@@ -46,7 +46,7 @@ class Support:
         flat, instance = post.parts.flatten(1), post.instance
         rank = torch.arange(len(flat), device=flat.device)
         rank = rank - (post.sizes.cumsum(0) - post.sizes)[instance]
-        room = int(post.sizes.max())
+        room = max(post.sizes.tolist(), default=1)
         parts = flat.new_zeros(len(post.sizes), room, flat.shape[1])
         parts[instance, rank] = flat
         active = torch.arange(room, device=flat.device) < post.sizes[:, None]
