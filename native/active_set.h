@@ -4,7 +4,7 @@
 // overlaps and for each structure the nearest other one.
 #pragma once
 
-#include "factor.h"
+#include "cholesky.h"
 #include "family.h"
 
 namespace sparsewood {
@@ -17,7 +17,7 @@ enum class Entry : int32_t {
 
 template <class Family>
 struct ActiveSet {
-    Factor factor;
+    Cholesky factor;
     Family family;
     int slots;
     int stride;           // slots, rounded up to whole blocks; padding slots hold 0
@@ -54,7 +54,7 @@ struct ActiveSet {
 
     SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
         capacity = room;
-        factor.rows = arena.take<double>(Factor::packed(room + 1));
+        factor.rows = arena.take<double>(Cholesky::packed(room + 1));
         factor.scores = arena.take<double>(room);
         factor.ones = arena.take<double>(room);
         codes = arena.take<int16_t>(int64_t(room) * stride);
@@ -92,7 +92,7 @@ struct ActiveSet {
     // Takes over the active set of a solver with less room.
     SPARSEWOOD_HD void copy_active(const ActiveSet& from) {
         int k = size();
-        for (int64_t i = 0; i < Factor::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
+        for (int64_t i = 0; i < Cholesky::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
         for (int64_t i = 0; i < int64_t(from.capacity) * stride; ++i) codes[i] = from.codes[i];
         for (int a = 0; a < from.capacity; ++a) {
             place[a] = from.place[a];
@@ -243,13 +243,13 @@ struct ActiveSet {
         int before = size();
         for (int a = before - 1; a >= 0;) {
             int count = 0;
-            for (; a >= 0 && count < Factor::kGone; --a)
+            for (; a >= 0 && count < Cholesky::kGone; --a)
                 if (leaves(a)) {
                     ++count;
-                    if (g.leader()) overlap[Factor::kGone - count] = a;
+                    if (g.leader()) overlap[Cholesky::kGone - count] = a;
                 }
             g.sync();
-            if (count > 0) drop(g, overlap + Factor::kGone - count, count);
+            if (count > 0) drop(g, overlap + Cholesky::kGone - count, count);
         }
         return size() < before;
     }
@@ -271,7 +271,7 @@ struct ActiveSet {
 
     // Moves the structures that stay together. The places of those gone are free.
     SPARSEWOOD_HD void close_ranks(const int32_t* gone, int count, int before) {
-        int32_t* freed = overlap + Factor::kGone;
+        int32_t* freed = overlap + Cholesky::kGone;
         int to = gone[0];
         for (int a = gone[0], c = 0; a < before; ++a) {
             if (c < count && a == gone[c]) {

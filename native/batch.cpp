@@ -30,7 +30,7 @@ void apply_jacobians(const Posteriors& p, const double* on_weights, const double
     Whole first(batch + 1, 0), packed(batch + 1, 0);
     for (size_t b = 0; b < batch; ++b) {
         first[b + 1] = first[b] + p.sizes[b];
-        packed[b + 1] = packed[b] + Factor::packed(p.sizes[b]);
+        packed[b + 1] = packed[b] + Cholesky::packed(p.sizes[b]);
     }
     for_each_instance(
         p.batch, threads, [] { return std::vector<double>(); },

@@ -197,16 +197,16 @@ struct Thread {
             last_columns<Most - 1>(pairs, rest...);
     }
 
-    template <int Pairs>
+    template <int Count>
     static void best_columns(const double* x, const double* rows, const double* plus, int m, int n,
                              double* out) {
-        Pair best[Pairs];
+        Pair best[Count];
         for (Pair& b : best) b = Pair{{kForbidden, kForbidden}};
         for (int j = 0; j < m; ++j, rows += n) {
             Pair s = {{x[j], x[j]}};
-            for (int p = 0; p < Pairs; ++p) best[p] = best[p].max(s + Pair::load(rows + 2 * p));
+            for (int p = 0; p < Count; ++p) best[p] = best[p].max(s + Pair::load(rows + 2 * p));
         }
-        for (int p = 0; p < Pairs; ++p) (best[p] + Pair::load(plus + 2 * p)).store(out + 2 * p);
+        for (int p = 0; p < Count; ++p) (best[p] + Pair::load(plus + 2 * p)).store(out + 2 * p);
     }
 };
 #endif

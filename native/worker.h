@@ -152,7 +152,7 @@ class Worker {
             out.part_counts.push_back(static_cast<int64_t>(out.parts.size() - before));
         }
         out.weights.assign(solver_.weights, solver_.weights + k);
-        out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
+        out.factor.assign(solver_.factor.rows, solver_.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
         // What rounding hides of the gap counts.
         out.converged = status != Status::kCapped && out.gap + solver_.noise <= tol * solver_.range;

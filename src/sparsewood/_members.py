@@ -78,5 +78,5 @@ def _sizes(structure: Structure, scores: Tensor, lengths: Tensor | None) -> Tens
     """`lengths`, the full sizes where they are None: how many columns a matching has, say."""
     if lengths is not None or not isinstance(structure, NativeStructure):
         return lengths
-    sizes = structure.sizes_of(scores, None)
+    sizes = structure.size_of(scores, None)
     return sizes.squeeze(-1) if sizes.shape[-1] == 1 else sizes

@@ -13,7 +13,7 @@ from sparsewood._numbers import check_dense, check_whole
 from sparsewood._support import expectation, instances, sum_by_instance
 from sparsewood.forest import Forest
 from sparsewood.pairs import PairPosterior, pair_up
-from sparsewood.structures._pairs import Pairs
+from sparsewood.structures._bipartite import Bipartite
 from sparsewood.structures.base import Structure
 
 _SHOWN = 5  # structures listed in the repr of one instance
@@ -125,7 +125,7 @@ class SparsePosterior(CopiedWithGraph):
     def forest(self) -> Forest:
         """The trees of the support as one shared graph, for `structures` that are heads (T, n)."""
         n = self.structures.shape[1] if self.structures.ndim == 2 else 0
-        if self.marginals.shape[1:] != (n, n + 1) or isinstance(self.structure, Pairs):
+        if self.marginals.shape[1:] != (n, n + 1) or isinstance(self.structure, Bipartite):
             raise ValueError(
                 f"forest: expected trees as heads (T, n) for scores (B, n, n + 1), got structures "
                 f"of shape {tuple(self.structures.shape)} of {self.structure} for scores of shape "

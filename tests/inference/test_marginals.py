@@ -56,8 +56,8 @@ def test_structures_that_cannot_be_summed_over() -> None:
         def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
             return scores.argmax(-1)
 
-        def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-            return torch.nn.functional.one_hot(structures, parts[0]).double()
+        def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+            return torch.nn.functional.one_hot(structures, shape[0]).double()
 
         def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
             pass

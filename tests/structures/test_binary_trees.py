@@ -187,5 +187,5 @@ def test_labels_that_do_not_fit() -> None:
     trees.validate(torch.zeros(1, 1, 1, 32_766))
     with pytest.raises(ValueError, match="at most 32766 labels"):
         trees.validate(torch.zeros(1, 1, 1, 32_767))
-    with pytest.raises(ValueError, match="give `parts`"):
+    with pytest.raises(ValueError, match="give `shape`"):
         trees.indicator(trees.enumerate(2, 2))

@@ -31,14 +31,14 @@ def solve(
     max_iter: int | None,
 ) -> SparsePosterior:
     """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked."""
-    parts = tuple(scores.shape[1:])
-    sizes = structure.sizes_of(scores, lengths)
+    shape = tuple(scores.shape[1:])
+    sizes = structure.size_of(scores, lengths)
     name, options = structure.native
     rest = (
         name,
         [int(option) for option in options],
-        list(structure.sizes(parts)),
-        list(structure.event_shape(parts)),
+        list(structure.full_size(shape)),
+        list(structure.event_shape(shape)),
         tol,
         max_active or 0,
         max_iter or 0,

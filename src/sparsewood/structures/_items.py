@@ -29,8 +29,8 @@ class Items(NativeStructure):
         items = torch.arange(scores.shape[1], device=scores.device)
         return items < lengths_or_full(lengths, scores)[:, None]
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
 
 class ItemSets(Items):
@@ -45,10 +45,10 @@ class ItemSets(Items):
     def native(self) -> Native:
         """The family `subset`. Options: the fewest and the most items, -1 for all."""
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:

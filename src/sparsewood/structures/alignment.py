@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.structures._pairs import Pairs, check_sides
+from sparsewood.structures._bipartite import Bipartite, check_sides
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.alignment import (
@@ -25,7 +25,7 @@ _ENUMERATE_MAX = 6
 
 
 @dataclass(frozen=True)
-class Alignment(Pairs):
+class Alignment(Bipartite):
     """Monotone alignments of a sequence of `n` rows with one of `m` columns.
 
     The parts are cells: `scores[b, i, j]`, shape (B, n, m), scores row `i` aligned with column `j`.
@@ -52,7 +52,7 @@ class Alignment(Pairs):
 
     gaps: bool = False
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -117,8 +117,8 @@ class Alignment(Pairs):
     def native(self) -> Native:
         return Native("alignment", (self.gaps,))
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
 
 def _up_right(cells: Tensor) -> Tensor:

@@ -39,12 +39,12 @@ class BinaryTrees(NativeStructure):
 
     labelled: bool = False
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         if not self.labelled:
             return structures.to(torch.float64)
-        if parts is None:
-            raise ValueError("labelled trees do not tell how many labels there are: give `parts`")
-        return one_hot(structures, parts[-1])
+        if shape is None:
+            raise ValueError("labelled trees do not tell how many labels there are: give `shape`")
+        return one_hot(structures, shape[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -115,11 +115,11 @@ class BinaryTrees(NativeStructure):
     def native(self) -> Native:
         return Native("binary_trees", (self.labelled,))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:2]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:2]
 
     def _check_size(self, n: int, labels: int | None) -> None:
         if n < 1:

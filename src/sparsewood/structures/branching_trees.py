@@ -61,11 +61,11 @@ class BranchingTrees(Structure):
             )
         return heads
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
-        return DependencyTrees().indicator(structures, parts)
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+        return DependencyTrees().indicator(structures, shape)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         DependencyTrees().validate(scores, lengths)

@@ -102,8 +102,8 @@ class Custom(Structure):
         best = self._apply(self.best, table, lengths, "instance", _not_integers)
         return best.to(scores.device, torch.int64)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return self._parts(structures, parts, "structure")
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return self._parts(structures, shape, "structure")
 
     def _parts(self, structures: Tensor, shape: tuple[int, ...], unit: str) -> Tensor:
         if len(structures) == 0:

@@ -56,7 +56,7 @@ class DependencyTrees(NativeStructure):
                 "crossing arcs and so few children is NP-hard to find"
             )
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return one_hot(structures, structures.shape[-1] + 1)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
@@ -148,11 +148,11 @@ class DependencyTrees(NativeStructure):
             return Native("bounded_trees", (self.single_root, self.max_children))
         return Native("trees", (self.projective, self.single_root))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
 
 def _count_bounded(n: int, most: int, single_root: bool) -> int:

@@ -41,9 +41,9 @@ class LabelledDependencyTrees(NativeStructure):
         """The same trees without labels."""
         return DependencyTrees(projective=self.projective, single_root=self.single_root)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         arcs = self.unlabelled.indicator(structures[..., 0])
-        return arcs[..., None] * one_hot(structures[..., 1, None], parts[-1])
+        return arcs[..., None] * one_hot(structures[..., 1, None], shape[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -103,8 +103,8 @@ class LabelledDependencyTrees(NativeStructure):
     def native(self) -> Native:
         return Native("labelled_trees", (self.projective, self.single_root))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return (parts[0], 2)
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (shape[0], 2)

@@ -86,8 +86,8 @@ class LinearChain(NativeStructure):
         """Parts (B, T, K, 1 + K), marginals say, as unary and transition tables."""
         return ChainParts(parts[..., 0], parts[:, 1:, :, 1:].transpose(-1, -2))
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        unary = one_hot(structures, parts[1])
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        unary = one_hot(structures, shape[1])
         before = pad(unary[:, :-1], (0, 0, 1, 0))
         moves = unary[..., None] * before[:, :, None]
         return torch.cat([unary[..., None], moves], -1)
@@ -150,8 +150,8 @@ class LinearChain(NativeStructure):
     def native(self) -> Native:
         return Native("chain", (self.penalty == "both",))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]

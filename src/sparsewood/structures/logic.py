@@ -30,10 +30,10 @@ class LogicFactor(Structure):
         """The smallest face around each point of the polytope, as the orthogonal projector onto
         its directions: (N, n) -> (N, n, n)."""
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:

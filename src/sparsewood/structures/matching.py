@@ -6,9 +6,9 @@ from math import comb, factorial, perm
 import torch
 from torch import Tensor
 
+from sparsewood.structures._bipartite import Bipartite, check_sides
 from sparsewood.structures._listing import sequences
 from sparsewood.structures._one_hot import index_of, one_hot
-from sparsewood.structures._pairs import Pairs, check_sides
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Total
 
@@ -16,7 +16,7 @@ _ENUMERATE_MAX = 6  # (m + 1)**n candidates are looked at
 
 
 @dataclass(frozen=True)
-class Matching(Pairs):
+class Matching(Bipartite):
     """One-to-one matchings of `n` rows with `m` columns.
 
     The parts are pairs: `scores[b, i, j]`, shape (B, n, m), scores row `i` with column `j`. A
@@ -41,8 +41,8 @@ class Matching(Pairs):
 
     partial: bool = False
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return one_hot(structures, parts[1])
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return one_hot(structures, shape[1])
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts)
@@ -91,5 +91,5 @@ class Matching(Pairs):
     def native(self) -> Native:
         return Native("matching", (self.partial,))
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]

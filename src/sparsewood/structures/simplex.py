@@ -26,11 +26,11 @@ class Simplex(Items):
         tensor([[0.6500, 0.3500, 0.0000, 0.0000]])
     """
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return ()
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return one_hot(structures, parts[0])
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return one_hot(structures, shape[0])
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return parts.argmax(-1)
