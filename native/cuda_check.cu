@@ -22,15 +22,15 @@ __global__ void solve(Family family, const double* theta, const double* range, L
                       int room, char* memory, int64_t share, double* weights, Status* status) {
     int64_t b = blockIdx.x;
     Solver<Family> solver;
-    solver.family = family;
+    solver.family() = family;
     Arena arena{memory + b * share};
     solver.lay_out(arena);
     solver.lay_out_active(arena, room);
     solver.reset(theta + b * cells(family), range[b], limits, true);
     Warp warp;
     Status end = solver.run(warp);
-    for (int a = warp.lane(); a < solver.size(); a += warp.size())
-        weights[b * room + a] = solver.weights[a];
+    for (int a = warp.lane(); a < solver.set.size(); a += warp.size())
+        weights[b * room + a] = solver.set.weights[a];
     if (warp.leader()) status[b] = end;
 }
 
