@@ -93,7 +93,7 @@ def test_the_first_is_map_and_padding_is_kept() -> None:
     assert torch.equal(found.structures[:, 0], best.structures)
     torch.testing.assert_close(found.scores[:, 0], best.scores)
     for tree in found.structures.unbind(1):
-        assert trees.contains(tree, lengths).all()
+        assert trees.contains(tree, (9, 10), lengths).all()
     assert found.scores[2].tolist()[1:] == [-torch.inf] * 4
 
 

@@ -54,7 +54,9 @@ class ItemSets(Items):
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return parts.to(torch.int64)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n) are 0/1 vectors of this family, zero after the first `lengths`: (T,)."""
         inside = self.reads(structures, lengths)
         legal = (structures == 0) | ((structures == 1) & inside)
@@ -76,4 +78,4 @@ class ItemSets(Items):
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists sets of 1 to {_ENUMERATE_MAX} items, got n = {n}")
         everything = sequences((0, 1), n)
-        return everything[self.contains(everything)]
+        return everything[self.contains(everything, (n,))]

@@ -58,7 +58,9 @@ class Alignment(Bipartite):
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return (parts != 0).to(torch.int64)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n, m) 0/1 matrices are alignments of this family: (T,)."""
         cells = structures == 1
         legal = (cells & self.reads(structures, lengths)) | (structures == 0)

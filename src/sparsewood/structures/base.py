@@ -93,18 +93,31 @@ class Structure(ABC):
         """
         return None
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, *event) are members of this family: (T,) bool.
 
-        Gold structures need it less: without it, those are members that `decode` finds again.
+        Default: those that the oracle finds again. With a score of 1 for the parts of a member and
+        -1 for all others no other structure scores as high.
+
+        Args:
+            structures: (T, *event) int64, any numbers.
+            shape: the shape of one instance's scores.
+            lengths: (T,), or (T, d), the size of each instance; None: all have full size.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define contains")
+        parts = self.indicator(structures, shape)
+        if parts.shape[1:] != shape:
+            raise ValueError(f"{self} gives them parts of shape {tuple(parts.shape[1:])}")
+        found = self.argmax(2 * parts - 1, lengths)
+        if found.shape != structures.shape:
+            raise ValueError(f"those of {self} have shape {tuple(found.shape[1:])}")
+        return (found == structures).unsqueeze(-1).flatten(1).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The inverse of `indicator`: the structures that use (T, *parts), as (T, *event).
 
-        Default: the oracle. With a score of 1 for these parts and -1 for all others no other
-        structure scores as high.
+        Default: the oracle, as for `contains`.
         """
         return self.argmax(2 * parts.double() - 1, lengths)
 

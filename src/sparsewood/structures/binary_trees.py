@@ -64,7 +64,9 @@ class BinaryTrees(NativeStructure):
         spans = (words[:, None] <= words) & inside
         return spans[..., None].expand(scores.shape) if self.labelled else spans
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n, n) tables are binary trees over the first `lengths` words: (T,).
 
         2n - 1 spans, the whole among them, each of several words with a split into two spans of the
@@ -72,7 +74,8 @@ class BinaryTrees(NativeStructure):
         """
         words = torch.arange(structures.shape[1], device=structures.device)
         limit = lengths_or_full(lengths, structures)
-        has = structures >= 0 if self.labelled else structures == 1
+        labels = (structures >= 0) & (structures < shape[-1])
+        has = labels if self.labelled else structures == 1
         none = structures == (-1 if self.labelled else 0)
         last = words == limit[:, None] - 1
         inside = (words[:, None] <= words) & (words < limit[:, None, None])

@@ -73,7 +73,9 @@ class BranchingTrees(Structure):
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return DependencyTrees().reads(scores, lengths)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n) heads are the tree of this kind over the first `lengths` words: (T,)."""
         return (structures == self._heads(structures, lengths)).all(-1)
 

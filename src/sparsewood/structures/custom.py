@@ -115,12 +115,6 @@ class Custom(Structure):
 
         return on_values(find, structures)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T, *event) the oracle finds again, asked for their parts: (T,) bool."""
-        used = self._apply(self.parts, structures, None, "structure", _not_binary)
-        same = self.decode(used.to(structures.device), lengths) == structures
-        return same.unsqueeze(-1).flatten(1).all(-1)
-
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         name, shape = type(self).__name__, tuple(scores.shape)
         if scores.ndim < 2 or not scores.is_floating_point():

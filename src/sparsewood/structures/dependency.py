@@ -76,7 +76,9 @@ class DependencyTrees(NativeStructure):
         limit = lengths.to(scores.device)[:, None, None]
         return others & (dependents <= limit) & (heads <= limit)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n) heads are trees of this family over the first `lengths` words: (T,)."""
         words = torch.arange(1, structures.shape[1] + 1, device=structures.device)
         limit = lengths_or_full(lengths, structures)[:, None]
@@ -115,7 +117,7 @@ class DependencyTrees(NativeStructure):
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists trees of 1 to {_ENUMERATE_MAX} words, got n = {n}")
         heads = sequences(range(n + 1), n)
-        return heads[self.contains(heads)]
+        return heads[self.contains(heads, (n, n + 1))]
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts)

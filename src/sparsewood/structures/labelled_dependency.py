@@ -62,11 +62,14 @@ class LabelledDependencyTrees(NativeStructure):
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return self.unlabelled.reads(scores[..., 0], lengths)[..., None].expand(scores.shape)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n, 2) heads and labels are trees over the first `lengths` words: (T,)."""
         heads, labels = structures.unbind(-1)
-        labelled = torch.where(heads >= 0, labels >= 0, labels == -1).all(-1)
-        return labelled & self.unlabelled.contains(heads, lengths)
+        known = (labels >= 0) & (labels < shape[-1])
+        labelled = torch.where(heads >= 0, known, labels == -1).all(-1)
+        return labelled & self.unlabelled.contains(heads, shape[:-1], lengths)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         heads = self.unlabelled.decode(parts.sum(-1), lengths)

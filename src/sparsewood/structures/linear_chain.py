@@ -117,14 +117,14 @@ class LinearChain(NativeStructure):
         mask[..., 0] = True
         return mask
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,).
-
-        How many states there are is not known here: any number from 0 is one.
-        """
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
+        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,)."""
         position = torch.arange(structures.shape[1], device=structures.device)
         inside = position < lengths_or_full(lengths, structures)[:, None]
-        return torch.where(inside, structures >= 0, structures == -1).all(-1)
+        states = (structures >= 0) & (structures < shape[1])
+        return torch.where(inside, states, structures == -1).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts[..., 0])

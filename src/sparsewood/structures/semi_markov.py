@@ -145,7 +145,7 @@ class SemiMarkov(NativeStructure):
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         count, positions, _ = structures.shape
         length, label = structures.unbind(-1)
-        starts = (length > 0) & (label < shape[1])  # a label that has no scores has no part
+        starts = length > 0
         # The label of the segment before: of the last start at an earlier position.
         steps = torch.arange(positions, device=structures.device)
         latest = torch.where(starts, steps, -1).cummax(-1).values
@@ -166,7 +166,9 @@ class SemiMarkov(NativeStructure):
         label = torch.where(used > 0, option // longest, -1)
         return torch.stack([length, label], -1)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (S, T, 2) are segmentations of the first `lengths` positions: (S,)."""
         positions = structures.shape[1]
         length, label = structures.unbind(-1)
@@ -175,7 +177,8 @@ class SemiMarkov(NativeStructure):
         legal = torch.ones_like(limit, dtype=torch.bool)
         for t in range(positions):
             here = (start == t) & (start < limit)
-            segment = (length[:, t] >= 1) & (length[:, t] <= self.max_length) & (label[:, t] >= 0)
+            segment = (length[:, t] >= 1) & (length[:, t] <= self.max_length)
+            segment &= (label[:, t] >= 0) & (label[:, t] < shape[1])
             nothing = (length[:, t] == 0) & (label[:, t] == -1)
             legal &= torch.where(here, segment, nothing)
             start = torch.where(here, t + length[:, t].clamp(min=1), start)

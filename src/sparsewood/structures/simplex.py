@@ -35,10 +35,12 @@ class Simplex(Items):
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return parts.argmax(-1)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T,) are indices, smaller than `lengths` where given: (T,)."""
-        legal = structures >= 0
-        return legal if lengths is None else legal & (structures < lengths.to(structures))
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
+        """Which of (T,) are indices of one of the first `lengths` items: (T,)."""
+        limit = shape[0] if lengths is None else lengths.to(structures)
+        return (structures >= 0) & (structures < limit)
 
     def count(self, n: int) -> int:
         """`n`."""

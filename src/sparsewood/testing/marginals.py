@@ -181,9 +181,9 @@ class MarginalsConformance(Instances):
         assert by_scores.isfinite().all()
         assert by_temperature.isfinite().all()
         drawn = dist.sample(3, generator=torch.Generator().manual_seed(0))
-        assert self.structure.contains(
-            drawn.flatten(0, 1), lengths.repeat(3, *[1] * (lengths.ndim - 1))
-        ).all()
+        repeated = lengths.repeat(3, *[1] * (lengths.ndim - 1))
+        shape = tuple(scores.shape[1:])
+        assert self.structure.contains(drawn.flatten(0, 1), shape, repeated).all()
 
     def test_sums_follow_the_dtype(self) -> None:
         for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):

@@ -11,7 +11,7 @@ from sparsewood.inference.hinge_loss import hinge_loss
 from sparsewood.inference.kbest import kbest
 from sparsewood.inference.perceptron_loss import perceptron_loss
 from sparsewood.inference.sparsemap_loss import sparsemap_loss
-from sparsewood.structures.base import NativeStructure, Structure
+from sparsewood.structures.base import NativeStructure
 from sparsewood.testing.instances import Instances, kit_settings
 from sparsewood.testing.reference import members, totals
 from sparsewood.testing.scores import draw_scores
@@ -23,13 +23,12 @@ class SupervisedConformance(Instances):
     """The members of a structure, the best of them, and losses. Set what `Instances` asks for."""
 
     def test_members_are_told_by_their_parts(self) -> None:
-        """`contains` knows them, where it is defined, and `decode` finds them again."""
+        """`contains` knows them, and `decode` finds them again."""
         n = self.sizes[1]
         everything = self.structure.enumerate(*self.size(n))
         parts = self.structure.indicator(everything, self.shape(n))
         assert torch.equal(self.structure.decode(parts), everything)
-        if type(self.structure).contains is not Structure.contains:
-            assert self.structure.contains(everything).all()
+        assert self.structure.contains(everything, self.shape(n)).all()
         scores = torch.zeros(len(everything), *self.shape(n), dtype=torch.float64)
         found, member = parts_of_members(everything, self.structure, scores, None)
         assert member.all()
