@@ -11,14 +11,15 @@ from torch import Tensor
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import SparsePosterior
 from sparsewood.testing.instances import Case, kit_settings
+from sparsewood.testing.losses import LossConformance
+from sparsewood.testing.members import MembersConformance
 from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
 from sparsewood.testing.scores import KINDS, draw_scores
-from sparsewood.testing.supervised import SupervisedConformance
 
 Solver = Literal["native", "generic"]
 
 
-class StructureConformance(SupervisedConformance):
+class StructureConformance(MembersConformance, LossConformance):
     """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
 
     @property

@@ -119,11 +119,7 @@ class MarginalsConformance(Instances):
 
     def test_samples_follow_the_distribution(self) -> None:
         """A chi-square statistic five standard deviations above its mean would be no accident."""
-        n = max(
-            k
-            for k in range(self.sizes[0], self.sizes[1] + 1)
-            if k == self.sizes[0] or (self.structure.count(*self.size(k)) <= 60)
-        )
+        n = self.largest(60)
         everything = self.structure.enumerate(*self.size(n))
         columns = self._columns(everything, self.shape(n))
         for kind in ("normal", "forbidden"):
