@@ -42,7 +42,7 @@ def native_solve(scores: torch.Tensor) -> tuple:
 def oracle_seconds(scores: torch.Tensor, structure: NativeStructure, repeats: int) -> float:
     """Seconds per oracle call on one thread, over the batch `scores`."""
     shape = tuple(scores.shape[1:])
-    sizes, full = structure.sizes_of(scores, None), structure.sizes(shape)
+    sizes, full = structure.size_of(scores, None), structure.full_size(shape)
     events = torch.empty(len(scores), prod(structure.event_shape(shape)), dtype=torch.int64)
     call = lambda: _native.argmax(*structure.native, scores, sizes, full, events, 1)  # noqa: E731
     return seconds(call, repeats).mean / len(scores)

@@ -1,11 +1,10 @@
 // The structures that have weight, and the quadratic program on them.
 //
-// A structure is a code (family.h). The set keeps, beside the codes, the Cholesky factor of their
-// overlaps and for each structure the nearest other one.
+// The set keeps, beside their codes and weights, the Cholesky factor of their overlaps.
 #pragma once
 
-#include "factor.h"
-#include "family.h"
+#include "cholesky.h"
+#include "codes.h"
 
 namespace sparsewood {
 
@@ -17,22 +16,13 @@ enum class Entry : int32_t {
 
 template <class Family>
 struct ActiveSet {
-    Factor factor;
-    Family family;
-    int slots;
-    int stride;           // slots, rounded up to whole blocks; padding slots hold 0
+    Codes<Family> codes;
+    Cholesky factor;
     const double* theta;  // (cells) the table of scores, forbidden parts -inf
     int16_t* origin;      // (stride) the MAP structure; scores are relative to it
-    int32_t* base;        // (slots) where the options of a slot begin in the table
-
-    int capacity;
-    int16_t* codes;    // (capacity, stride) structures, each in a place of its own
-    int32_t* place;    // (capacity) of the code of an active structure; then the free places
-    double* weights;   // (capacity) of the active structures
-    double* target;    // (capacity) the QP solution
-    int32_t* nearest;  // (capacity) by place: the place that shares most parts, -1: to be found
-    int32_t* shared;   // (capacity) by place: how many
-    double* scratch;   // (3, capacity)
+    double* weights;      // (capacity) of the active structures
+    double* target;       // (capacity) the QP solution
+    double* scratch;      // (3, capacity)
     int32_t* overlap;  // (kWaiting, capacity) parts that a waiting structure shares with the others
     double* columns;   // (capacity, kWaiting) the rows of K of the waiting structures
 
@@ -46,23 +36,17 @@ struct ActiveSet {
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
-        slots = family.slots;
-        stride = (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
-        origin = arena.take<int16_t>(stride);
-        base = arena.take<int32_t>(slots);
+        codes.lay_out(arena);
+        origin = arena.take<int16_t>(codes.stride);
     }
 
     SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
-        capacity = room;
-        factor.rows = arena.take<double>(Factor::packed(room + 1));
+        codes.lay_out_active(arena, room);
+        factor.rows = arena.take<double>(Cholesky::packed(room + 1));
         factor.scores = arena.take<double>(room);
         factor.ones = arena.take<double>(room);
-        codes = arena.take<int16_t>(int64_t(room) * stride);
-        place = arena.take<int32_t>(room);
         weights = arena.take<double>(room);
         target = arena.take<double>(room);
-        nearest = arena.take<int32_t>(room);
-        shared = arena.take<int32_t>(room);
         scratch = arena.take<double>(int64_t(3) * room);
         overlap = arena.take<int32_t>(int64_t(kWaiting) * room);
         columns = arena.take<double>(int64_t(kWaiting) * room);
@@ -79,27 +63,18 @@ struct ActiveSet {
     // Starts with the structure in `origin` alone.
     template <class G>
     SPARSEWOOD_HD void begin(const G& g) {
-        for (int i = slots + g.lane(); i < stride; i += g.size()) origin[i] = 0;
-        for (int i = g.lane(); i < slots; i += g.size())
-            base[i] = static_cast<int32_t>(family.base(i));
-        for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
-        g.sync();
+        for (int i = codes.slots + g.lane(); i < codes.stride; i += g.size()) origin[i] = 0;
+        codes.begin(g);
         append(g, origin);
         if (g.leader()) weights[0] = 1;
         g.sync();
     }
 
-    // Takes over the active set of a solver with less room.
-    SPARSEWOOD_HD void copy_active(const ActiveSet& from) {
+    // Takes over a set with less room.
+    SPARSEWOOD_HD void copy(const ActiveSet& from) {
         int k = size();
-        for (int64_t i = 0; i < Factor::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
-        for (int64_t i = 0; i < int64_t(from.capacity) * stride; ++i) codes[i] = from.codes[i];
-        for (int a = 0; a < from.capacity; ++a) {
-            place[a] = from.place[a];
-            nearest[a] = from.nearest[a];
-            shared[a] = from.shared[a];
-        }
-        for (int a = from.capacity; a < capacity; ++a) place[a] = a;
+        codes.copy(from.codes);
+        for (int64_t i = 0; i < Cholesky::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
         for (int a = 0; a < k; ++a) {
             factor.scores[a] = from.factor.scores[a];
             factor.ones[a] = from.factor.ones[a];
@@ -108,10 +83,8 @@ struct ActiveSet {
     }
 
     SPARSEWOOD_HD int size() const { return factor.size; }
-    SPARSEWOOD_HD int16_t* at(int p) const { return codes + int64_t(p) * stride; }
-    SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
     // Structures wait to enter in the places after those of the active ones.
-    SPARSEWOOD_HD int16_t* waiting(int w) const { return code(size() + w); }
+    SPARSEWOOD_HD int16_t* waiting(int w) const { return codes.code(size() + w); }
 
     // With one structure more than allowed: whether another leaves for it. If not, it is
     // taken back, and the weights are still those of the best set reached.
@@ -125,23 +98,11 @@ struct ActiveSet {
         return false;
     }
 
-    // <scores, h - other> summed slot by slot, so that what is common cancels exactly.
-    template <class G>
-    SPARSEWOOD_HD double score_above(const G& g, const double* scores, const int16_t* h,
-                                     const int16_t* other) const {
-        double s = 0;
-        for (int i = g.lane(); i < slots; i += g.size()) {
-            const double* row = scores + base[i];
-            s += row[h[i]] - row[other[i]];
-        }
-        return g.sum(s);
-    }
-
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
     SPARSEWOOD_HD Entry append(const G& g, const int16_t* h) {
         int16_t* to = waiting(0);
-        for (int i = g.lane(); i < stride; i += g.size()) to[i] = h[i];
+        for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
         g.sync();
         compare(g, 1);
         return admit(g, 0, size(), 0, 0);
@@ -158,7 +119,7 @@ struct ActiveSet {
             for (int a = g.lane(); a < known; a += g.size())
                 for (int w = 0; w < width; ++w)
                     columns[int64_t(a) * width + w] =
-                        w < count ? overlap[int64_t(w) * capacity + a] + 1 : 0;
+                        w < count ? overlap[int64_t(w) * codes.capacity + a] + 1 : 0;
             g.sync();
             g.solve_columns(factor.rows, known, columns, width);
         }
@@ -186,18 +147,6 @@ struct ActiveSet {
         g.sync();
         leave(g, first);
         if (append(g, h) == Entry::kEntered && g.leader()) weights[size() - 1] = length;
-        g.sync();
-    }
-
-    template <class G>
-    SPARSEWOOD_HD void find_nearest(const G& g, int a) {
-        int near = -1, most = -1;
-        for (int b = 0; b < size(); ++b) {
-            if (b == a) continue;
-            int c = common_parts(g, code(a), code(b));
-            if (c > most) most = c, near = place[b];
-        }
-        if (g.leader()) nearest[place[a]] = near, shared[place[a]] = most;
         g.sync();
     }
 
@@ -243,13 +192,13 @@ struct ActiveSet {
         int before = size();
         for (int a = before - 1; a >= 0;) {
             int count = 0;
-            for (; a >= 0 && count < Factor::kGone; --a)
+            for (; a >= 0 && count < Cholesky::kGone; --a)
                 if (leaves(a)) {
                     ++count;
-                    if (g.leader()) overlap[Factor::kGone - count] = a;
+                    if (g.leader()) overlap[Cholesky::kGone - count] = a;
                 }
             g.sync();
-            if (count > 0) drop(g, overlap + Factor::kGone - count, count);
+            if (count > 0) drop(g, overlap + Cholesky::kGone - count, count);
         }
         return size() < before;
     }
@@ -258,11 +207,11 @@ struct ActiveSet {
     template <class G>
     SPARSEWOOD_HD void drop(const G& g, const int32_t* gone, int count) {
         int before = size();
-        factor.remove(g, gone, count, columns, capacity, scratch);
+        factor.remove(g, gone, count, columns, codes.capacity, scratch);
         for (int c = 0; c < count; ++c) {
-            int p = place[gone[c]];
+            int p = codes.place[gone[c]];
             for (int b = g.lane(); b < before; b += g.size())
-                if (nearest[place[b]] == p) nearest[place[b]] = -1;
+                if (codes.nearest[codes.place[b]] == p) codes.nearest[codes.place[b]] = -1;
         }
         g.sync();
         if (g.leader()) close_ranks(gone, count, before);
@@ -271,18 +220,18 @@ struct ActiveSet {
 
     // Moves the structures that stay together. The places of those gone are free.
     SPARSEWOOD_HD void close_ranks(const int32_t* gone, int count, int before) {
-        int32_t* freed = overlap + Factor::kGone;
+        int32_t* freed = overlap + Cholesky::kGone;
         int to = gone[0];
         for (int a = gone[0], c = 0; a < before; ++a) {
             if (c < count && a == gone[c]) {
-                freed[c++] = place[a];
+                freed[c++] = codes.place[a];
                 continue;
             }
-            place[to] = place[a];
+            codes.place[to] = codes.place[a];
             weights[to] = weights[a];
             target[to++] = target[a];
         }
-        for (int c = 0; c < count; ++c) place[to + c] = freed[c];
+        for (int c = 0; c < count; ++c) codes.place[to + c] = freed[c];
     }
 
     // The overlaps of the first `count` waiting structures with the active ones.
@@ -290,8 +239,8 @@ struct ActiveSet {
     SPARSEWOOD_HD void compare(const G& g, int count) {
         for (int a = 0; a < size(); ++a)
             for (int w = 0; w < count; ++w) {
-                int c = common_parts(g, code(a), waiting(w));
-                if (g.leader()) overlap[int64_t(w) * capacity + a] = c;
+                int c = codes.common_parts(g, codes.code(a), waiting(w));
+                if (g.leader()) overlap[int64_t(w) * codes.capacity + a] = c;
             }
         g.sync();
     }
@@ -300,58 +249,40 @@ struct ActiveSet {
     // row of L the first `known` entries stand in column w of `columns`, `width` wide.
     template <class G>
     SPARSEWOOD_HD Entry admit(const G& g, int w, int compared, int known, int width) {
-        int k = size(), p = place[compared + w];
-        const int16_t* h = at(p);
-        int32_t* common = overlap + int64_t(w) * capacity;
+        int k = size(), p = codes.place[compared + w];
+        const int16_t* h = codes.at(p);
+        int32_t* common = overlap + int64_t(w) * codes.capacity;
         for (int a = compared; a < k; ++a) {
-            int c = common_parts(g, code(a), h);
+            int c = codes.common_parts(g, codes.code(a), h);
             if (g.leader()) common[a] = c;
         }
         g.sync();
-        int near = -1, most = -1, parts = count_parts(g, h);
+        int near = -1, most = -1, parts = codes.count_parts(g, h);
         for (int a = 0; a < k; ++a) {
             int c = common[a];
-            if (c == parts && (!Family::kEmpty || count_parts(g, code(a)) == c))
+            if (c == parts && (!Family::kEmpty || codes.count_parts(g, codes.code(a)) == c))
                 return Entry::kPresent;
-            if (c > most) most = c, near = place[a];
+            if (c > most) most = c, near = codes.place[a];
         }
         double* row = factor.row(k);
         for (int a = g.lane(); a < k; a += g.size())
             row[a] = a < known ? columns[int64_t(a) * width + w] : common[a] + 1;
         g.sync();
-        if (!factor.append(g, known, parts + 1, score_above(g, theta, h, origin)))
+        if (!factor.append(g, known, parts + 1, codes.score_above(g, theta, h, origin)))
             return Entry::kDependent;
         for (int a = g.lane(); a < k; a += g.size()) {
-            int b = place[a];
-            if (nearest[b] >= 0 && common[a] > shared[b]) shared[b] = common[a], nearest[b] = p;
+            int b = codes.place[a];
+            if (codes.nearest[b] >= 0 && common[a] > codes.shared[b])
+                codes.shared[b] = common[a], codes.nearest[b] = p;
         }
         g.sync();
         if (g.leader()) {
-            place[compared + w] = place[k];
-            place[k] = p;
-            weights[k] = 0, nearest[p] = near, shared[p] = most;
+            codes.place[compared + w] = codes.place[k];
+            codes.place[k] = p;
+            weights[k] = 0, codes.nearest[p] = near, codes.shared[p] = most;
         }
         g.sync();
         return Entry::kEntered;
-    }
-
-    // How many penalised parts two structures share.
-    template <class G>
-    SPARSEWOOD_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
-        if (family.penalised == slots) {
-            int same = g.template agree<Family::kEmpty>(a, b, stride);
-            return Family::kEmpty ? same : same - (stride - slots);
-        }
-        int whole = family.penalised / kCodeBlock * kCodeBlock;
-        int same = g.template agree<Family::kEmpty>(a, b, whole);
-        for (int i = whole; i < family.penalised; ++i)
-            same += a[i] == b[i] && !(Family::kEmpty && a[i] == 0);
-        return same;
-    }
-
-    template <class G>
-    SPARSEWOOD_HD int count_parts(const G& g, const int16_t* h) const {
-        return Family::kEmpty ? common_parts(g, h, h) : family.penalised;
     }
 };
 

@@ -8,7 +8,7 @@
 // free (Needleman & Wunsch 1970). The code is that of a partial matching.
 #pragma once
 
-#include "pairs.h"
+#include "bipartite.h"
 
 namespace sparsewood {
 
@@ -149,7 +149,7 @@ struct Warping {
     }
 };
 
-struct GappedAlignment : Pairs<true> {
+struct GappedAlignment : Bipartite<true> {
     double* chart;   // (slots + 1, width) best alignment of the first members of both sequences
     int16_t* after;  // (slots + 1) the first partner in either of two, from a slot on
 

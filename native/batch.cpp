@@ -1,10 +1,11 @@
 #include "batch.h"
 
 #include <cmath>
+#include <map>
 
-#include "families.h"
 #include "jacobian.h"
 #include "parallel.h"
+#include "registry.h"
 
 namespace sparsewood {
 
@@ -18,10 +19,19 @@ void Scores::reject(int64_t b, int64_t part, double score) const {
                                 join(index.data(), index.size()) + "]" + what + "; " + shapes(b));
 }
 
+// Made when it is first asked for: the families register in no particular order.
+static std::map<std::string, Family>& families() {
+    static std::map<std::string, Family> known;
+    return known;
+}
+
+Registered::Registered(const char* name, Family family) { families()[name] = family; }
+
 Operations find_family(const std::string& name, const Whole& options) {
-    for (const NamedFamily& family : kFamilies)
-        if (name == family.name) return family.operations(options);
-    throw std::invalid_argument("no native family is called " + name);
+    auto found = families().find(name);
+    if (found == families().end())
+        throw std::invalid_argument("no native family is called " + name);
+    return found->second(options);
 }
 
 void apply_jacobians(const Posteriors& p, const double* on_weights, const double* on_parts,
@@ -30,7 +40,7 @@ void apply_jacobians(const Posteriors& p, const double* on_weights, const double
     Whole first(batch + 1, 0), packed(batch + 1, 0);
     for (size_t b = 0; b < batch; ++b) {
         first[b + 1] = first[b] + p.sizes[b];
-        packed[b + 1] = packed[b] + Factor::packed(p.sizes[b]);
+        packed[b + 1] = packed[b] + Cholesky::packed(p.sizes[b]);
     }
     for_each_instance(
         p.batch, threads, [] { return std::vector<double>(); },

@@ -149,7 +149,7 @@ std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<2>>> jacobian(
     int64_t total = 0, packed = 0;
     for (size_t b = 0; b < batch; ++b) {
         total += sizes.data()[b];
-        packed += Factor::packed(sizes.data()[b]);
+        packed += Cholesky::packed(sizes.data()[b]);
     }
     if (total != static_cast<int64_t>(used.shape(0)) ||
         packed != static_cast<int64_t>(factor.shape(0)) || used.shape(0) != on_weights.shape(0) ||

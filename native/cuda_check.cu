@@ -1,72 +1,50 @@
 // Compiled only, never run: the solver with every family and the Jacobian as device code, one warp
-// to an instance. It keeps the headers free of anything a GPU does not have.
-#include "alignment.h"
-#include "binary_trees.h"
-#include "bounded_trees.h"
-#include "chain.h"
+// to an instance. It keeps the headers free of anything a GPU does not have. The files of families/
+// are included after this one, by tests/test_cuda_compile.py.
 #include "jacobian.h"
-#include "labelled_trees.h"
-#include "matching.h"
-#include "semi_markov.h"
-#include "simplex.h"
+#include "registry.h"
 #include "solver.h"
-#include "subset.h"
-#include "trees.h"
 
 namespace sparsewood {
 
-// One warp solves instance blockIdx.x in its share of `memory`, or asks for a larger one. The
-// family comes set to the size of the instances.
+// A batch of instances of one size.
+struct DeviceBatch {
+    const void* family;   // set to that size
+    const double* theta;  // (batch, cells)
+    const double* range;  // (batch)
+    Limits limits;
+    int room;         // for active structures
+    char* memory;     // (batch, share)
+    int64_t share;    // bytes of an instance
+    int16_t* codes;   // (batch, slots)
+    double* weights;  // (batch, room)
+    Status* status;   // (batch)
+};
+
+// One warp finds the best structure of instance blockIdx.x and solves it in its share of the
+// memory, or asks for a larger one.
 template <class Family>
-__global__ void solve(Family family, const double* theta, const double* range, Limits limits,
-                      int room, char* memory, int64_t share, double* weights, Status* status) {
+__device__ void solve(const DeviceBatch& batch) {
     int64_t b = blockIdx.x;
     Solver<Family> solver;
-    solver.family = family;
-    Arena arena{memory + b * share};
+    solver.family() = *static_cast<const Family*>(batch.family);
+    Arena arena{batch.memory + b * batch.share};
     solver.lay_out(arena);
-    solver.lay_out_active(arena, room);
-    solver.reset(theta + b * cells(family), range[b], limits, true);
+    solver.lay_out_active(arena, batch.room);
+    const double* theta = batch.theta + b * cells(solver.family());
     Warp warp;
+    if (!solver.family()(warp, theta, batch.codes + b * solver.family().slots)) return;
+    solver.reset(theta, batch.range[b], batch.limits, true);
     Status end = solver.run(warp);
-    for (int a = warp.lane(); a < solver.size(); a += warp.size())
-        weights[b * room + a] = solver.weights[a];
-    if (warp.leader()) status[b] = end;
+    for (int a = warp.lane(); a < solver.set.size(); a += warp.size())
+        batch.weights[b * batch.room + a] = solver.set.weights[a];
+    if (warp.leader()) batch.status[b] = end;
 }
 
-template <class Family>
-__global__ void argmax(Family family, const double* theta, char* memory, int64_t share,
-                       int16_t* codes, bool* found) {
-    int64_t b = blockIdx.x;
-    Arena arena{memory + b * share};
-    family.lay_out(arena);
-    Warp warp;
-    bool any = family(warp, theta + b * cells(family), codes + b * family.slots);
-    if (warp.leader()) found[b] = any;
+template <class... Families>
+__device__ void check(const DeviceBatch& batch) {
+    (solve<Families>(batch), ...);
 }
-
-#define SPARSEWOOD_INSTANTIATE(...)                                                               \
-    template __global__ void solve(__VA_ARGS__, const double*, const double*, Limits, int, char*, \
-                                   int64_t, double*, Status*);                                    \
-    template __global__ void argmax(__VA_ARGS__, const double*, char*, int64_t, int16_t*, bool*);
-
-SPARSEWOOD_INSTANTIATE(Trees<false, false>)
-SPARSEWOOD_INSTANTIATE(Trees<false, true>)
-SPARSEWOOD_INSTANTIATE(Trees<true, false>)
-SPARSEWOOD_INSTANTIATE(Trees<true, true>)
-SPARSEWOOD_INSTANTIATE(LabelledTrees<false, false>)
-SPARSEWOOD_INSTANTIATE(LabelledTrees<true, true>)
-SPARSEWOOD_INSTANTIATE(BoundedTrees<false>)
-SPARSEWOOD_INSTANTIATE(BoundedTrees<true>)
-SPARSEWOOD_INSTANTIATE(BinaryTrees)
-SPARSEWOOD_INSTANTIATE(Chain)
-SPARSEWOOD_INSTANTIATE(SemiMarkov)
-SPARSEWOOD_INSTANTIATE(Matching<false>)
-SPARSEWOOD_INSTANTIATE(Matching<true>)
-SPARSEWOOD_INSTANTIATE(Warping)
-SPARSEWOOD_INSTANTIATE(GappedAlignment)
-SPARSEWOOD_INSTANTIATE(Subset)
-SPARSEWOOD_INSTANTIATE(Simplex)
 
 // One warp applies the Jacobian of instance blockIdx.x, whose structures begin at first[b] and
 // whose factor at packed[b].

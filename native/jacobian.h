@@ -7,7 +7,7 @@
 //     x = J (on_weights + M^T on_parts),   out_weights = x,   out_parts = M x.
 #pragma once
 
-#include "factor.h"
+#include "cholesky.h"
 
 namespace sparsewood {
 
@@ -27,7 +27,7 @@ SPARSEWOOD_HD void apply_jacobian(const G& g, const int64_t* parts, int size, in
         ones[a] = 1;
     }
     g.sync();
-    Factor f{size, const_cast<double*>(factor), nullptr, ones};
+    Cholesky f{size, const_cast<double*>(factor), nullptr, ones};
     f.forward(g, ones);
     f.jacobian(g, x);
     for (int a = 0; a < size; ++a) {

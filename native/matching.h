@@ -14,15 +14,15 @@
 // In a partial matching option 0, no partner, is open to all: it has no owner and price 0.
 #pragma once
 
-#include "pairs.h"
+#include "bipartite.h"
 #include "row_maxima.h"
 
 namespace sparsewood {
 
 template <bool Partial>
-struct Matching : Pairs<Partial> {
-    using Pairs<Partial>::base, Pairs<Partial>::slots, Pairs<Partial>::transposed;
-    using Pairs<Partial>::width;
+struct Matching : Bipartite<Partial> {
+    using Bipartite<Partial>::base, Bipartite<Partial>::slots, Bipartite<Partial>::transposed;
+    using Bipartite<Partial>::width;
 
     double* price;     // (width) of an option
     int16_t* owner;    // (width) slot that has the option, -1: none

@@ -17,7 +17,7 @@
 // the parts that do. It then takes the place of one of them: a pivot of the simplex method.
 #pragma once
 
-#include "active_set.h"
+#include "crosses.h"
 
 namespace sparsewood {
 
@@ -36,21 +36,15 @@ struct Limits {
 };
 
 template <class Family>
-struct Solver : ActiveSet<Family> {
-    using Set = ActiveSet<Family>;
-    using Set::append, Set::append_waiting, Set::at, Set::base, Set::begin, Set::code,
-        Set::drop_negative, Set::find_nearest;
-    using Set::capacity, Set::careful, Set::factor, Set::family, Set::iterations, Set::nearest;
-    using Set::kWaiting, Set::target, Set::theta, Set::waiting, Set::weights;
-    using Set::makes_room, Set::pivot, Set::score_above, Set::size, Set::walk;
-    using Set::objective, Set::origin, Set::place, Set::scratch, Set::slots, Set::stride;
+struct Solver {
+    ActiveSet<Family> set;
+    Crosses<Family> crosses;
     Limits limits;
-    bool crosses;       // let crosses enter beside the oracle's structure
+    bool crossing;      // let crosses enter beside the oracle's structure
     double range;       // of the finite scores; 1 where all are equal
     double* tilted;     // (penalised cells) theta with its ties broken
     double* reduced;    // (cells) theta - D u, tilted until the end
     int16_t* entering;  // (stride)
-    int32_t* partner;   // (capacity) by place: what it is crossed with
 
     bool started;  // the MAP structure is in the active set
     bool level;    // priced by theta itself, no longer tilted
@@ -58,24 +52,27 @@ struct Solver : ActiveSet<Family> {
     int calls, largest, idle;
     double gap, noise, smallest;  // noise: the rounding error of the gap
 
+    SPARSEWOOD_HD Family& family() { return set.codes.family; }
+    SPARSEWOOD_HD const Family& family() const { return set.codes.family; }
+
     // For the size that the family has been set to.
     SPARSEWOOD_HD void lay_out(Arena& arena) {
-        Set::lay_out(arena);
-        family.lay_out(arena);
-        tilted = arena.take<double>(penalised_cells(family));
-        reduced = arena.take<double>(cells(family));
-        entering = arena.take<int16_t>(stride);
+        set.lay_out(arena);
+        family().lay_out(arena);
+        tilted = arena.take<double>(penalised_cells(family()));
+        reduced = arena.take<double>(cells(family()));
+        entering = arena.take<int16_t>(set.codes.stride);
     }
 
     SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
-        Set::lay_out_active(arena, room);
-        partner = arena.take<int32_t>(room);
+        set.lay_out_active(arena, room);
+        crosses.lay_out_active(arena, room);
     }
 
     SPARSEWOOD_HD void reset(const double* scores, double score_range, Limits given,
                              bool with_crosses) {
-        crosses = with_crosses && Family::kCross > kNever;
-        Set::reset(scores, !crosses);
+        crossing = with_crosses && Family::kCross > kNever;
+        set.reset(scores, !crossing);
         equal = !(score_range > 0);
         range = equal ? 1 : score_range;
         limits = given;
@@ -90,7 +87,7 @@ struct Solver : ActiveSet<Family> {
         if (!started && !start(g)) return Status::kNoStructure;
         started = true;
         Status status = Status::kMoreRoom;
-        while (size() + most_crosses() + 2 <= capacity)
+        while (set.size() + most_crosses() + 2 <= set.codes.capacity)
             if (step(g, status)) {
                 certify(g);
                 break;
@@ -105,27 +102,34 @@ struct Solver : ActiveSet<Family> {
     static constexpr double kRounding = 32;   // times the noise
     static constexpr int kIterations = 20;    // per part, before giving up on a degenerate problem
     static constexpr int kStructures = 4096;  // or so many active structures
-    static constexpr int kCrosses = 512;      // at most so many enter at once
 
     // When all scores are equal the oracle's own order of preference, by index, happens to lead
     // to a solution of n structures; tilted it would need some n^2.
     SPARSEWOOD_HD double tilt() const { return equal ? 0 : kTilt; }
 
-    SPARSEWOOD_HD int most_crosses() const { return size() < kCrosses ? size() : kCrosses; }
+    SPARSEWOOD_HD int most_crosses() const {
+        return set.size() < crosses.kMost ? set.size() : crosses.kMost;
+    }
+
+    SPARSEWOOD_HD int64_t most_active() const {
+        return limits.max_active > 0 ? limits.max_active : set.size() + crosses.kMost;
+    }
 
     template <class G>
     SPARSEWOOD_HD bool start(const G& g) {
         ++calls;
-        if (!family(g, theta, origin)) return false;
-        for (int i = slots + g.lane(); i < stride; i += g.size()) entering[i] = 0;
-        begin(g);
+        if (!family()(g, set.theta, set.origin)) return false;
+        for (int i = set.codes.slots + g.lane(); i < set.codes.stride; i += g.size())
+            entering[i] = 0;
+        set.begin(g);
         // The penalised cells tell structures apart: to tilt those is enough.
-        int64_t count = penalised_cells(family);
+        int64_t count = penalised_cells(family());
         for (int64_t c = g.lane(); c < count; c += g.size()) {
-            bool empty = Family::kEmpty && c % family.width == 0;
-            tilted[c] = empty ? 0 : theta[c] + tilt() * fraction(c);
+            bool empty = Family::kEmpty && c % family().width == 0;
+            tilted[c] = empty ? 0 : set.theta[c] + tilt() * fraction(c);
         }
-        for (int64_t c = count + g.lane(); c < cells(family); c += g.size()) reduced[c] = theta[c];
+        for (int64_t c = count + g.lane(); c < cells(family()); c += g.size())
+            reduced[c] = set.theta[c];
         g.sync();
         return true;
     }
@@ -145,20 +149,20 @@ struct Solver : ActiveSet<Family> {
         price(g);
         double goal = this->goal();
         bool stalls = !improves();
-        if (!level && (gap <= asked() + 2 * slots * tilt() || gap <= goal || stalls)) {
+        if (!level && (gap <= asked() + 2 * set.codes.slots * tilt() || gap <= goal || stalls)) {
             level = true;
             idle = 0;
             return false;
         }
         if (gap <= goal) {
             status = Status::kSolved;
-        } else if (limits.max_iter > 0 && iterations >= limits.max_iter) {
+        } else if (limits.max_iter > 0 && set.iterations >= limits.max_iter) {
             status = Status::kCapped;
-        } else if (stalls || size() >= kStructures || iterations > most_iterations()) {
+        } else if (stalls || set.size() >= kStructures || set.iterations > most_iterations()) {
             status = Status::kStalled;
-        } else if (Entry entry = append(g, entering); entry != Entry::kEntered) {
-            if (entry == Entry::kDependent && family.penalised < slots) {
-                pivot(g, entering);
+        } else if (Entry entry = set.append(g, entering); entry != Entry::kEntered) {
+            if (entry == Entry::kDependent && family().penalised < set.codes.slots) {
+                set.pivot(g, entering);
                 return false;
             }
             // Rounding: an active structure, or one that depends on them, cannot be better.
@@ -167,53 +171,60 @@ struct Solver : ActiveSet<Family> {
                 return false;
             }
             status = Status::kStalled;
-        } else if (limits.max_active > 0 && size() > limits.max_active && !makes_room(g)) {
+        } else if (limits.max_active > 0 && set.size() > limits.max_active && !set.makes_room(g)) {
             status = Status::kCapped;
         } else {
-            if (crosses && gap < Family::kCross)
-                enter_crosses(g, gap > asked() ? share() * gap : goal);
+            if (crossing && gap < Family::kCross)
+                crosses.enter(g, set, reduced, gap > asked() ? share() * gap : goal, most_active());
             return false;
         }
         return true;
     }
 
-    SPARSEWOOD_HD int64_t most_iterations() const { return kIterations * (cells(family) + 1); }
+    SPARSEWOOD_HD int64_t most_iterations() const { return kIterations * (cells(family()) + 1); }
 
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
     SPARSEWOOD_HD void settle(const G& g) {
         do {
             g.poll();
-            ++iterations;
-            factor.solve(g, target);
+            ++set.iterations;
+            set.factor.solve(g, set.target);
             if (level) refine(g);
-        } while (careful ? walk(g) : drop_negative(g));
-        for (int a = g.lane(); a < size(); a += g.size()) weights[a] = target[a];
+        } while (set.careful ? set.walk(g) : set.drop_negative(g));
+        for (int a = g.lane(); a < set.size(); a += g.size()) set.weights[a] = set.target[a];
         g.sync();
-        double now = factor.objective(g);
-        if (now <= objective) careful = true;
-        objective = now;
+        double now = set.factor.objective(g);
+        if (now <= set.objective) set.careful = true;
+        set.objective = now;
     }
 
     // The oracle's structure for the reduced scores, and the gap it leaves.
     template <class G>
     SPARSEWOOD_HD void price(const G& g) {
-        reduce(g, weights);
+        reduce(g, set.weights);
         ++calls;
-        family(g, reduced, entering);
-        gap = score_above(g, reduced, entering, code(0));
+        family()(g, reduced, entering);
+        gap = above_first(g, entering);
         double s = 0;
-        for (int i = g.lane(); i < slots; i += g.size()) s += fabs(reduced[base[i] + entering[i]]);
+        for (int i = g.lane(); i < set.codes.slots; i += g.size())
+            s += fabs(reduced[set.codes.base[i] + entering[i]]);
         noise = 2 * kEpsilon * (1 + g.sum(s));
     }
 
-    // The gap above what the active structures score on average: that is above code(0), but for
+    // By how much h scores above the first active structure.
+    template <class G>
+    SPARSEWOOD_HD double above_first(const G& g, const int16_t* h) const {
+        return set.codes.score_above(g, reduced, h, set.codes.code(0));
+    }
+
+    // The gap above what the active structures score on average: that is above the first, but for
     // rounding.
     template <class G>
     SPARSEWOOD_HD void certify(const G& g) {
         double mean = 0;
-        for (int a = 1; a < size(); ++a)
-            mean += weights[a] * score_above(g, reduced, code(a), code(0));
+        for (int a = 1; a < set.size(); ++a)
+            mean += set.weights[a] * above_first(g, set.codes.code(a));
         gap -= mean;
     }
 
@@ -221,15 +232,15 @@ struct Solver : ActiveSet<Family> {
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
     SPARSEWOOD_HD void reduce(const G& g, const double* q) {
-        const double* from = level ? theta : tilted;
-        int64_t count = penalised_cells(family);
+        const double* from = level ? set.theta : tilted;
+        int64_t count = penalised_cells(family());
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
         g.sync();
-        for (int a = 0; a < size(); ++a) {
-            const int16_t* h = code(a);
+        for (int a = 0; a < set.size(); ++a) {
+            const int16_t* h = set.codes.code(a);
             double w = q[a];
-            for (int i = g.lane(); i < family.penalised; i += g.size())
-                if (!Family::kEmpty || h[i] != 0) reduced[base[i] + h[i]] -= w;
+            for (int i = g.lane(); i < family().penalised; i += g.size())
+                if (!Family::kEmpty || h[i] != 0) reduced[set.codes.base[i] + h[i]] -= w;
             g.sync();
         }
     }
@@ -238,23 +249,23 @@ struct Solver : ActiveSet<Family> {
     // by how much they do not is the residual of the QP solution.
     template <class G>
     SPARSEWOOD_HD void refine(const G& g) {
-        reduce(g, target);
-        double* residual = scratch;
-        for (int a = 0; a < size(); ++a) {
-            double r = score_above(g, reduced, code(a), code(0));
+        reduce(g, set.target);
+        double* residual = set.scratch;
+        for (int a = 0; a < set.size(); ++a) {
+            double r = above_first(g, set.codes.code(a));
             if (g.leader()) residual[a] = r;
         }
         g.sync();
-        factor.jacobian(g, residual);
-        for (int a = g.lane(); a < size(); a += g.size()) target[a] += residual[a];
+        set.factor.jacobian(g, residual);
+        for (int a = g.lane(); a < set.size(); a += g.size()) set.target[a] += residual[a];
         g.sync();
     }
 
     // Whether rounds below the tolerance still bring more structures or a smaller gap.
     SPARSEWOOD_HD bool improves() {
         if (gap > limits.tol) return true;
-        idle = size() > largest || gap < smallest / 2 ? 0 : idle + 1;
-        if (size() > largest) largest = size();
+        idle = set.size() > largest || gap < smallest / 2 ? 0 : idle + 1;
+        if (set.size() > largest) largest = set.size();
         if (gap < smallest) smallest = gap;
         return idle < (gap <= kRounding * noise ? kIdle : kPatience);
     }
@@ -272,69 +283,8 @@ struct Solver : ActiveSet<Family> {
     // What share of the gap a cross must close to enter. With few active structures most
     // crosses would soon leave again; with many, the more enter at once the better.
     SPARSEWOOD_HD double share() const {
-        double s = 12.0 / size();
+        double s = 12.0 / set.size();
         return s < 0.02 ? 0.02 : s > 0.3 ? 0.3 : s;
-    }
-
-    // Pairs every active structure with its nearest one and lets the crosses enter that
-    // close a fair share of the gap.
-    template <class G>
-    SPARSEWOOD_HD void enter_crosses(const G& g, double least) {
-        int count = size();
-        int64_t most = limits.max_active > 0 ? limits.max_active : count + kCrosses;
-        double* bound = scratch;  // by place: what a pair may gain
-        for (int a = 0; a < count; ++a) {
-            int p = place[a];
-            if (nearest[p] < 0) find_nearest(g, a);
-            if (g.leader()) partner[p] = nearest[p], bound[p] = -1;
-        }
-        g.sync();
-        int wait = 0;
-        for (int a = 0; a < count && size() < most; ++a) {
-            int p = place[a], q = partner[p];
-            if (q >= 0) {
-                bool mutual = partner[q] == p;
-                double gain = mutual && bound[q] >= 0 ? bound[q] : possible_gain(g, at(p), at(q));
-                g.sync();
-                if (g.leader()) bound[p] = gain;
-                if (gain > least && cross(g, at(p), at(q), waiting(wait)) > least) {
-                    ++wait;
-                    // a + b = cross(a, b) + cross(b, a): beside the one the other is dependent.
-                    if (mutual && g.leader()) partner[q] = -1;
-                }
-                g.sync();
-            }
-            if (wait == kWaiting || (wait > 0 && (size() + wait == most || a + 1 == count))) {
-                // The structures active may span all there is: then none can enter.
-                if (append_waiting(g, wait) == 0 && wait == kWaiting) break;
-                wait = 0;
-            }
-        }
-    }
-
-    // child <- a with pieces of b; returns what it gains.
-    template <class G>
-    SPARSEWOOD_HD double cross(const G& g, const int16_t* a, const int16_t* b, int16_t* child) {
-        for (int i = g.lane(); i < stride; i += g.size()) child[i] = a[i];
-        g.sync();
-        double gain = 0;
-        if constexpr (Family::kCross > kNever)
-            if (g.leader()) gain = family.cross(reduced, child, b);
-        gain = g.sum(gain);
-        g.sync();
-        return gain;
-    }
-
-    // What crossing a with b would gain if every mixture were a structure. Both score the
-    // same, so b is better in some slots by as much as it is worse in the others.
-    template <class G>
-    SPARSEWOOD_HD double possible_gain(const G& g, const int16_t* a, const int16_t* b) const {
-        double difference = 0;
-        for (int i = g.lane(); i < slots; i += g.size()) {
-            const double* row = reduced + base[i];
-            difference += fabs(row[b[i]] - row[a[i]]);
-        }
-        return g.sum(difference) / 2;
     }
 };
 

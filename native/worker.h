@@ -36,7 +36,7 @@ class Worker {
         // slots is sure to. Where all scores are equal a few of the oracle's suffice, and crosses
         // from the start would only add to them.
         bool crosses = limits.max_iter == 0 &&
-                       (limits.max_active == 0 || limits.max_active >= solver_.slots) &&
+                       (limits.max_active == 0 || limits.max_active >= family().slots) &&
                        (range > 0 || Family::kCross < kAlways);
         Status status = run(theta, range, limits, crosses);
         if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
@@ -57,7 +57,7 @@ class Worker {
         return theta;
     }
 
-    Family& family() { return solver_.family; }
+    Family& family() { return solver_.family(); }
 
   private:
     static constexpr double kLargest = 1e200;  // sums of such scores still fit in a double
@@ -130,19 +130,19 @@ class Worker {
     void grow() {
         Solver<Family> before = solver_;
         Block larger;
-        lay_out_active(larger, room_ += room_ / 2 + solver_.size());
-        solver_.copy_active(before);
+        lay_out_active(larger, room_ += room_ / 2 + solver_.set.size());
+        solver_.set.copy(before.set);
         active_ = std::move(larger);
     }
 
     void write(Status status, double tol, Solution& out) const {
-        const Family& f = solver_.family;
-        int k = solver_.size();
+        const Family& f = solver_.family();
+        int k = solver_.set.size();
         int64_t event = f.event_size();
         out.events.resize(static_cast<size_t>(k * event));
         out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
         for (int a = 0; a < k; ++a) {
-            const int16_t* code = solver_.code(a);
+            const int16_t* code = solver_.set.codes.code(a);
             f.event(code, out.events.data() + a * event);
             size_t before = out.parts.size();
             for (int i = 0; i < f.slots; ++i) {
@@ -151,8 +151,8 @@ class Worker {
             }
             out.part_counts.push_back(static_cast<int64_t>(out.parts.size() - before));
         }
-        out.weights.assign(solver_.weights, solver_.weights + k);
-        out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
+        out.weights.assign(solver_.set.weights, solver_.set.weights + k);
+        out.factor.assign(solver_.set.factor.rows, solver_.set.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
         // What rounding hides of the gap counts.
         bool certified = out.gap + solver_.noise <= tol * solver_.range;

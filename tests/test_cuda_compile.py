@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 NATIVE = Path(__file__).parents[1] / "native"
-SOURCE = NATIVE / "cuda_check.cu"
+FAMILIES = sorted(path.name for path in (NATIVE / "families").glob("*.cpp"))
+SOURCE = "\n".join(
+    ['#include "cuda_check.cu"', *(f'#include "families/{name}"' for name in FAMILIES)]
+)
 
 
 def test_nvcc(tmp_path: Path) -> None:
@@ -17,8 +20,12 @@ def test_nvcc(tmp_path: Path) -> None:
         pytest.skip("nvcc is not on PATH")
     # Nothing runs, so nothing is optimised; sm_80 needs no GPU to be present.
     options = "-std=c++17 -arch=sm_80 -Xcicc -O1 -Xptxas -O1 -Werror all-warnings -c -o".split()
+    source = tmp_path / "check.cu"
+    source.write_text(SOURCE)
     found = subprocess.run(
-        [nvcc, *options, str(tmp_path / "check.o"), str(SOURCE)], capture_output=True, text=True
+        [nvcc, f"-I{NATIVE}", *options, str(tmp_path / "check.o"), str(source)],
+        capture_output=True,
+        text=True,
     )
     assert found.returncode == 0, found.stderr
 
@@ -30,7 +37,7 @@ def test_nvrtc() -> None:
         nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError) as error:
         pytest.skip(f"NVRTC is not installed (pip install cuda-core[cu13]): {error}")
-    _, program = nvrtc.nvrtcCreateProgram(SOURCE.read_bytes(), SOURCE.name.encode(), 0, [], [])
+    _, program = nvrtc.nvrtcCreateProgram(SOURCE.encode(), b"check.cu", 0, [], [])
     options = ["-std=c++17", "--gpu-architecture=compute_80", "--device-debug", f"-I{NATIVE}"]
     (result,) = nvrtc.nvrtcCompileProgram(program, len(options), [o.encode() for o in options])
     _, size = nvrtc.nvrtcGetProgramLogSize(program)

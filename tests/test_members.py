@@ -1,5 +1,7 @@
 """Structures that a caller gives: what does not fit is refused, what is no member is found out."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,8 +81,8 @@ class Choice(sp.Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return scores.argmax(-1)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return torch.nn.functional.one_hot(structures, parts[0]).double()
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return torch.nn.functional.one_hot(structures, shape[0]).double()
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         pass
@@ -88,7 +90,9 @@ class Choice(sp.Structure):
 
 def test_contains_of_a_wrong_shape_is_named() -> None:
     class Indices(Choice):
-        def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+        def contains(
+            self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+        ) -> Tensor:
             return structures >= 0
 
     with pytest.raises(ValueError, match=r"contains of .* gives shape \(2, 1\)"):
@@ -105,3 +109,55 @@ def test_three_methods_are_enough_for_losses() -> None:
         sp.hinge_loss(scores, gold + 1, Choice())
     with pytest.raises(ValueError, match=r"do not fit scores .*: .* parts of shape \(1, 3\)"):
         sp.hinge_loss(scores, gold[:, None], Choice())
+
+
+def seats() -> Any:
+    """The class of three methods that README shows, as it stands there."""
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    source = re.search(r"^class Seats\(.*?\n(?=\S)", text, re.MULTILINE | re.DOTALL)
+    assert source is not None
+    names: dict[str, Any] = {"sp": sp, "torch": torch}
+    exec(source[0], names)
+    return names["Seats"]
+
+
+def test_the_structure_of_readme_has_members_losses_and_probabilities() -> None:
+    structure = seats()()
+    scores = torch.randn(3, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    everything = torch.eye(5, dtype=torch.int64)[:-1] + torch.eye(5, dtype=torch.int64)[1:]
+    assert structure.contains(everything, (5,)).all()
+    assert not structure.contains(torch.eye(5, dtype=torch.int64), (5,)).any()
+    totals, pick = scores @ everything.double().T, torch.tensor([0, 3, 1])
+    gold, own = everything[pick], totals.gather(1, pick[:, None])[:, 0]
+    missed = 2 - (everything @ gold.T).T  # (3, count) seats that are not in the gold structure
+    expected = {
+        sp.perceptron_loss: totals.amax(-1) - own,
+        sp.hinge_loss: (totals + missed).amax(-1) - own,
+    }
+    for loss, value in expected.items():
+        torch.testing.assert_close(loss(scores, gold, structure, reduction="none"), value)
+    u = sp.sparsemap(scores, structure).marginals
+    squares = (2 - u.square().sum(-1)) / 2
+    found = sp.sparsemap_loss(scores, gold, structure, reduction="none")
+    torch.testing.assert_close(found, (scores * (u - gold)).sum(-1) + squares)
+    with pytest.raises(ValueError, match=r"gold\[1\] is not one of Seats"):
+        sp.perceptron_loss(scores, gold.roll(1, 1), structure)
+    with pytest.raises(ValueError, match="define log_partition"):
+        sp.crf_loss(scores, gold, structure)
+    posterior = sp.sparsemap(scores, structure)
+    assert posterior.log_prob(posterior.mode).isfinite().all()
+
+
+def test_sums_make_the_rest_of_a_structure_of_three_methods() -> None:
+    base: Any = seats()
+
+    class Summed(base):
+        def log_partition(self, scores: Tensor, lengths: Any, total: Any) -> Tensor:
+            return total(scores[:, 1:] + scores[:, :-1], -1)
+
+    scores, gold = torch.tensor([[0.5, 1.0, -1.0, 2.0]]).double(), torch.tensor([[0, 1, 1, 0]])
+    expected = torch.tensor([1.5, 0.0, 1.0]).double().log_softmax(-1)[1]
+    log_prob = sp.marginals(scores, Summed()).log_prob(gold)
+    torch.testing.assert_close(log_prob, expected[None])
+    torch.testing.assert_close(sp.crf_loss(scores, gold, Summed()), -expected)
+    assert sp.marginals(scores, Summed()).log_prob(1 - gold) == -torch.inf

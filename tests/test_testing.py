@@ -19,7 +19,7 @@ class Subsets(sp.Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return scores.topk(2, -1).indices.sort(-1).values
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         return torch.zeros(len(structures), self.n).double().scatter(1, structures, 1.0)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
@@ -40,7 +40,7 @@ class Matchings(sp.Structure):
         columns = [torch.from_numpy(solve(table, maximize=True)[1]) for table in finite.numpy()]
         return torch.stack(columns)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         return torch.nn.functional.one_hot(structures, structures.shape[-1]).double()
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:

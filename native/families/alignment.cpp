@@ -1,13 +1,10 @@
-#include "../alignment.h"
+#include "alignment.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: gaps
-Operations alignment(const Whole& options) {
-    return options.at(0) ? operations_of<GappedAlignment>() : operations_of<Warping>();
-}
+SPARSEWOOD_FAMILY(alignment, Warping, GappedAlignment)
 
 }  // namespace sparsewood

@@ -1,11 +1,10 @@
-#include "../binary_trees.h"
+#include "binary_trees.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: labelled
-Operations binary_trees(const Whole&) { return operations_of<BinaryTrees>(); }
+SPARSEWOOD_FAMILY(binary_trees, BinaryTrees)
 
 }  // namespace sparsewood

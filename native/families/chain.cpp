@@ -1,10 +1,10 @@
-#include "../chain.h"
+#include "chain.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
-Operations chain(const Whole&) { return operations_of<Chain>(); }
+// options: whether transitions are penalised
+SPARSEWOOD_FAMILY(chain, Chain)
 
 }  // namespace sparsewood

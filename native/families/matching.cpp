@@ -1,13 +1,10 @@
-#include "../matching.h"
+#include "matching.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: partial
-Operations matching(const Whole& options) {
-    return options.at(0) ? operations_of<Matching<true>>() : operations_of<Matching<false>>();
-}
+SPARSEWOOD_FAMILY(matching, Matching<false>, Matching<true>)
 
 }  // namespace sparsewood

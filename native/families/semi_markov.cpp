@@ -1,11 +1,10 @@
-#include "../semi_markov.h"
+#include "semi_markov.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: the longest segment, whether transitions are penalised
-Operations semi_markov(const Whole&) { return operations_of<SemiMarkov>(); }
+SPARSEWOOD_FAMILY(semi_markov, SemiMarkov)
 
 }  // namespace sparsewood

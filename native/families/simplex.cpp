@@ -1,11 +1,10 @@
-#include "../simplex.h"
+#include "simplex.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: none
-Operations simplex(const Whole&) { return operations_of<Simplex>(); }
+SPARSEWOOD_FAMILY(simplex, Simplex)
 
 }  // namespace sparsewood

@@ -1,11 +1,10 @@
-#include "../subset.h"
+#include "subset.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: the fewest and the most items, -1 for all
-Operations subset(const Whole&) { return operations_of<Subset>(); }
+SPARSEWOOD_FAMILY(subset, Subset)
 
 }  // namespace sparsewood

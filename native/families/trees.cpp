@@ -1,17 +1,11 @@
-#include "../trees.h"
+#include "trees.h"
 
-#include "../families.h"
-#include "../operations.h"
+#include "registry.h"
 
 namespace sparsewood {
 
 // options: projective, single_root
-Operations trees(const Whole& options) {
-    if (options.at(0))
-        return options.at(1) ? operations_of<Trees<true, true>>()
-                             : operations_of<Trees<true, false>>();
-    return options.at(1) ? operations_of<Trees<false, true>>()
-                         : operations_of<Trees<false, false>>();
-}
+SPARSEWOOD_FAMILY(trees, Trees<false, false>, Trees<false, true>, Trees<true, false>,
+                  Trees<true, true>)
 
 }  // namespace sparsewood

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_dense
-from sparsewood.structures.base import NativeStructure, Structure
-from sparsewood.structures.custom import Custom
+from sparsewood.structures.base import Structure
 
 
 def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
@@ -47,36 +46,15 @@ def parts_of_members(
         f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
         f"{tuple(scores.shape)}"
     )
-    by_oracle = type(structure).contains in (Structure.contains, Custom.contains)
-    if by_oracle:  # `decode` will tell
-        member = torch.ones(len(scores), dtype=torch.bool, device=scores.device)
-    else:
-        member = structure.contains(structures, _sizes(structure, scores, lengths))
+    shape = tuple(scores.shape[1:])
+    try:  # code of a user may be given anything here
+        member = structure.contains(structures, shape, lengths)
+    except Exception as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{misfit}: {kind}{error}") from error
     if member.shape != scores.shape[:1]:
         raise ValueError(f"{misfit}: contains of {structure} gives shape {tuple(member.shape)}")
     parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
-    if not member.any():
-        return parts, member
-    try:
-        used = structure.indicator(structures[member], tuple(scores.shape[1:]))
-    except Exception as error:
-        if by_oracle:  # code of a user that was given anything
-            raise ValueError(f"{misfit}: {type(error).__name__}: {error}") from error
-        raise
-    if used.shape[1:] != scores.shape[1:]:
-        raise ValueError(f"{misfit}: {structure} gives them parts of shape {tuple(used.shape[1:])}")
-    parts[member] = used
-    # A label that the scores have no part for leaves a structure with fewer parts than it should
-    # have, and it is not found again in them.
-    found = structure.decode(parts, lengths)
-    if found.shape != structures.shape:
-        raise ValueError(f"{misfit}: those of {structure} have shape {tuple(found.shape[1:])}")
-    return parts, member & (found == structures).unsqueeze(-1).flatten(1).all(-1)
-
-
-def _sizes(structure: Structure, scores: Tensor, lengths: Tensor | None) -> Tensor | None:
-    """`lengths`, the full sizes where they are None: how many columns a matching has, say."""
-    if lengths is not None or not isinstance(structure, NativeStructure):
-        return lengths
-    sizes = structure.sizes_of(scores, None)
-    return sizes.squeeze(-1) if sizes.shape[-1] == 1 else sizes
+    if member.any():
+        parts[member] = structure.indicator(structures[member], shape)
+    return parts, member

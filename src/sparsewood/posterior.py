@@ -14,7 +14,7 @@ from sparsewood._numbers import check_dense, check_whole
 from sparsewood._support import expectation, instances, sum_by_instance
 from sparsewood.forest import Forest
 from sparsewood.pairs import PairPosterior, pair_up
-from sparsewood.structures._pairs import Pairs
+from sparsewood.structures._bipartite import Bipartite
 from sparsewood.structures.base import Structure
 
 _SHOWN = 5  # structures listed in the repr of one instance
@@ -180,7 +180,7 @@ class Posterior(CopiedWithGraph):
         """
         heads = self.structures
         n = heads.shape[1] if heads.ndim == 2 else 0
-        if self.shape != (n, n + 1) or isinstance(self.structure, Pairs):
+        if self.shape != (n, n + 1) or isinstance(self.structure, Bipartite):
             raise ValueError(
                 f"forest: expected trees as heads (T, n) for scores (*batch, n, n + 1), got "
                 f"structures of shape {tuple(heads.shape)} of {self.structure} for scores of shape "

@@ -16,7 +16,7 @@ class Choice(Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return scores.argmax(-1)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         return torch.nn.functional.one_hot(structures, 3).double()
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:

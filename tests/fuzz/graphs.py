@@ -71,7 +71,7 @@ def _graph(name: str) -> Graph:
         elif isinstance(factor.structure, sp.Simplex):
             good &= (table.sum(-1) == 1).numpy()
         else:
-            good &= factor.structure.contains(table).numpy()
+            good &= factor.structure.contains(table, tuple(table.shape[1:])).numpy()
     events = all_[good]
     members = Members(events, events.astype(float), graph.penalised.numpy())
     return Graph(graph, members)

@@ -23,7 +23,7 @@ class Choice(sp.Structure):
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return scores.argmax(-1)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         return (structures[:, None] == torch.arange(self.n)).double()
 
     def __init__(self, n: int) -> None:

@@ -368,8 +368,8 @@ class Fragile(sp.Structure):
             raise OracleError("too high", int(high.nonzero()[0]))
         return scores.argmax(-1)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return torch.nn.functional.one_hot(structures, parts[0]).double()
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return torch.nn.functional.one_hot(structures, shape[0]).double()
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         pass

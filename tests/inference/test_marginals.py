@@ -56,8 +56,8 @@ def test_structures_that_cannot_be_summed_over() -> None:
         def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
             return scores.argmax(-1)
 
-        def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-            return torch.nn.functional.one_hot(structures, parts[0]).double()
+        def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+            return torch.nn.functional.one_hot(structures, shape[0]).double()
 
         def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
             pass
@@ -156,7 +156,7 @@ def test_equal_scores_are_uniform_whatever_their_size(value: float) -> None:
         assert dist.entropy().item() == pytest.approx(math.log(count), rel=1e-13)
         assert dist.kl(dist).item() == 0.0
         assert dist.log_prob(dist.mode).item() == pytest.approx(-math.log(count), rel=1e-13)
-        assert structure.contains(dist.sample(20)[:, 0]).all()
+        assert structure.contains(dist.sample(20)[:, 0], shape).all()
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
@@ -224,7 +224,7 @@ def test_on_a_gpu(structure: sp.Structure, shape: tuple[int, ...]) -> None:
     assert_close(there.entropy().cpu(), dist.entropy())
     drawn = there.sample(3, generator=torch.Generator("cuda").manual_seed(0))
     assert drawn.is_cuda
-    assert structure.contains(drawn.cpu().flatten(0, 1)).all()
+    assert structure.contains(drawn.cpu().flatten(0, 1), shape).all()
 
 
 # torch-struct (Rush 2020) has most of these; each of its layouts is rewritten as ours.

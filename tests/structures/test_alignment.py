@@ -91,7 +91,7 @@ def test_oracle_is_the_plain_recursion(n: int, m: int, kind: str, gaps: bool, se
             alignment.argmax(scores)
         return
     found = alignment.argmax(scores)
-    assert alignment.contains(found).all()
+    assert alignment.contains(found, (n, m)).all()
     assert total(scores[0], found[0]) == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
@@ -101,7 +101,7 @@ def test_oracle_on_a_batch_of_different_sizes(gaps: bool) -> None:
     lengths = torch.tensor([[1 + b % 7, 1 + b % 9] for b in range(40)])
     padded = scores.masked_fill(~sp.Alignment().reads(scores, lengths), torch.nan)
     found = sp.Alignment(gaps).argmax(padded, lengths)
-    assert sp.Alignment(gaps).contains(found, lengths).all()
+    assert sp.Alignment(gaps).contains(found, (7, 9), lengths).all()
     for one, cells, (n, m) in zip(scores, found, lengths.tolist(), strict=True):
         assert total(one, cells) == pytest.approx(best_score(one[:n, :m].tolist(), gaps))
 
@@ -150,7 +150,7 @@ def test_contains_exactly_what_enumerate_lists(gaps: bool, n: int) -> None:
     """Among all 0/1 matrices with n rows and 3 columns."""
     alignment = sp.Alignment(gaps)
     cells = torch.cartesian_prod(*[torch.arange(2)] * (3 * n)).reshape(-1, n, 3)
-    inside = cells[alignment.contains(cells)]
+    inside = cells[alignment.contains(cells, (n, 3))]
     assert {tuple(one.flatten().tolist()) for one in inside} == {
         tuple(one.flatten().tolist()) for one in alignment.enumerate(n, 3)
     }
@@ -161,9 +161,9 @@ def test_contains_of_padded_alignments() -> None:
     longer = torch.tensor([[1, 0, 0], [0, 1, 1], [0, 0, 0]])
     twice = torch.tensor([[2, 0, 0], [0, 1, 0], [0, 0, 0]])
     cells, lengths = torch.stack([path, longer, twice]), torch.tensor([[2, 2]] * 3)
-    assert sp.Alignment().contains(cells, lengths).tolist() == [True, False, False]
-    assert sp.Alignment(gaps=True).contains(cells, lengths).tolist() == [True, False, False]
-    assert sp.Alignment().contains(cells, torch.tensor([[2, 3]] * 3)).tolist() == [
+    assert sp.Alignment().contains(cells, (3, 3), lengths).tolist() == [True, False, False]
+    assert sp.Alignment(gaps=True).contains(cells, (3, 3), lengths).tolist() == [True, False, False]
+    assert sp.Alignment().contains(cells, (3, 3), torch.tensor([[2, 3]] * 3)).tolist() == [
         False,
         True,
         False,

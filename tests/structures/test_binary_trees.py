@@ -93,7 +93,7 @@ def test_argmax_agrees_with_plain_recursion(n: int, labels: int, seed: int, kind
             trees.argmax(scores)
         return
     best = trees.argmax(scores)
-    assert trees.contains(best).all()
+    assert trees.contains(best, (n, n, labels)).all()
     used = trees.indicator(best, (n, n, labels)).bool()
     assert scores[used].sum().item() == pytest.approx(expected, abs=1e-9)
     if labels == 1:
@@ -107,7 +107,7 @@ def test_argmax_takes_any_dtype_and_pads(trees: sp.BinaryTrees) -> None:
     expected = trees.argmax(scores.double(), lengths)
     for dtype in (torch.float16, torch.float32):
         assert torch.equal(trees.argmax(scores.to(dtype), lengths), expected)
-    assert trees.contains(expected, lengths).all()
+    assert trees.contains(expected, shape(trees, 6), lengths).all()
     nothing = -1 if trees.labelled else 0
     assert (expected[1, 3:] == nothing).all()
     assert (expected[1, :, 3:] == nothing).all()
@@ -152,10 +152,11 @@ def test_contains() -> None:
     below[0, 1], below[1, 0] = 0, 1
     value[0, 0] = 2
     tables = torch.stack([good, crossing, flat, many, below, value])
-    assert trees.contains(tables).tolist() == [True] + [False] * 5
+    assert trees.contains(tables, (4, 4)).tolist() == [True] + [False] * 5
     labelled = sp.BinaryTrees(labelled=True)
-    assert labelled.contains(tables - 1).tolist() == [True] + [False] * 4 + [True]
-    assert labelled.contains(good[None] - 2).tolist() == [False]
+    assert labelled.contains(tables - 1, (4, 4, 2)).tolist() == [True] + [False] * 4 + [True]
+    assert labelled.contains(good[None] - 2, (4, 4, 2)).tolist() == [False]
+    assert labelled.contains(good[None] - 1, (4, 4, 0)).tolist() == [False]  # no such label
 
 
 def test_contains_of_padded_trees() -> None:
@@ -164,7 +165,7 @@ def test_contains_of_padded_trees() -> None:
     table[:, 0, 0] = table[:, 1, 1] = table[:, 0, 1] = 1
     table[1, 2, 2] = 1
     table[2, 0, 1] = 0
-    legal = trees.contains(table, torch.tensor([2, 2, 2, 3]))
+    legal = trees.contains(table, (3, 3), torch.tensor([2, 2, 2, 3]))
     assert legal.tolist() == [True, False, False, False]
 
 
@@ -187,5 +188,5 @@ def test_labels_that_do_not_fit() -> None:
     trees.validate(torch.zeros(1, 1, 1, 32_766))
     with pytest.raises(ValueError, match="at most 32766 labels"):
         trees.validate(torch.zeros(1, 1, 1, 32_767))
-    with pytest.raises(ValueError, match="give `parts`"):
+    with pytest.raises(ValueError, match="give `shape`"):
         trees.indicator(trees.enumerate(2, 2))

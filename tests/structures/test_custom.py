@@ -291,9 +291,9 @@ def test_bad_scores_and_declarations() -> None:
 def test_members_are_found_by_the_oracle(pairs: type[Items]) -> None:
     structures = torch.tensor([[0, 1], [1, 3], [3, 1], [2, 2]])
     expected = [True, True, False, False]
-    assert pairs(4).contains(structures).tolist() == expected
+    assert pairs(4).contains(structures, (4,)).tolist() == expected
     lengths = torch.tensor([2, 3, 4, 4])  # the second uses padding
-    assert pairs(4).contains(structures, lengths).tolist() == [True, False, False, False]
+    assert pairs(4).contains(structures, (4,), lengths).tolist() == [True, False, False, False]
     assert pairs(4).decode(torch.tensor([[0, 1, 0, 1]])).tolist() == [[1, 3]]
 
 

@@ -56,7 +56,7 @@ class TestFewChildrenSingleRoot(TreeConformance):
 def test_enumerate_agrees_with_the_closed_form(trees: sp.DependencyTrees, n: int) -> None:
     listed = trees.enumerate(n)
     assert listed.shape == (trees.count(n), n)
-    assert trees.contains(listed).all()
+    assert trees.contains(listed, (n, n + 1)).all()
 
 
 def test_counts_of_larger_sentences() -> None:
@@ -103,14 +103,14 @@ def test_sizes_that_cannot_be_counted_or_listed(trees: sp.DependencyTrees) -> No
 )
 def test_contains(heads: list[int], plain: bool, single: bool, projective: bool) -> None:
     tree = torch.tensor([heads])
-    assert sp.DependencyTrees().contains(tree).item() is plain
-    assert sp.DependencyTrees(single_root=True).contains(tree).item() is single
-    assert sp.DependencyTrees(projective=True).contains(tree).item() is projective
+    assert sp.DependencyTrees().contains(tree, (3, 4)).item() is plain
+    assert sp.DependencyTrees(single_root=True).contains(tree, (3, 4)).item() is single
+    assert sp.DependencyTrees(projective=True).contains(tree, (3, 4)).item() is projective
 
 
 def test_contains_of_padded_trees() -> None:
     trees = torch.tensor([[0, 1, -1], [0, 1, 0], [0, 3, -1], [-1, 1, -1]])
-    legal = sp.DependencyTrees().contains(trees, torch.full((4,), 2))
+    legal = sp.DependencyTrees().contains(trees, (3, 4), torch.full((4,), 2))
     assert legal.tolist() == [True, False, False, False]
 
 
@@ -134,7 +134,7 @@ def test_argmax_takes_any_dtype_and_pads(trees: sp.DependencyTrees) -> None:
     expected = trees.argmax(scores.double(), lengths)
     for dtype in (torch.float16, torch.float32):
         assert torch.equal(trees.argmax(scores.to(dtype), lengths), expected)
-    assert trees.contains(expected, lengths).all()
+    assert trees.contains(expected, (5, 6), lengths).all()
     assert expected[1, 2:].tolist() == [-1, -1, -1]
     strided = scores.double().transpose(0, 1).contiguous().transpose(0, 1)
     assert torch.equal(trees.argmax(strided, lengths), expected)
@@ -149,7 +149,7 @@ def test_argmax_agrees_with_another_implementation(n: int, seed: int, integers: 
     square.fill_diagonal_(0.0)
     _, best = chu_liu_edmonds(square.numpy())
     heads = sp.DependencyTrees().argmax(scores)[0]
-    assert sp.DependencyTrees().contains(heads[None]).all()
+    assert sp.DependencyTrees().contains(heads[None], (n, n + 1)).all()
     assert scores[0].gather(1, heads[:, None]).sum().item() == pytest.approx(best, abs=1e-9)
 
 
@@ -200,7 +200,7 @@ def test_argmax_of_trees_with_few_children(
             trees.argmax(scores)
         return
     heads = trees.argmax(scores)
-    assert trees.contains(heads).all()
+    assert trees.contains(heads, (n, n + 1)).all()
     found = scores.gather(2, heads[..., None]).sum().item()
     assert found == pytest.approx(best, abs=1e-9)
 
@@ -215,7 +215,7 @@ def test_few_children_need_projective_trees() -> None:
 def test_contains_counts_the_children_of_words_alone() -> None:
     trees = sp.DependencyTrees(projective=True, max_children=2)
     heads = torch.tensor([[0, 0, 0, 0], [2, 0, 2, 2], [0, 1, 1, 0], [2, 0, 2, -1]])
-    legal = trees.contains(heads, torch.tensor([4, 4, 4, 3]))
+    legal = trees.contains(heads, (4, 5), torch.tensor([4, 4, 4, 3]))
     assert legal.tolist() == [True, False, True, True]
 
 

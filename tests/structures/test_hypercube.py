@@ -51,8 +51,8 @@ def test_counts_and_members() -> None:
     assert cube.count(20) == 2**20
     assert len(cube.enumerate(4)) == 16
     sets = torch.tensor([[1, 0, 1], [1, 2, 0], [1, 1, 1]])
-    assert cube.contains(sets).tolist() == [True, False, True]
-    assert cube.contains(sets, torch.full((3,), 2)).tolist() == [False, False, False]
+    assert cube.contains(sets, (3,)).tolist() == [True, False, True]
+    assert cube.contains(sets, (3,), torch.full((3,), 2)).tolist() == [False, False, False]
     for n in (0, 17):
         with pytest.raises(ValueError, match=f"n = {n}"):
             cube.enumerate(n)

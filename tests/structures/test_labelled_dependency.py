@@ -105,7 +105,7 @@ def test_contains_and_decode_of_padded_trees() -> None:
     extra[2, 1] = 0
     cycle[1, 0] = 1
     structures = torch.stack([good, no_label, extra, cycle])
-    legal = trees.contains(structures, torch.full((4,), 2))
+    legal = trees.contains(structures, (3, 4, 2), torch.full((4,), 2))
     assert legal.tolist() == [True, False, False, False]
     parts = trees.indicator(structures[:1], (3, 4, 2))
     assert parts.nonzero()[:, 1:].tolist() == [[0, 2, 1], [1, 0, 0]]

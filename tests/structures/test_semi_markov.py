@@ -67,9 +67,9 @@ def test_members() -> None:
         ]
     )
     segments = sp.SemiMarkov(2)
-    assert segments.contains(structures).tolist() == [True] + [False] * 5
+    assert segments.contains(structures, (3, 2, 4)).tolist() == [True] + [False] * 5
     padded = torch.tensor([[[2, 0], [0, -1], [0, -1]], [[1, 1], [1, 0], [1, 0]]])
-    assert segments.contains(padded, torch.tensor([2, 2])).tolist() == [True, False]
+    assert segments.contains(padded, (3, 2, 4), torch.tensor([2, 2])).tolist() == [True, False]
 
 
 def test_indicator_and_decode() -> None:
@@ -179,7 +179,7 @@ def test_a_larger_instance_is_certified(penalty: str) -> None:
     scores = draw_scores("normal", 2, (20, 4, 5 + 4), seed=3)
     post = sp.sparsemap(scores, family)
     assert post.converged.all()
-    assert family.contains(post.structures).all()
+    assert family.contains(post.structures, (20, 4, 9)).all()
 
 
 def test_bad_input() -> None:

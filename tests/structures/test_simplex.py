@@ -58,7 +58,7 @@ def test_indicator_decode_and_contains() -> None:
     parts = simplex.indicator(index, (3,))
     assert parts.tolist() == [[0, 0, 1], [1, 0, 0]]
     assert torch.equal(simplex.decode(parts), index)
-    inside = simplex.contains(torch.tensor([0, 2, 3, -1]), torch.full((4,), 3))
+    inside = simplex.contains(torch.tensor([0, 2, 3, -1]), (4,), torch.full((4,), 3))
     assert inside.tolist() == [True, True, False, False]
     assert simplex.count(1000) == 1000
 

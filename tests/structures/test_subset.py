@@ -80,10 +80,10 @@ def test_counts() -> None:
 
 def test_members() -> None:
     sets = torch.tensor([[1, 1, 0], [1, 0, 1], [1, 0, 0], [2, 0, 0]])
-    assert sp.Subset(2).contains(sets).tolist() == [True, True, False, False]
-    assert sp.Subset(at_most=2).contains(sets).tolist() == [True, True, True, False]
+    assert sp.Subset(2).contains(sets, (3,)).tolist() == [True, True, False, False]
+    assert sp.Subset(at_most=2).contains(sets, (3,)).tolist() == [True, True, True, False]
     lengths = torch.tensor([2, 2, 2, 2])
-    assert sp.Subset(2).contains(sets, lengths).tolist() == [True, False, False, False]
+    assert sp.Subset(2).contains(sets, (3,), lengths).tolist() == [True, False, False, False]
 
 
 def test_what_is_chosen_must_be_said_once() -> None:

@@ -37,7 +37,7 @@ class Names:
 def size_of(post: Posterior) -> tuple[int, ...]:
     """The size of the one instance of a posterior: words, items, or rows and columns."""
     if isinstance(post.structure, NativeStructure):
-        return tuple(post.structure.sizes_of(post.marginals, post.lengths)[0].tolist())
+        return tuple(post.structure.size_of(post.marginals, post.lengths)[0].tolist())
     if post.lengths is not None:
         return tuple(post.lengths[0].reshape(-1).tolist())
     return tuple(post.marginals.shape[1:])

@@ -279,7 +279,8 @@ class LPPosterior(CopiedWithGraph):
         assignment[:, factor.variables[factor.reads]] = parts[:, factor.reads]
         good = torch.ones(len(parts), dtype=torch.bool, device=parts.device)
         for other in others:
-            good &= other.structure.contains(assignment[:, other.variables].long())
+            own = assignment[:, other.variables].long()
+            good &= other.structure.contains(own, tuple(own.shape[1:]))
         return sum_by_instance((~good).long(), post.instance, self.converged.shape) == 0
 
 

@@ -36,12 +36,12 @@ def solve(
     `batch` is what the errors of a compiled graph speak of, in which no caller can turn them.
     """
     shape = tuple(scores.shape[1:])
-    sizes = structure.sizes_of(scores, lengths)
+    sizes = structure.size_of(scores, lengths)
     name, options = structure.native
     rest = (
         name,
         [int(option) for option in options],
-        list(structure.sizes(shape)),
+        list(structure.full_size(shape)),
         list(structure.event_shape(shape)),
         tol,
         max_active or 0,

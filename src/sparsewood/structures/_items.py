@@ -31,8 +31,8 @@ class Items(NativeStructure):
         items = torch.arange(scores.shape[1], device=scores.device)
         return items < lengths_or_full(lengths, scores)[:, None]
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
 
 class ItemSets(Items):
@@ -47,16 +47,18 @@ class ItemSets(Items):
     def native(self) -> Native:
         """The family `subset`. Options: the fewest and the most items, -1 for all."""
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return parts.to(torch.int64)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n) are 0/1 vectors of this family, zero after the first `lengths`: (T,)."""
         inside = self.reads(structures, lengths)
         legal = (structures == 0) | ((structures == 1) & inside)
@@ -78,4 +80,4 @@ class ItemSets(Items):
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists sets of 1 to {_ENUMERATE_MAX} items, got n = {n}")
         everything = sequences((0, 1), n)
-        return everything[self.contains(everything)]
+        return everything[self.contains(everything, (n,))]

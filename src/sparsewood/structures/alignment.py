@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.structures._pairs import Pairs, check_sides
+from sparsewood.structures._bipartite import Bipartite, check_sides
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.alignment import (
@@ -25,7 +25,7 @@ _ENUMERATE_MAX = 6
 
 
 @dataclass(frozen=True)
-class Alignment(Pairs):
+class Alignment(Bipartite):
     """Monotone alignments of a sequence of `n` rows with one of `m` columns.
 
     The parts are cells: `scores[b, i, j]`, shape (B, n, m), scores row `i` aligned with column `j`.
@@ -52,13 +52,15 @@ class Alignment(Pairs):
 
     gaps: bool = False
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return (parts != 0).to(torch.int64)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n, m) 0/1 matrices are alignments of this family: (T,)."""
         cells = structures == 1
         legal = (cells & self.reads(structures, lengths)) | (structures == 0)
@@ -117,8 +119,8 @@ class Alignment(Pairs):
     def native(self) -> Native:
         return Native("alignment", (self.gaps,))
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
 
 def _up_right(cells: Tensor) -> Tensor:

@@ -42,8 +42,8 @@ class Structure(ABC):
             def argmax(self, scores, lengths=None):
                 return scores.argmax(-1)
 
-            def indicator(self, structures, parts):
-                return torch.nn.functional.one_hot(structures, parts[0]).double()
+            def indicator(self, structures, shape):
+                return torch.nn.functional.one_hot(structures, shape[0]).double()
 
             def validate(self, scores, lengths=None):
                 if scores.ndim != 2:
@@ -68,12 +68,12 @@ class Structure(ABC):
         """
 
     @abstractmethod
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         """The parts each structure uses: (T, *event) -> (T, *parts), 0/1 float64, same device.
 
         Args:
             structures: (T, *event) int64.
-            parts: the shape of one instance's scores.
+            shape: the shape of one instance's scores.
         """
 
     @abstractmethod
@@ -99,18 +99,31 @@ class Structure(ABC):
         """
         return None
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, *event) are members of this family: (T,) bool.
 
-        Gold structures need it less: without it, those are members that `decode` finds again.
+        Default: those that the oracle finds again. With a score of 1 for the parts of a member and
+        -1 for all others no other structure scores as high.
+
+        Args:
+            structures: (T, *event) int64, any numbers.
+            shape: the shape of one instance's scores.
+            lengths: (T,), or (T, d), the size of each instance; None: all have full size.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not define contains")
+        parts = self.indicator(structures, shape)
+        if parts.shape[1:] != shape:
+            raise ValueError(f"{self} gives them parts of shape {tuple(parts.shape[1:])}")
+        found = self.argmax(2 * parts - 1, lengths)
+        if found.shape != structures.shape:
+            raise ValueError(f"those of {self} have shape {tuple(found.shape[1:])}")
+        return (found == structures).unsqueeze(-1).flatten(1).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The inverse of `indicator`: the structures that use (T, *parts), as (T, *event).
 
-        Default: the oracle. With a score of 1 for these parts and -1 for all others no other
-        structure scores as high.
+        Default: the oracle, as for `contains`.
         """
         return self.argmax(2 * parts.double() - 1, lengths)
 
@@ -170,7 +183,7 @@ class Structure(ABC):
             value = self.sum_steps(leaf, lengths, SampledTotal(generator))
             return torch.autograd.grad(value.sum(), leaf)[0]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...] | None:
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The shape of one structure's encoding for scores (B, *parts). None: the oracle tells."""
         return None
 
@@ -184,7 +197,7 @@ class Structure(ABC):
 
 
 class NativeStructure(Structure):
-    """A structure with a native oracle: `native`, `sizes` and `event_shape` instead of `argmax`."""
+    """With a native oracle: `native`, `full_size` and `event_shape` instead of `argmax`."""
 
     @property
     @abstractmethod
@@ -192,11 +205,11 @@ class NativeStructure(Structure):
         """The family of the native solver."""
 
     @abstractmethod
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The size of an instance that fills scores of shape (B, *parts): its lengths if None."""
 
     @abstractmethod
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of one structure's encoding for scores of shape (B, *parts)."""
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -219,13 +232,13 @@ class NativeStructure(Structure):
             name,
             options,
             scores.detach().to("cpu", torch.float64).contiguous(),
-            self.sizes_of(scores, lengths).cpu(),
-            self.sizes(tuple(scores.shape[1:])),
+            self.size_of(scores, lengths).cpu(),
+            self.full_size(tuple(scores.shape[1:])),
         )
 
-    def sizes_of(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+    def size_of(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         """(B, d) int64 on the device of `scores`: `lengths`, or the full size of each instance."""
-        full = self.sizes(tuple(scores.shape[1:]))
+        full = self.full_size(tuple(scores.shape[1:]))
         if lengths is None:
             return torch.tensor(full, device=scores.device).repeat(len(scores), 1)
         return lengths.to(scores.device, torch.int64).reshape(len(scores), len(full)).contiguous()
@@ -235,4 +248,4 @@ class NativeStructure(Structure):
         if not scores.is_floating_point():
             raise ValueError(f"{what}: expected a floating dtype, got {scores.dtype}")
         if lengths is not None:
-            check_lengths(lengths, len(scores), self.sizes(tuple(scores.shape[1:])))
+            check_lengths(lengths, len(scores), self.full_size(tuple(scores.shape[1:])))

@@ -43,12 +43,12 @@ class BinaryTrees(NativeStructure):
     def parts_ndim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return 2 + self.labelled
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         if not self.labelled:
             return structures.to(torch.float64)
-        if parts is None:
-            raise ValueError("labelled trees do not tell how many labels there are: give `parts`")
-        return one_hot(structures, parts[-1])
+        if shape is None:
+            raise ValueError("labelled trees do not tell how many labels there are: give `shape`")
+        return one_hot(structures, shape[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -68,7 +68,9 @@ class BinaryTrees(NativeStructure):
         spans = (words[:, None] <= words) & inside
         return spans[..., None].expand(scores.shape) if self.labelled else spans
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n, n) tables are binary trees over the first `lengths` words: (T,).
 
         2n - 1 spans, the whole among them, each of several words with a split into two spans of the
@@ -76,7 +78,8 @@ class BinaryTrees(NativeStructure):
         """
         words = torch.arange(structures.shape[1], device=structures.device)
         limit = lengths_or_full(lengths, structures)
-        has = structures >= 0 if self.labelled else structures == 1
+        labels = (structures >= 0) & (structures < shape[-1])
+        has = labels if self.labelled else structures == 1
         none = structures == (-1 if self.labelled else 0)
         last = words == limit[:, None] - 1
         inside = (words[:, None] <= words) & (words < limit[:, None, None])
@@ -119,11 +122,11 @@ class BinaryTrees(NativeStructure):
     def native(self) -> Native:
         return Native("binary_trees", (self.labelled,))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:2]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:2]
 
     def _check_size(self, n: int, labels: int | None) -> None:
         if n < 1:

@@ -64,11 +64,11 @@ class BranchingTrees(Structure):
             )
         return heads
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
-        return DependencyTrees().indicator(structures, parts)
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+        return DependencyTrees().indicator(structures, shape)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         DependencyTrees().validate(scores, lengths)
@@ -76,7 +76,9 @@ class BranchingTrees(Structure):
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return DependencyTrees().reads(scores, lengths)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n) heads are the tree of this kind over the first `lengths` words: (T,)."""
         return (structures == self._heads(structures, lengths)).all(-1)
 

@@ -107,8 +107,8 @@ class Custom(Structure):
         best = self._apply(self.best, table, lengths, "instance", _not_integers)
         return best.to(scores.device, torch.int64)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return self._parts(structures, parts, "structure")
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return self._parts(structures, shape, "structure")
 
     def _parts(self, structures: Tensor, shape: tuple[int, ...], unit: str) -> Tensor:
         if len(structures) == 0:
@@ -119,12 +119,6 @@ class Custom(Structure):
             return used.to(structures.device, torch.float64)
 
         return on_values(find, structures)
-
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T, *event) the oracle finds again, asked for their parts: (T,) bool."""
-        used = self._apply(self.parts, structures, None, "structure", _not_binary)
-        same = self.decode(used.to(structures.device), lengths) == structures
-        return same.unsqueeze(-1).flatten(1).all(-1)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         name, shape = type(self).__name__, tuple(scores.shape)

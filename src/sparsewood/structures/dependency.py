@@ -58,7 +58,7 @@ class DependencyTrees(NativeStructure):
                 "crossing arcs and so few children is NP-hard to find"
             )
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return one_hot(structures, structures.shape[-1] + 1)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
@@ -78,7 +78,9 @@ class DependencyTrees(NativeStructure):
         limit = lengths.to(scores.device)[:, None, None]
         return others & (dependents <= limit) & (heads <= limit)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n) heads are trees of this family over the first `lengths` words: (T,)."""
         words = torch.arange(1, structures.shape[1] + 1, device=structures.device)
         limit = lengths_or_full(lengths, structures)[:, None]
@@ -117,7 +119,7 @@ class DependencyTrees(NativeStructure):
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists trees of 1 to {_ENUMERATE_MAX} words, got n = {n}")
         heads = sequences(range(n + 1), n)
-        return heads[self.contains(heads)]
+        return heads[self.contains(heads, (n, n + 1))]
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts)
@@ -150,11 +152,11 @@ class DependencyTrees(NativeStructure):
             return Native("bounded_trees", (self.single_root, self.max_children))
         return Native("trees", (self.projective, self.single_root))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
 
 def _count_bounded(n: int, most: int, single_root: bool) -> int:

@@ -43,9 +43,9 @@ class LabelledDependencyTrees(NativeStructure):
         """The same trees without labels."""
         return DependencyTrees(projective=self.projective, single_root=self.single_root)
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         arcs = self.unlabelled.indicator(structures[..., 0])
-        return arcs[..., None] * one_hot(structures[..., 1, None], parts[-1])
+        return arcs[..., None] * one_hot(structures[..., 1, None], shape[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
@@ -64,11 +64,14 @@ class LabelledDependencyTrees(NativeStructure):
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return self.unlabelled.reads(scores[..., 0], lengths)[..., None].expand(scores.shape)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (T, n, 2) heads and labels are trees over the first `lengths` words: (T,)."""
         heads, labels = structures.unbind(-1)
-        labelled = torch.where(heads >= 0, labels >= 0, labels == -1).all(-1)
-        return labelled & self.unlabelled.contains(heads, lengths)
+        known = (labels >= 0) & (labels < shape[-1])
+        labelled = torch.where(heads >= 0, known, labels == -1).all(-1)
+        return labelled & self.unlabelled.contains(heads, shape[:-1], lengths)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         heads = self.unlabelled.decode(parts.sum(-1), lengths)
@@ -105,8 +108,8 @@ class LabelledDependencyTrees(NativeStructure):
     def native(self) -> Native:
         return Native("labelled_trees", (self.projective, self.single_root))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return (parts[0], 2)
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (shape[0], 2)

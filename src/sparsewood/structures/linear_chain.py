@@ -88,8 +88,8 @@ class LinearChain(NativeStructure):
         """Parts (*batch, T, K, 1 + K), marginals say, as unary and transition tables."""
         return ChainParts(parts[..., 0], parts[..., 1:, :, 1:].transpose(-1, -2))
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        unary = one_hot(structures, parts[1])
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        unary = one_hot(structures, shape[1])
         before = pad(unary[:, :-1], (0, 0, 1, 0))
         moves = unary[..., None] * before[:, :, None]
         return torch.cat([unary[..., None], moves], -1)
@@ -119,14 +119,14 @@ class LinearChain(NativeStructure):
         mask[..., 0] = True
         return mask
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,).
-
-        How many states there are is not known here: any number from 0 is one.
-        """
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
+        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,)."""
         position = torch.arange(structures.shape[1], device=structures.device)
         inside = position < lengths_or_full(lengths, structures)[:, None]
-        return torch.where(inside, structures >= 0, structures == -1).all(-1)
+        states = (structures >= 0) & (structures < shape[1])
+        return torch.where(inside, states, structures == -1).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts[..., 0])
@@ -152,8 +152,8 @@ class LinearChain(NativeStructure):
     def native(self) -> Native:
         return Native("chain", (self.penalty == "both",))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]

@@ -32,10 +32,10 @@ class LogicFactor(Structure):
         """The smallest face around each point of the polytope, as the orthogonal projector onto
         its directions: (N, n) -> (N, n, n)."""
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...] | None = None) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
         return structures.to(torch.float64)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -46,7 +46,7 @@ class LogicFactor(Structure):
         if not 1 <= n <= _ENUMERATE_MAX:
             raise ValueError(f"enumerate lists 1 to {_ENUMERATE_MAX} variables, got n = {n}")
         everything = sequences((0, 1), n)
-        return everything[self.contains(everything)]
+        return everything[self.contains(everything, (n,))]
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         name, shape = type(self).__name__, tuple(scores.shape)
@@ -104,7 +104,9 @@ class _Count(LogicFactor):
         mean = sign * tight / free.sum(-1, keepdim=True).clamp(min=1)
         return torch.diag_embed(free) - sign[:, :, None] * mean[:, None]
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         low, high = self.bounds(structures.shape[1])
         binary = ((structures == 0) | (structures == 1)).all(-1)
         total = (structures.bool() ^ self._flip(structures)).sum(-1)
@@ -225,7 +227,9 @@ class Pairwise(LogicFactor):
     def penalised(self, scores: Tensor) -> Tensor:
         return torch.tensor([True, True, False], device=scores.device)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         a, b, both = structures.unbind(-1)
         return ((structures == 0) | (structures == 1)).all(-1) & (both == a * b)
 

@@ -6,9 +6,9 @@ from math import comb, factorial, perm
 import torch
 from torch import Tensor
 
+from sparsewood.structures._bipartite import Bipartite, check_sides
 from sparsewood.structures._listing import sequences
 from sparsewood.structures._one_hot import index_of, one_hot
-from sparsewood.structures._pairs import Pairs, check_sides
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Total
 
@@ -16,7 +16,7 @@ _ENUMERATE_MAX = 6  # (m + 1)**n candidates are looked at
 
 
 @dataclass(frozen=True)
-class Matching(Pairs):
+class Matching(Bipartite):
     """One-to-one matchings of `n` rows with `m` columns.
 
     The parts are pairs: `scores[b, i, j]`, shape (B, n, m), scores row `i` with column `j`. A
@@ -41,25 +41,20 @@ class Matching(Pairs):
 
     partial: bool = False
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return one_hot(structures, parts[1])
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return one_hot(structures, shape[1])
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T, n) are matchings of this family: (T,).
-
-        Without `lengths`, (T, 2), a matching of the `n` rows with any number of columns counts.
-        """
-        count, n = structures.shape
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
+        """Which of (T, n) are matchings of this family: (T,)."""
+        sides = torch.tensor([shape]) if lengths is None else lengths
+        rows, columns = sides.to(structures).unbind(-1)
         matched = structures >= 0
-        if lengths is None:
-            rows = structures.new_full((count,), n)
-            columns = structures.amax(-1).clamp(min=0) + 1
-        else:
-            rows, columns = lengths.to(structures).unbind(-1)
-        inside = torch.arange(n, device=structures.device) < rows[:, None]
+        inside = torch.arange(shape[0], device=structures.device) < rows[:, None]
         legal = (structures >= -1) & (structures < columns[:, None]) & (inside | ~matched)
         twice = (structures[:, :, None] == structures[:, None]) & matched[:, None]
         legal = legal.all(-1) & (twice.sum((-2, -1)) == matched.sum(-1))
@@ -78,7 +73,7 @@ class Matching(Pairs):
         """Every matching, (count(n, m), n) int64 in lexicographic order; n and m at most 6."""
         check_sides(n, m, _ENUMERATE_MAX)
         columns = sequences(range(-1, m), n)
-        return columns[self.contains(columns, torch.tensor([[n, m]]).expand(len(columns), 2))]
+        return columns[self.contains(columns, (n, m))]
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         raise ValueError(
@@ -91,5 +86,5 @@ class Matching(Pairs):
     def native(self) -> Native:
         return Native("matching", (self.partial,))
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]

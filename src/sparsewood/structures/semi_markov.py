@@ -107,11 +107,11 @@ class SemiMarkov(NativeStructure):
         segments, moves = parts.split([self.max_length, parts.shape[-2]], -1)
         return SegmentParts(segments.transpose(-1, -2), moves[..., 1:, :, :].transpose(-1, -2))
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts[:1]
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[:1]
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return (parts[0], 2)
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (shape[0], 2)
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape, longest = tuple(scores.shape), self.max_length
@@ -145,16 +145,16 @@ class SemiMarkov(NativeStructure):
         segment = torch.arange(scores.shape[-1], device=scores.device) < self.max_length
         return segment.expand(scores.shape[1:])
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         count, positions, _ = structures.shape
         length, label = structures.unbind(-1)
-        starts = (length > 0) & (label < parts[1])  # a label that has no scores has no part
+        starts = length > 0
         # The label of the segment before: of the last start at an earlier position.
         steps = torch.arange(positions, device=structures.device)
         latest = torch.where(starts, steps, -1).cummax(-1).values
         before = torch.nn.functional.pad(latest, (1, 0), value=-1)[:, :-1]
         previous = label.gather(1, before.clamp(min=0))
-        out = torch.zeros(count, *parts, dtype=torch.float64, device=structures.device)
+        out = torch.zeros(count, *shape, dtype=torch.float64, device=structures.device)
         h, t = starts.nonzero(as_tuple=True)
         out[h, t, label[h, t], length[h, t] - 1] = 1.0
         h, t = (starts & (before >= 0)).nonzero(as_tuple=True)
@@ -169,7 +169,9 @@ class SemiMarkov(NativeStructure):
         label = torch.where(used > 0, option // longest, -1)
         return torch.stack([length, label], -1)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
         """Which of (S, T, 2) are segmentations of the first `lengths` positions: (S,)."""
         positions = structures.shape[1]
         length, label = structures.unbind(-1)
@@ -178,7 +180,8 @@ class SemiMarkov(NativeStructure):
         legal = torch.ones_like(limit, dtype=torch.bool)
         for t in range(positions):
             here = (start == t) & (start < limit)
-            segment = (length[:, t] >= 1) & (length[:, t] <= self.max_length) & (label[:, t] >= 0)
+            segment = (length[:, t] >= 1) & (length[:, t] <= self.max_length)
+            segment &= (label[:, t] >= 0) & (label[:, t] < shape[1])
             nothing = (length[:, t] == 0) & (label[:, t] == -1)
             legal &= torch.where(here, segment, nothing)
             start = torch.where(here, t + length[:, t].clamp(min=1), start)

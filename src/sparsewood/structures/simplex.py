@@ -26,19 +26,21 @@ class Simplex(Items):
         tensor([[0.6500, 0.3500, 0.0000, 0.0000]])
     """
 
-    def event_shape(self, parts: tuple[int, ...]) -> tuple[int, ...]:
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return ()
 
-    def indicator(self, structures: Tensor, parts: tuple[int, ...]) -> Tensor:
-        return one_hot(structures, parts[0])
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return one_hot(structures, shape[0])
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return parts.argmax(-1)
 
-    def contains(self, structures: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which of (T,) are indices, smaller than `lengths` where given: (T,)."""
-        legal = structures >= 0
-        return legal if lengths is None else legal & (structures < lengths.to(structures))
+    def contains(
+        self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
+    ) -> Tensor:
+        """Which of (T,) are indices of one of the first `lengths` items: (T,)."""
+        limit = shape[0] if lengths is None else lengths.to(structures)
+        return (structures >= 0) & (structures < limit)
 
     def count(self, n: int) -> int:
         """`n`."""

@@ -12,14 +12,15 @@ from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.testing.batched import BatchConformance
 from sparsewood.testing.instances import Case, kit_settings
+from sparsewood.testing.losses import LossConformance
+from sparsewood.testing.members import MembersConformance
 from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
 from sparsewood.testing.scores import KINDS, draw_scores
-from sparsewood.testing.supervised import SupervisedConformance
 
 Solver = Literal["native", "generic"]
 
 
-class StructureConformance(SupervisedConformance, BatchConformance):
+class StructureConformance(MembersConformance, LossConformance, BatchConformance):
     """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
 
     @property

@@ -57,11 +57,11 @@ class EstimatorConformance:
         assert torch.equal(post.instance, torch.arange(3).repeat_interleave(post.sizes))
         assert post.parts.shape == (len(post.weights), *self.shape)
         assert post.mode.shape[0] == len(post) == 3
-        assert post.structure.contains(post.mode, self.lengths).all()
+        assert post.structure.contains(post.mode, self.shape, self.lengths).all()
         if not isinstance(post, SoftPosterior):
             assert post.structures.dtype == torch.int64
             lengths = self.lengths[post.instance]
-            assert post.structure.contains(post.structures, lengths).all()
+            assert post.structure.contains(post.structures, self.shape, lengths).all()
             used = post.structure.indicator(post.structures, self.shape)
             assert torch.equal(post.parts.detach().double(), used)
 

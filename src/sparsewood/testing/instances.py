@@ -72,6 +72,12 @@ class Instances:
         """The entry of `lengths` of an instance of size `n`: one number, or several."""
         return (n,)
 
+    def largest(self, most: int) -> int:
+        """The largest size with at most so many structures; if none has, the smallest."""
+        low, high = self.sizes
+        few = [n for n in range(low, high + 1) if self.structure.count(*self.size(n)) <= most]
+        return max(few, default=low)
+
     def lengths(self, *sizes: int) -> Tensor:
         """(B,), or (B, d), for instances of these sizes."""
         lengths = torch.tensor([self.length(n) for n in sizes])

@@ -136,11 +136,7 @@ class MarginalsConformance(Instances):
 
     def test_samples_follow_the_distribution(self) -> None:
         """A chi-square statistic five standard deviations above its mean would be no accident."""
-        n = max(
-            k
-            for k in range(self.sizes[0], self.sizes[1] + 1)
-            if k == self.sizes[0] or (self.structure.count(*self.size(k)) <= 60)
-        )
+        n = self.largest(60)
         everything = self.structure.enumerate(*self.size(n))
         columns = self._columns(everything, self.shape(n))
         for kind in ("normal", "forbidden"):
@@ -198,9 +194,9 @@ class MarginalsConformance(Instances):
         assert by_scores.isfinite().all()
         assert by_temperature.isfinite().all()
         drawn = dist.sample(3, generator=torch.Generator().manual_seed(0))
-        assert self.structure.contains(
-            drawn.flatten(0, 1), lengths.repeat(3, *[1] * (lengths.ndim - 1))
-        ).all()
+        repeated = lengths.repeat(3, *[1] * (lengths.ndim - 1))
+        shape = tuple(scores.shape[1:])
+        assert self.structure.contains(drawn.flatten(0, 1), shape, repeated).all()
 
     def test_sums_follow_the_dtype(self) -> None:
         for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.float16):

@@ -81,7 +81,9 @@ def test_trees_have_one_root_and_batches_do_not_matter() -> None:
     heads = parser.parse(words)
     assert heads == [parser.parse([one], budget=1)[0] for one in words]
     trees = sp.DependencyTrees(single_root=True)
-    assert all(trees.contains(torch.tensor([tree])).all() for tree in heads)
+    assert all(
+        trees.contains(torch.tensor([tree]), (len(tree), len(tree) + 1)).all() for tree in heads
+    )
     assert dict(parser.parsed(words)) == dict(enumerate(heads))
     assert parser.parse([]) == []
 

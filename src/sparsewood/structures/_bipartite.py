@@ -8,7 +8,7 @@ from sparsewood.structures.base import NativeStructure
 _SIDE_MAX = 30_000  # the native solver counts options in 16 bits
 
 
-class Pairs(NativeStructure):
+class Bipartite(NativeStructure):
     """One score for each pair: `scores` (B, n, m), `lengths` (B, 2) the rows and columns."""
 
     parts_ndim = 2
@@ -29,8 +29,8 @@ class Pairs(NativeStructure):
         limits = lengths.to(scores.device)[:, None]
         return (rows < limits[..., 0])[:, :, None] & (columns < limits[..., 1])[:, None]
 
-    def sizes(self, parts: tuple[int, ...]) -> tuple[int, ...]:
-        return parts
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
 
 
 def check_sides(n: int, m: int, most: int | None = None) -> None:

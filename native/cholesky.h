@@ -12,7 +12,7 @@
 
 namespace sparsewood {
 
-struct Factor {
+struct Cholesky {
     static constexpr int kGone = 16;  // structures that are removed in one pass, at most
     int size;
     double* rows;    // packed lower triangle

@@ -10,7 +10,7 @@
 namespace sparsewood {
 
 template <bool Empty>
-struct Pairs {
+struct Bipartite {
     static constexpr bool kEmpty = Empty;
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;

@@ -1,0 +1,35 @@
+// How a file of families/ makes its family known: by name, and by the structs that stand for it.
+//
+// SPARSEWOOD_FAMILY(name, Struct) has one struct for all options. With two, or four, the first
+// option, or the first two, choose: (false, false), (false, true), (true, false), (true, true).
+#pragma once
+
+#ifdef __CUDACC__
+#define SPARSEWOOD_FAMILY(name, ...) \
+    __global__ void check_##name(const DeviceBatch b) { check<__VA_ARGS__>(b); }
+#else
+
+#include "operations.h"
+
+namespace sparsewood {
+
+using Family = Operations (*)(const Whole& options);
+
+template <class... Variants>
+Operations choose(const Whole& options) {
+    const Operations made[] = {operations_of<Variants>()...};
+    size_t at = 0, flag = 0;
+    for (size_t reach = 1; reach < sizeof...(Variants); reach *= 2)
+        at = 2 * at + (options.at(flag++) != 0);
+    return made[at];
+}
+
+struct Registered {
+    Registered(const char* name, Family family);  // batch.cpp
+};
+
+}  // namespace sparsewood
+
+#define SPARSEWOOD_FAMILY(name, ...) \
+    static const sparsewood::Registered registered_##name(#name, choose<__VA_ARGS__>);
+#endif

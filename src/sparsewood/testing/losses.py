@@ -1,0 +1,106 @@
+"""The losses against their formulas over all structures, and their derivatives."""
+
+from collections.abc import Callable
+
+import hypothesis.strategies as st
+import torch
+from hypothesis import given, settings
+from torch import Tensor
+from torch.testing import assert_close
+
+from sparsewood.inference.crf_loss import crf_loss
+from sparsewood.inference.hinge_loss import hinge_loss
+from sparsewood.inference.marginals import marginals
+from sparsewood.inference.perceptron_loss import perceptron_loss
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.inference.sparsemap_loss import sparsemap_loss
+from sparsewood.testing.instances import Case, Instances, kit_settings
+from sparsewood.testing.reference import project, totals
+from sparsewood.testing.scores import draw_scores
+
+few = settings(kit_settings, max_examples=5)
+_MARGINS = (0.0, 0.5, 3.0)
+
+
+class LossConformance(Instances):
+    """The four losses of a structure. Set what `Instances` asks for."""
+
+    @property
+    def losses(self) -> tuple[Callable[..., Tensor], ...]:
+        """Those that the structure has: `crf_loss` needs the sum over all structures."""
+        have = (perceptron_loss, hinge_loss, sparsemap_loss)
+        try:
+            marginals(draw_scores("equal", 1, self.shape(self.sizes[0]), seed=0), self.structure)
+        except ValueError:
+            return have
+        return (*have, crf_loss)
+
+    @few
+    @given(st.data())
+    def test_losses_are_their_formulas(self, data: st.DataObject) -> None:
+        case = self.draw(data, kinds=["normal", "integers", "equal"])
+        pick = torch.tensor([data.draw(st.integers(0, len(case.columns) - 1)) for _ in case.scores])
+        margin = data.draw(st.sampled_from(_MARGINS))
+        gold, g = case.everything[pick], case.columns[pick]
+        scores = totals(case.theta, case.columns)
+        own = scores.gather(1, pick[:, None]).squeeze(1)
+        cost = margin * ((1 - g) @ case.columns.T)  # of the parts that are not in the gold one
+
+        def check(loss: Callable[..., Tensor], expected: Tensor, **options: float) -> None:
+            found = loss(case.scores, gold, self.structure, reduction="none", **options)
+            assert_close(found, expected, rtol=1e-9, atol=1e-9)
+
+        check(perceptron_loss, scores.amax(-1) - own)
+        check(hinge_loss, (scores + cost).amax(-1) - own, margin=margin)
+        check(sparsemap_loss, self._fenchel_young(case, g, margin) - own, margin=margin)
+        if crf_loss in self.losses:
+            check(crf_loss, scores.logsumexp(-1) - own)
+
+    def _fenchel_young(self, case: Case, g: Tensor, margin: float) -> Tensor:
+        """`max_u [<theta', u> - 1/2 ||u||^2] + 1/2 ||g||^2`: (B,)."""
+        augmented = case.theta + margin * (1 - g)
+        if case.mask is None:
+            u = torch.stack([project(theta, case.columns) for theta in augmented])
+        else:  # what is optimal the certificate says
+            u = sparsemap(augmented.reshape(case.scores.shape), self.structure).marginals.flatten(1)
+        squares = case.penalised(g).square() - case.penalised(u).square()
+        return totals(augmented, u[:, None])[:, 0] + squares.sum(-1) / 2
+
+    def test_losses_vanish_where_the_gold_structure_wins(self) -> None:
+        n = self.sizes[1]
+        gold = self.structure.enumerate(*self.size(n))[:3]
+        certain = 50 * (2 * self.structure.indicator(gold, self.shape(n)) - 1)
+        for loss in self.losses:
+            zero = loss(certain, gold, self.structure, reduction="none")
+            assert_close(zero, torch.zeros_like(zero), rtol=0, atol=1e-9)
+
+    def test_gradients_of_losses_are_parts_less_gold(self) -> None:
+        n = min(self.sizes[1], max(self.sizes[0], 3))
+        scores = draw_scores("normal", 2, self.shape(n), seed=4)
+        everything = self.structure.enumerate(*self.size(n))
+        gold = everything[[0, len(everything) // 2]]
+        g = self.structure.indicator(gold, self.shape(n))
+        hard = self.structure.indicator(self.structure.argmax(scores), self.shape(n))
+        hinged = self.structure.argmax(scores + (1 - g))
+        expected = {
+            perceptron_loss: hard,
+            hinge_loss: self.structure.indicator(hinged, self.shape(n)),
+            sparsemap_loss: sparsemap(scores, self.structure).marginals,
+        }
+        if crf_loss in self.losses:
+            expected[crf_loss] = marginals(scores, self.structure).marginals
+        for loss, u in expected.items():
+            leaf = scores.clone().requires_grad_()
+            value = loss(leaf, gold, self.structure, reduction="sum")
+            assert_close(torch.autograd.grad(value, leaf)[0], u - g, rtol=0, atol=1e-9)
+            assert torch.autograd.gradcheck(
+                lambda x, loss=loss: loss(x, gold, self.structure, reduction="none"),
+                leaf,
+                fast_mode=True,
+            )
+        for loss in set(self.losses) & {sparsemap_loss, crf_loss}:
+            assert torch.autograd.gradgradcheck(
+                lambda x, loss=loss: loss(x, gold, self.structure, reduction="none"),
+                scores.clone().requires_grad_(),
+                fast_mode=True,
+            )
