@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sparsewood.structures.oracle_error import OracleError
     from sparsewood.structures.semi_markov import SemiMarkov
     from sparsewood.structures.simplex import Simplex
+    from sparsewood.structures.spanning_trees import SpanningTrees
     from sparsewood.structures.subset import Subset
 
 try:
@@ -76,6 +77,7 @@ __all__ = [
     "Pairwise",
     "SemiMarkov",
     "Simplex",
+    "SpanningTrees",
     "SparsePosterior",
     "Structure",
     "StructureDistribution",
@@ -121,6 +123,7 @@ _MODULE_OF = {
     "Pairwise": "sparsewood.structures.logic",
     "SemiMarkov": "sparsewood.structures.semi_markov",
     "Simplex": "sparsewood.structures.simplex",
+    "SpanningTrees": "sparsewood.structures.spanning_trees",
     "SparsePosterior": "sparsewood.posterior",
     "Structure": "sparsewood.structures.base",
     "StructureDistribution": "sparsewood.distribution",
