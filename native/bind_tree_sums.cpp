@@ -50,8 +50,9 @@ void sum_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
     double *sums = log_sums.data(), *to = marginals.data();
     bool* fine = good.data();
     for (size_t b = 0; b < batch; ++b)
-        if (words[b] < 1 || words[b] > static_cast<int64_t>(n))
-            throw std::invalid_argument("lengths: expected 1 to n words");
+        if (words[b] < single_root || words[b] > static_cast<int64_t>(n))
+            throw std::invalid_argument(
+                "lengths: expected at most n words, and one for a single root");
     without_gil([&] {
         for_each_instance(
             static_cast<int64_t>(batch), threads,

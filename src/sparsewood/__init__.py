@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from sparsewood.structures.oracle_error import OracleError
     from sparsewood.structures.semi_markov import SemiMarkov
     from sparsewood.structures.simplex import Simplex
+    from sparsewood.structures.spanning_trees import SpanningTrees
     from sparsewood.structures.subset import Subset
 
 try:
@@ -91,6 +92,7 @@ __all__ = [
     "SemiMarkov",
     "Simplex",
     "SoftPosterior",
+    "SpanningTrees",
     "SparseMAP",
     "SparsePosterior",
     "Status",
@@ -146,6 +148,7 @@ _MODULE_OF = {
     "SemiMarkov": "sparsewood.structures.semi_markov",
     "Simplex": "sparsewood.structures.simplex",
     "SoftPosterior": "sparsewood.soft_posterior",
+    "SpanningTrees": "sparsewood.structures.spanning_trees",
     "SparseMAP": "sparsewood.estimators.sparse_map",
     "SparsePosterior": "sparsewood.sparse_posterior",
     "Status": "sparsewood.status",

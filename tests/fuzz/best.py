@@ -7,7 +7,7 @@ import sparsewood as sp
 from sparsewood.structures.base import NativeStructure
 from tests.fuzz.attempt import attempt, given, number
 from tests.fuzz.case import BrokenError, Case
-from tests.fuzz.families import Family
+from tests.fuzz.family import Family
 from tests.fuzz.members import Instance
 
 

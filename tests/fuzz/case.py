@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tests.fuzz.families import Family, Size
+from tests.fuzz.family import Family, Size
 from tests.fuzz.members import Instance, Long, Longs
 from tests.fuzz.values import (
     LARGEST,

@@ -8,6 +8,19 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        f"alignment{'-gaps' * gaps}",
+        sp.Alignment(gaps),
+        ((1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (3, 2), (3, 3)),
+        lambda n, m: (n, m),
+        0,
+        lengths=2,
+    )
+    for gaps in (False, True)
+]
 
 both = pytest.mark.parametrize("gaps", [False, True], ids=["warping", "gaps"])
 

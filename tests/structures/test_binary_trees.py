@@ -10,6 +10,17 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family("binary", sp.BinaryTrees(), ((1,), (2,), (3,), (4,), (5,)), lambda n: (n, n), 0),
+    Family(
+        "binary-labelled",
+        sp.BinaryTrees(True),
+        ((1, 2), (2, 2), (3, 1), (3, 2)),
+        lambda n, labels: (n, n, labels),
+    ),
+]
 
 FAMILIES = [sp.BinaryTrees(), sp.BinaryTrees(labelled=True)]
 family = pytest.mark.parametrize("trees", FAMILIES, ids=str)

@@ -1,12 +1,24 @@
 """Trees that do not depend on the scores."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 
 import sparsewood as sp
+from sparsewood.structures.branching_trees import Branching
 from sparsewood.testing import MarginalsConformance, StructureConformance
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        f"branching-{kind}",
+        sp.BranchingTrees(kind),
+        ((1,), (2,), (3,), (4,)),
+        lambda n: (n, n + 1),
+    )
+    for kind in get_args(Branching)
+]
 
 
 class BranchingConformance(StructureConformance, MarginalsConformance):

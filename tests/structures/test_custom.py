@@ -14,6 +14,41 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 from sparsewood.testing import StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+
+class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
+    """Two seats side by side, by the three methods that a family needs and no more."""
+
+    def best(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+        left = (scores[:-1] + scores[1:]).argmax()
+        return np.isin(np.arange(len(scores)), [left, left + 1])
+
+    def parts(self, structure: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return structure
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 1 or shape[0] < 2:
+            raise ValueError(f"expected scores of two seats or more, got {shape}")
+
+
+class SeatsFamily(Family):
+    def everything(self, size: tuple[int, ...]) -> NDArray[np.int64]:
+        (n,) = size
+        return np.eye(n, dtype=np.int64)[:-1] + np.eye(n, k=1, dtype=np.int64)[:-1]
+
+
+FUZZED = [
+    SeatsFamily(
+        "custom",
+        Seats(),
+        ((2,), (3,), (5,)),
+        lambda n: (n,),
+        lengths=0,
+        summed=False,
+        make="__import__('tests.structures.test_custom', fromlist=['Seats']).Seats()",
+    )
+]
 
 
 class Items(sp.Custom):

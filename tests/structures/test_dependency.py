@@ -10,6 +10,26 @@ from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttrib
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        f"trees{'-projective' * p}{'-single' * s}",
+        sp.DependencyTrees(p, s),
+        ((1,), (2,), (3,), (4,)),
+        lambda n: (n, n + 1),
+    )
+    for p in (False, True)
+    for s in (False, True)
+] + [
+    Family(
+        f"trees-children-{m}{'-single' * s}",
+        sp.DependencyTrees(True, s, m),
+        ((1,), (2,), (3,), (4,)),
+        lambda n: (n, n + 1),
+    )
+    for m, s in ((1, False), (2, False), (1, True))
+]
 
 FAMILIES = [
     sp.DependencyTrees(projective=projective, single_root=single_root)

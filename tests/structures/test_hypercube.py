@@ -7,6 +7,11 @@ from hypothesis import strategies as st
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family("hypercube", sp.Hypercube(), ((1,), (2,), (3,), (4,), (6,)), lambda n: (n,), 0),
+]
 
 
 class TestHypercube(StructureConformance, MarginalsConformance):

@@ -7,6 +7,18 @@ from hypothesis import strategies as st
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        f"labelled{'-projective' * p}{'-single' * s}",
+        sp.LabelledDependencyTrees(p, s),
+        ((1, 1), (1, 3), (2, 2), (3, 1), (3, 2)),
+        lambda n, labels: (n, n + 1, labels),
+    )
+    for p in (False, True)
+    for s in (False, True)
+]
 
 FAMILIES = [
     sp.LabelledDependencyTrees(projective=projective, single_root=single_root)

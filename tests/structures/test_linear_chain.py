@@ -10,6 +10,17 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        name,
+        structure,
+        ((1, 1), (1, 3), (2, 1), (2, 3), (3, 2), (3, 3), (4, 2)),
+        lambda steps, states: (steps, states, 1 + states),
+    )
+    for name, structure in (("chain", sp.LinearChain()), ("chain-both", sp.LinearChain("both")))
+]
 
 
 def shape(n: int, states: int = 3) -> tuple[int, ...]:

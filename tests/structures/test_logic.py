@@ -9,6 +9,20 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.structures.logic import LogicFactor
 from sparsewood.testing import StructureConformance, draw_scores, project
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(name, factor, sizes, lambda n: (n,), lengths=0, summed=False)
+    for name, factor, sizes in (
+        ("xor", sp.Xor(), ((1,), (3,))),
+        ("xor-negated", sp.Xor((0, 2)), ((3,), (4,))),
+        ("at-most-one", sp.AtMostOne(), ((1,), (4,))),
+        ("or", sp.Or((1,)), ((2,), (4,))),
+        ("budget", sp.Budget(2), ((1,), (4,))),
+        ("implies", sp.Implies(), ((2,),)),
+        ("pairwise", sp.Pairwise(), ((3,),)),
+    )
+]
 
 COUNTS = (
     sp.Xor(),

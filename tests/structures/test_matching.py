@@ -10,6 +10,19 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        f"matching{'-partial' * partial}",
+        sp.Matching(partial),
+        ((1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (3, 2), (3, 3)),
+        lambda n, m: (n, m),
+        lengths=2,
+        summed=False,
+    )
+    for partial in (False, True)
+]
 
 both = pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
 

@@ -8,6 +8,25 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family(
+        name,
+        structure,
+        ((1, 1), (1, 3), (2, 1), (2, 3), (3, 2), (3, 3), (4, 2)),
+        lambda positions, labels, longest=structure.max_length: (
+            positions,
+            labels,
+            longest + labels,
+        ),
+        (0, -1),
+    )
+    for name, structure in (
+        ("segments", sp.SemiMarkov(2)),
+        ("segments-both", sp.SemiMarkov(3, "both")),
+    )
+]
 
 
 class SegmentConformance(StructureConformance, MarginalsConformance):

@@ -10,6 +10,11 @@ from hypothesis import strategies as st
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family("simplex", sp.Simplex(), ((1,), (2,), (3,), (4,), (6,)), lambda n: (n,), None),
+]
 
 KINDS = st.sampled_from(["normal", "small", "integers", "equal"])
 

@@ -10,6 +10,15 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
+from tests.fuzz.family import Family
+
+FUZZED = [
+    Family("subset", sp.Subset(2), ((2,), (3,), (4,), (6,)), lambda n: (n,), 0),
+    Family("subset-one", sp.Subset(1), ((1,), (2,), (3,), (4,), (6,)), lambda n: (n,), 0),
+    Family(
+        "subset-at-most", sp.Subset(at_most=2), ((1,), (2,), (3,), (4,), (6,)), lambda n: (n,), 0
+    ),
+]
 
 
 class SubsetConformance(StructureConformance, MarginalsConformance):

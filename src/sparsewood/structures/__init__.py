@@ -23,6 +23,7 @@ from sparsewood.structures.matching import Matching
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 from sparsewood.structures.semi_markov import SegmentParts, SemiMarkov
 from sparsewood.structures.simplex import Simplex
+from sparsewood.structures.spanning_trees import SpanningTrees
 from sparsewood.structures.subset import Subset
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "SegmentParts",
     "SemiMarkov",
     "Simplex",
+    "SpanningTrees",
     "Structure",
     "Subset",
     "Xor",
