@@ -48,8 +48,9 @@ def main() -> int:
                     skip_unparsed=True,
                     vectors=str(options.data / GLOVE),
                 ),
-                ModelConfig(trees=row, max_active=options.max_active or None),
+                ModelConfig(trees=row, max_active=options.max_active or None, dropout=0.0),
                 TrainingConfig(
+                    optimizer="sgd",
                     lr=options.lr,
                     max_epochs=options.epochs + 1,
                     device=options.device,

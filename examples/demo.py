@@ -30,7 +30,7 @@ TABLE = f"""
     table listops --out {FOLDER} --rows {" ".join(ROWS)} --lrs {LR} --seeds {SEED} --workers 2
     --train 12000 --validation 1000 --test 2000
     --max-depth 4 --max-arguments 3 --max-length 24 --operator-probability 0.4
-    --hidden 64 --embedding 32 --optimizer adam --batch 32 --max-epochs 10 --device cpu
+    --hidden 64 --embedding 32 --dropout 0 --batch 32 --max-epochs 10 --device cpu
     --projective --single-root
 """
 SHOWN = 2  # sentences, and trees of each

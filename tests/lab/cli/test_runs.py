@@ -27,7 +27,7 @@ def test_options_have_descriptions(name: str) -> None:
     from sparsewood.lab.cli._options import descriptions, fields
 
     assert about(SOURCES[name])
-    groups: list[Group] = config_groups(SOURCES[name])
+    groups: list[Group] = config_groups(SOURCES[name], [])
     for group in groups:
         assert {field.name for field in fields(group)} <= set(descriptions(group.kind))
 

@@ -22,6 +22,18 @@ def test_off_line_is_given(given: Path) -> None:
     assert json.loads((given / "config.json").read_text())["model"]["trees"] == "given"
 
 
+def test_the_papers_protocol_and_what_is_said_beside_it(
+    listops: list[str], prints: Callable[..., str], tmp_path: Path
+) -> None:
+    options = ("--trees", "flat", "--no-temperatures", "--paper", "--lr", "0.3", "--out", tmp_path)
+    prints("train", "listops", *listops, *options)
+    config = json.loads((tmp_path / "config.json").read_text())
+    model = {"dropout": 0.0, "loss": "expected", "hidden": 6}
+    training = {"optimizer": "sgd", "lr": 0.3, "reduction": "sum", "shuffle": "batches"}
+    assert config["model"].items() >= model.items()
+    assert config["training"].items() >= {**training, "clip": 5.0, "max_epochs": 1}.items()
+
+
 def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
     assert "best epoch 1 of 1" in prints("train", "--resume", latent)
     assert "holds no run" in fails("train", "--resume", latent.parent)

@@ -5,10 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsewood.lab.data.batches import Batches, EncodedSplit
+from sparsewood.lab.data.batches import Batches, EncodedSplit, Shuffle
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
 
+ORDERS: tuple[Shuffle | None, ...] = (None, "examples", "batches")
 VOCABULARY = Vocabulary([UNKNOWN, *"abcdefghij"])
 
 
@@ -65,7 +66,7 @@ def test_sentences_and_pairs_do_not_mix():
         EncodedSplit(examples, VOCABULARY, ["x"])
 
 
-@given(st.lists(st.integers(1, 9), max_size=250), st.integers(1, 7), st.booleans())
+@given(st.lists(st.integers(1, 9), max_size=250), st.integers(1, 7), st.sampled_from(ORDERS))
 def test_every_row_comes_once(lengths, size, shuffle):
     batches = Batches(split(lengths), size, shuffle=shuffle, seed=3)
     drawn = [batch.rows.tolist() for batch in batches.epoch(2)]
@@ -76,16 +77,30 @@ def test_every_row_comes_once(lengths, size, shuffle):
     assert sum(len(rows) < size for rows in drawn) <= 1
 
 
-def test_seed_and_epoch_fix_the_order():
+@pytest.mark.parametrize("shuffle", ["examples", "batches"])
+def test_seed_and_epoch_fix_the_order(shuffle):
     encoded = split([1 + i % 9 for i in range(100)])
-    batches = Batches(encoded, 4, shuffle=True, seed=1)
+    batches = Batches(encoded, 4, shuffle=shuffle, seed=1)
     state = torch.get_rng_state()
     order = batches.order(5)
     assert batches.order(5) == order
-    assert Batches(encoded, 4, shuffle=True, seed=1).order(5) == order
+    assert Batches(encoded, 4, shuffle=shuffle, seed=1).order(5) == order
     assert batches.order(6) != order
-    assert Batches(encoded, 4, shuffle=True, seed=2).order(5) != order
+    assert Batches(encoded, 4, shuffle=shuffle, seed=2).order(5) != order
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_batches_are_composed_once_or_every_epoch():
+    encoded = split([1 + i % 9 for i in range(100)])
+    for shuffle, same in (("batches", True), ("examples", False)):
+        batches = Batches(encoded, 8, shuffle=shuffle)
+        assert (sorted(batches.order(1)) == sorted(batches.order(2))) == same
+    lengths = [len({len(encoded.tokens[row][0]) for row in rows}) for rows in batches.order(1)]
+    once = [
+        len({len(encoded.tokens[row][0]) for row in rows})
+        for rows in Batches(encoded, 8, shuffle="batches").order(1)
+    ]
+    assert sum(once) > 2 * sum(lengths)  # of any lengths, as the file has them
 
 
 def test_without_shuffling_the_order_is_by_length():
@@ -96,7 +111,7 @@ def test_without_shuffling_the_order_is_by_length():
 def test_shuffled_batches_hold_little_padding():
     lengths = [1 + i * 7 % 50 for i in range(400)]
     encoded = split(lengths)
-    padded = sum(b.sides[0].tokens.numel() for b in Batches(encoded, 8, shuffle=True).epoch())
+    padded = sum(b.sides[0].tokens.numel() for b in Batches(encoded, 8, shuffle="examples").epoch())
     assert padded < 1.1 * sum(lengths)
 
 

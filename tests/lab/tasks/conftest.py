@@ -56,7 +56,7 @@ def _corpus(task: TaskName) -> Corpus:
 
 def _make(task: TaskName, **options: Any) -> tuple[TreeModel, Batch]:
     torch.manual_seed(0)
-    config = ModelConfig(**{"hidden": 6, "embedding": 4, **options})
+    config = ModelConfig(**{"hidden": 6, "embedding": 4, "dropout": 0.0, **options})
     corpus = _corpus(task)
     vectors = Vectors() if task == "revdict" else None
     model = build_model(corpus, config, vectors).double()

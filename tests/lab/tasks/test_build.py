@@ -51,7 +51,7 @@ def test_a_reverse_dictionary_needs_vectors(corpus):
 
 @pytest.mark.parametrize("how", ["load_model", "from_pretrained"])
 def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
-    model, batch = make(task, scorer="biaffine", composer="gru", loss="expected", dropout=0.5)
+    model, batch = make(task, projective=True, loss="expected", dropout=0.5)
     model = model.float().eval()
     model.temperature = 0.25
     model.save_pretrained(tmp_path)

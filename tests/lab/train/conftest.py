@@ -16,8 +16,8 @@ from sparsewood.lab.train import Progress, RunConfig, TrainingConfig, train
 def _make_config(trees: Any = "latent", *, dropout: float = 0.1, **training: Any) -> RunConfig:
     source = ListOps(train=40, validation=12, test=12, max_length=8, max_depth=4)
     model = ModelConfig(trees=trees, hidden=8, embedding=6, dropout=dropout)
-    options = {"max_epochs": 4, "batch": 8, "lr": 0.5, "threads": 1, "device": "cpu"}
-    return RunConfig(source, model, TrainingConfig(**(options | training)))
+    options = {"optimizer": "sgd", "lr": 0.5, "batch": 8, "max_epochs": 4, "threads": 1}
+    return RunConfig(source, model, TrainingConfig(**{**options, "device": "cpu", **training}))
 
 
 @pytest.fixture

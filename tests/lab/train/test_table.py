@@ -19,7 +19,7 @@ def _tree(folder: Path) -> set[str]:
 
 def test_two_workers_and_one_give_the_same(make_config, tmp_path: Path) -> None:
     """A run that fails is reported and stops no other."""
-    config = make_config(max_epochs=2, threads=None, weight_decay=1e10)
+    config = make_config(max_epochs=2, threads=None)
     lrs = (1e38, 1e-12)
     one, two = (
         train_table(["flat"], config, lrs, SEEDS, tmp_path / str(n), workers=n, progress=Progress())
@@ -62,7 +62,7 @@ def test_a_table_goes_on(make_config, tmp_path: Path, monkeypatch) -> None:
 
 
 def test_a_row_without_a_finished_run(make_config, tmp_path: Path) -> None:
-    config = make_config(max_epochs=1, weight_decay=1e10)
+    config = make_config(max_epochs=1)
     summary = train_table(["flat"], config, (1e38,), (0, 1), tmp_path, progress=Progress())
     assert summary["rows"] == {}
     assert choose_lr(tmp_path, "flat", (1e38,), 0) is None

@@ -30,7 +30,7 @@ COMMANDS = {
 
 EXAMPLES = """\
   sparsewood train listops --trees latent
-  sparsewood train sst --data data/sst --vectors glove.6B.300d.txt --lr 0.1
+  sparsewood train sst --data data/sst --vectors glove.6B.300d.txt
   sparsewood trees runs/sst-latent-1 "a gripping film about nothing much" """.rstrip()
 
 

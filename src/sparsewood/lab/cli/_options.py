@@ -78,7 +78,9 @@ def parse(
             raise ValueError(f"{_complaint(said.getvalue())} ({prog} --help)") from None
     values = [parsed, *(getattr(parsed, group.name) for group in others)]
     return [
-        group.kind(**{field.name: getattr(value, field.name) for field in fields(group)})
+        group.kind(
+            **group.defaults | {field.name: getattr(value, field.name) for field in fields(group)}
+        )
         for group, value in zip(groups, values, strict=True)
     ]
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
 
@@ -32,7 +32,7 @@ EXAMPLES = {
     "snli": "--data data/snli --vectors glove.6B.300d.txt",
     "sick": "--data data/sick --vectors glove.6B.300d.txt",
     "revdict": "--max-length 30",
-    "listops": "--max-depth 5 --hidden 64 --optimizer adam",
+    "listops": "--max-depth 5 --hidden 64",
     "classify": "--train train.csv --label stars --text review",
     "pairs": "--train train.tsv --test test.tsv",
 }
@@ -75,17 +75,41 @@ def source_group(source: type[Source], **defaults: object) -> Group:
     return Group("source", source, _COMMON_SOURCE, dict(defaults))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """The options that say where those of model and training start from.
+
+    Attributes:
+        paper: what is not said is as in the paper's program: SGD on the summed loss, clipped,
+            without dropout.
+    """
+
+    paper: bool = False
+
+
+def starting_point(args: Sequence[str]) -> tuple[ModelConfig, TrainingConfig]:
+    """The defaults of model and training: the paper's where `args` have --paper."""
+    if "--paper" in args:
+        return ModelConfig.paper(), TrainingConfig.paper()
+    return ModelConfig(), TrainingConfig()
+
+
 def config_groups(
-    source: type[Source], *, rare: Sequence[str] = (), without: tuple[str, ...] = ()
+    source: type[Source],
+    args: Sequence[str],
+    *,
+    rare: Sequence[str] = (),
+    without: tuple[str, ...] = (),
 ) -> list[Group]:
     """The options of source, model and training, but those in `without`.
 
-    Only --help-all shows those in `rare`.
+    Only --help-all shows those in `rare`. The defaults are those of the `starting_point`.
     """
+    model, training = starting_point(args)
     groups = [
         source_group(source),
-        Group("model", ModelConfig, _COMMON_MODEL),
-        Group("training", TrainingConfig, _COMMON_TRAINING),
+        Group("model", ModelConfig, _COMMON_MODEL, asdict(model)),
+        Group("training", TrainingConfig, _COMMON_TRAINING, asdict(training)),
     ]
     return [
         replace(g, common=tuple(n for n in g.common or () if n not in rare), without=without)

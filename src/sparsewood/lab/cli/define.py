@@ -16,7 +16,7 @@ from sparsewood.lab.cli._sentences import answer
 from sparsewood.lab.tasks import ReverseDictionary
 
 _HOW = (
-    "train one with: sparsewood train revdict --optimizer adam --lr 0.001 (WordNet and the vectors "
+    "train one with: sparsewood train revdict (WordNet and the vectors "
     "of the extra [words] are found by themselves)"
 )
 

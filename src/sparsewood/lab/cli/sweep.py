@@ -13,6 +13,7 @@ from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._options import Group, parse, strategy
 from sparsewood.lab.cli._runs import (
     RUNS,
+    Protocol,
     at_least,
     config_groups,
     example,
@@ -29,7 +30,7 @@ EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
 
 
 @dataclass(frozen=True)
-class SweepOptions:
+class SweepOptions(Protocol):
     """What is tried.
 
     Attributes:
@@ -57,8 +58,8 @@ def main(args: list[str]) -> None:
         f"sparsewood sweep {source.name}",
         args,
         [
-            Group("search", SweepOptions, ("space", "trials", "out", "prune")),
-            *config_groups(source, rare=["lr", "patience", "device", "threads"]),
+            Group("search", SweepOptions, ("space", "trials", "out", "prune", "paper")),
+            *config_groups(source, args, rare=["lr", "patience", "device", "threads"]),
         ],
         DESCRIPTION,
         example("sweep", source.name, EXAMPLE),

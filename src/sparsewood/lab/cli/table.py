@@ -15,18 +15,20 @@ from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._results import METRICS
 from sparsewood.lab.cli._runs import (
     RUNS,
+    Protocol,
     at_least,
     config_groups,
     example,
     interruptible,
     pick_source,
     runs_below,
+    starting_point,
     writable_folder,
 )
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.paper_figures import PAPER, markdown
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.table import train_table
@@ -37,11 +39,11 @@ DESCRIPTION = (
     "Started again with the same folder it goes on where it stopped."
 )
 _BY_TABLE = ("trees", "lr", "seed")  # --rows, --lrs and --seeds give these
-EXAMPLE = "--lrs 0.03 0.1 --seeds 0 1 2"
+EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(Protocol):
     """Which runs make the table.
 
     Attributes:
@@ -54,7 +56,7 @@ class TableOptions:
     """
 
     rows: tuple[Strategy, ...] = ()
-    lrs: tuple[float, ...] = (0.1,)
+    lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
     workers: int = 1
     out: Path | None = None
@@ -68,8 +70,8 @@ def main(args: list[str]) -> None:
         f"sparsewood table {source.name}",
         args,
         [
-            Group("table", TableOptions),
-            *config_groups(source, rare=["patience", "threads"], without=_BY_TABLE),
+            Group("table", TableOptions, defaults={"lrs": (starting_point(args)[1].lr,)}),
+            *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
         DESCRIPTION,
         example("table", source.name, EXAMPLE),

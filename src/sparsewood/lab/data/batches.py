@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vocabulary import Vocabulary
+
+Shuffle = Literal["examples", "batches"]
 
 _POOL = 50  # batches' worth of examples that are sorted by length together
 
@@ -118,12 +121,13 @@ class Batches:
     Args:
         split: the examples.
         size: examples in a batch; the last may have fewer.
-        shuffle: a new order every epoch. Otherwise sentences of like length come together.
+        shuffle: a new order every epoch, of the examples or of batches that are composed once;
+            None keeps one order, by length.
         seed: of the order; the same seed and epoch give the same batches.
     """
 
     def __init__(
-        self, split: EncodedSplit, size: int, *, shuffle: bool = False, seed: int = 0
+        self, split: EncodedSplit, size: int, *, shuffle: Shuffle | None = None, seed: int = 0
     ) -> None:
         if size < 1:
             raise ValueError(f"batch size: expected at least 1, got {size}")
@@ -144,12 +148,16 @@ class Batches:
         Shuffled examples are sorted by length within pools of some batches, so that a batch holds
         little padding; then the batches are shuffled.
         """
-        if not self.shuffle:
+        if self.shuffle is None:
             return self._cut(self._lengths.argsort(stable=True))
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
-        order = torch.randperm(len(self.split), generator=generator)
-        pools = order.split(self.size * _POOL)
-        batches = [b for p in pools for b in self._cut(p[self._lengths[p].argsort(stable=True)])]
+        if self.shuffle == "examples":
+            pools = torch.randperm(len(self.split), generator=generator).split(self.size * _POOL)
+            ordered = [p[self._lengths[p].argsort(stable=True)] for p in pools]
+            batches = [batch for pool in ordered for batch in self._cut(pool)]
+        else:
+            once = torch.Generator().manual_seed(self.seed)
+            batches = self._cut(torch.randperm(len(self.split), generator=once))
         shuffled = torch.randperm(len(batches), generator=generator)
         return [batches[i] for i in shuffled.tolist()]
 

@@ -2,10 +2,10 @@
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
@@ -20,24 +20,16 @@ from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder, Strategy
-from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
-from sparsewood.nn.tree_gru import TreeGRU
+from sparsewood.nn.scorers import MLPArcScorer
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import SparsePosterior
 from sparsewood.structures.dependency import DependencyTrees
 
-_SCORERS: dict[str, Callable[[int], nn.Module]] = {
-    "mlp": MLPArcScorer,
-    "bilinear": BilinearArcScorer,
-    "biaffine": lambda size: BiaffineArcScorer(size, size),
-}
-_COMPOSERS = {"lstm": ChildSumTreeLSTM, "gru": TreeGRU}
-
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The shape of a model. The defaults are those of Niculae, Martins & Cardie (2018).
+    """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
         trees: where the trees come from.
@@ -45,8 +37,6 @@ class ModelConfig:
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
-        scorer: of the arcs.
-        composer: the network along a tree.
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
         max_active: the most trees kept for a sentence; None keeps all that SparseMAP selects. The
@@ -60,9 +50,7 @@ class ModelConfig:
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
-    dropout: float = 0.0
-    scorer: Literal["mlp", "bilinear", "biaffine"] = "mlp"
-    composer: Literal["lstm", "gru"] = "lstm"
+    dropout: float = 0.5
     projective: bool = False
     single_root: bool = False
     max_active: int | None = 10
@@ -80,6 +68,11 @@ class ModelConfig:
         ):
             if not holds:
                 raise ValueError(f"model.{name}: expected {expected}, got {getattr(self, name)!r}")
+
+    @classmethod
+    def paper(cls, **options: Any) -> "ModelConfig":
+        """That of the program of Niculae, Martins & Cardie (2018), but for `options`."""
+        return cls(**{"dropout": 0.0, "loss": "expected", **options})
 
 
 _CARD = """\
@@ -136,8 +129,8 @@ class TreeModel(
         self.labels = labels
         latent = options.trees == "latent"
         self.trees = LatentTreeEncoder(
-            _SCORERS[options.scorer](options.hidden) if latent else None,
-            _COMPOSERS[options.composer](options.hidden, options.hidden),
+            MLPArcScorer(options.hidden) if latent else None,
+            ChildSumTreeLSTM(options.hidden, options.hidden),
             DependencyTrees(projective=options.projective, single_root=options.single_root),
             strategy=options.trees,
             temperature=options.temperature,

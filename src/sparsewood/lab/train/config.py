@@ -5,6 +5,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.model import ModelConfig
 
@@ -13,21 +14,21 @@ Config = TypeVar("Config")
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained. The defaults are those of Niculae, Martins & Cardie (2018).
+    """How a model is trained. The defaults are what most of the published runs share.
 
     Attributes:
-        optimizer: SGD, Adam or AdamW.
+        optimizer: SGD or Adam.
         lr: the learning rate of the first epoch.
-        momentum: of SGD.
-        weight_decay: of the optimizer.
-        batch: examples in a step, of all processes together. The loss is their mean.
+        batch: examples in a step, of all processes together.
+        reduction: the loss of a step is the mean over its examples, or their sum.
+        shuffle: "examples" composes batches anew every epoch, of like lengths; "batches" composes
+            them once, of any lengths, and shuffles them as wholes.
         eval_batch: examples evaluated together.
         max_epochs: the most epochs.
         decay: the learning rate is multiplied by this after an epoch that is not the best so far
             on validation.
         patience: stop after so many epochs in a row without a new best.
         clip: the largest norm of the gradient; None leaves it alone.
-        accumulate: parts that a step's examples are run in, one after the other, to save memory.
         precision: of the forward pass; parameters stay in float32.
         seed: of the initial weights, the order of examples and dropout.
         device: "auto" takes a GPU where there is one.
@@ -37,17 +38,16 @@ class TrainingConfig:
         checkpoint_minutes: save within an epoch too, whenever so many minutes have passed.
     """
 
-    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
-    lr: float = 0.1
-    momentum: float = 0.0
-    weight_decay: float = 0.0
+    optimizer: Literal["sgd", "adam"] = "adam"
+    lr: float = 0.001
     batch: int = 16
+    reduction: Literal["mean", "sum"] = "mean"
+    shuffle: Shuffle = "examples"
     eval_batch: int = 64
-    max_epochs: int = 100
+    max_epochs: int = 20
     decay: float = 0.9
     patience: int = 5
     clip: float | None = None
-    accumulate: int = 1
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -57,16 +57,23 @@ class TrainingConfig:
     checkpoint_minutes: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("batch", "eval_batch", "max_epochs", "patience", "accumulate"):
+        for name in ("batch", "eval_batch", "max_epochs", "patience"):
             _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
         _require("lr", self.lr, 0 < self.lr < float("inf"), "a positive number")
         _require("decay", self.decay, 0 < self.decay <= 1, "more than 0 and at most 1")
-        _require("momentum", self.momentum, 0 <= self.momentum < 1, "at least 0, less than 1")
-        _require("weight_decay", self.weight_decay, self.weight_decay >= 0, "at least 0")
         for name in ("clip", "threads", "checkpoint_minutes"):
             value = getattr(self, name)
             _require(name, value, value is None or value > 0, "a positive number")
         _require("seed", self.seed, self.seed >= 0, "at least 0")
+
+    @classmethod
+    def paper(cls, **options: Any) -> "TrainingConfig":
+        """That of the program of Niculae, Martins & Cardie (2018), but for `options`.
+
+        DyNet clips the norm of the gradient at 5. The paper tunes the learning rate on a grid.
+        """
+        program = {"optimizer": "sgd", "lr": 0.1, "reduction": "sum", "shuffle": "batches"}
+        return cls(**{**program, "clip": 5.0, **options})
 
 
 @dataclass(frozen=True)

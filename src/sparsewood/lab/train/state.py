@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from sparsewood.lab._files import write_text
 from sparsewood.lab.data.batches import EncodedSplit
@@ -46,7 +45,8 @@ class TrainingState:
     ) -> None:
         self.model, self.group = model, group
         self.learned = [p for p in model.parameters() if p.requires_grad]
-        self.optimizer = _optimizer(self.learned, config)
+        kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[config.optimizer]
+        self.optimizer: torch.optim.Optimizer = kind(self.learned, config.lr)
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
@@ -158,11 +158,3 @@ class TrainingState:
         checkpoint.prune(folder / "checkpoints", [last, best, *names[after : after + 1]])
         lines = [json.dumps(record) + "\n" for record in self.history]
         write_text(folder / "metrics.jsonl", "".join(lines))
-
-
-def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.optim.Optimizer:
-    lr, weight_decay = config.lr, config.weight_decay
-    if config.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr, config.momentum, weight_decay=weight_decay)
-    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(parameters, lr, weight_decay=weight_decay)

@@ -3,14 +3,12 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from sparsewood.lab._files import write_json
 from sparsewood.lab.data.batches import Batch, Batches
@@ -48,7 +46,7 @@ class Trainer:
         self.parallel: nn.Module = self.model
         if group.size > 1:
             self.parallel = parallel(self.model)
-        self.batches = Batches(splits["train"], t.batch, shuffle=True, seed=t.seed)
+        self.batches = Batches(splits["train"], t.batch, shuffle=t.shuffle, seed=t.seed)
         evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
         }
@@ -122,37 +120,31 @@ class Trainer:
         return self._update(rows, seen)
 
     def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, Metric, TreeStatistics]:
-        """Losses, metrics and gradients of a step on the examples `rows`; nothing else changes."""
+        """Loss, metrics and gradients of a step on the examples `rows`; nothing else changes."""
         t, group, state = self.config.training, self.group, self.state
         metric, trees = state.new_metrics()
         mine = rows[group.rank :: group.size]
-        size = -(-len(mine) // t.accumulate) or 1
         # A process without a share runs an example that does not count, as DDP waits for all.
-        parts = [mine[i : i + size] for i in range(0, len(mine), size)] or [rows[:1]]
-        # DDP takes the mean of the processes' gradients; the loss is the mean over all `rows`.
-        scale = group.size / len(rows) if mine else 0.0
-        losses = []
-        for part in parts:
-            batch = self.batches.split.batch(part).to(group.device)
-            with self._shared_gradients(part is parts[-1]):
-                output = self._forward(batch, rows)
-                assert output.loss is not None
-                loss = output.loss.sum() * scale
-                if group.size > 1:  # every parameter has a gradient, as DDP expects
-                    loss = loss + sum(0 * p.sum() for p in state.learned)
-                state.scaler.scale(loss).backward()
-            losses.append(loss.detach())
-            if mine:
-                metric.add(output, batch)
-            if mine and self.model.options.trees == "latent":
-                trees.add(output, batch)
-        return torch.stack(losses), metric, trees
+        batch = self.batches.split.batch(mine or rows[:1]).to(group.device)
+        # DDP takes the mean of the processes' gradients; the loss is that of all `rows`.
+        scale = group.size / (len(rows) if t.reduction == "mean" else 1) if mine else 0.0
+        output = self._forward(batch, rows)
+        assert output.loss is not None
+        loss = output.loss.sum() * scale
+        if group.size > 1:  # every parameter has a gradient, as DDP expects
+            loss = loss + sum(0 * p.sum() for p in state.learned)
+        state.scaler.scale(loss).backward()
+        if mine:
+            metric.add(output, batch)
+        if mine and self.model.options.trees == "latent":
+            trees.add(output, batch)
+        return loss.detach(), metric, trees
 
     def _update(self, rows: Sequence[int], seen: tuple[Tensor, Metric, TreeStatistics]) -> bool:
         """End a step; whether a signal has asked some process to stop."""
         t, state = self.config.training, self.state
-        losses, metric, trees = seen
-        broken, stopping = self.group.any(not bool(losses.isfinite().all()), self.stop.raised)
+        loss, metric, trees = seen
+        broken, stopping = self.group.any(not bool(loss.isfinite()), self.stop.raised)
         if broken:
             raise self._non_finite(rows)
         state.metric.merge(metric)
@@ -214,12 +206,6 @@ class Trainer:
         self._save(state.snapshot())
         self.progress.end_epoch(record)
         return record
-
-    def _shared_gradients(self, shared: bool) -> AbstractContextManager[None]:
-        """Whether the processes share the gradients of a backward pass, or only add up theirs."""
-        if shared or not isinstance(self.parallel, DistributedDataParallel):
-            return nullcontext()
-        return self.parallel.no_sync()
 
     def _due(self) -> bool:
         """Whether it is time for a checkpoint within the epoch."""
