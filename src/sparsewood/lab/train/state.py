@@ -17,7 +17,7 @@ from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
-from sparsewood.lab.train.schedule import Schedule
+from sparsewood.lab.train.schedule import Schedule, share
 
 _ENTRIES = (
     *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
@@ -44,7 +44,7 @@ class TrainingState:
         splits: dict[str, EncodedSplit],
         group: World,
     ) -> None:
-        self.model, self.group = model, group
+        self.model, self.group, self._config = model, group, config
         self.learned = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = _optimizer(self.learned, config)
         half = config.precision == "float16" and group.device.type == "cuda"
@@ -54,6 +54,21 @@ class TrainingState:
         self.metric, self.trees = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self._fingerprint = checkpoint.fingerprint(model, splits.values())
+
+    @property
+    def steps(self) -> int:
+        """Those of the complete epochs."""
+        return self.history[-1]["step"] if self.history else 0
+
+    def set_rate(self, steps: int) -> None:
+        """Give the optimizer the learning rate of the next of an epoch's `steps` steps."""
+        t = self._config
+        # Epochs of batches by words differ by a few steps at most.
+        done = self.epoch * steps + self.step
+        end = t.max_epochs * steps if t.linear else None
+        rate = self.schedule.lr * share(done, warm_up=t.warm_up, steps=end)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
 
     def new_metrics(self) -> tuple[Metric, TreeStatistics]:
         """Those of training; ranking all candidates at each step would cost too much."""
@@ -165,4 +180,4 @@ def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.
     if config.optimizer == "sgd":
         return torch.optim.SGD(parameters, lr, config.momentum, weight_decay=weight_decay)
     kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(parameters, lr, weight_decay=weight_decay)
+    return kind(parameters, lr, betas=(0.9, config.beta2), weight_decay=weight_decay)
