@@ -71,7 +71,6 @@ def test_every_row_comes_once(lengths, size, shuffle):
     batches = Batches(split(lengths), size, shuffle=shuffle, seed=3)
     drawn = [batch.rows.tolist() for batch in batches.epoch(2)]
     assert drawn == batches.order(2)
-    assert len(drawn) == len(batches)
     assert sorted(row for rows in drawn for row in rows) == list(range(len(lengths)))
     assert all(1 <= len(rows) <= size for rows in drawn)
     assert sum(len(rows) < size for rows in drawn) <= 1
@@ -112,6 +111,27 @@ def test_shuffled_batches_hold_little_padding():
     encoded = split(lengths)
     padded = sum(b.sides[0].tokens.numel() for b in Batches(encoded, 8, shuffle="examples").epoch())
     assert padded < 1.1 * sum(lengths)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 30), min_size=1, max_size=40),
+    words=st.integers(1, 80),
+    shuffle=st.sampled_from(ORDERS),
+)
+def test_batches_by_words(lengths, words, shuffle):
+    batches = Batches(split(lengths), 1, words=words, shuffle=shuffle, seed=3).order(2)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= words
+
+
+def test_batches_by_words_hold_little_padding_and_change():
+    lengths = [1 + i * 7 % 50 for i in range(400)]
+    batches = Batches(split(lengths), 1, words=100, shuffle="examples")
+    padded = [len(b) * max(lengths[row] for row in b) for b in batches.order(0)]
+    assert sum(padded) < 1.1 * sum(lengths)
+    assert sorted(padded) != padded
+    assert batches.order(0) != batches.order(1)
 
 
 def test_batch_size_must_be_positive():

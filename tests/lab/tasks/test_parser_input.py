@@ -1,10 +1,7 @@
 import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.tasks._parser_input import ParserInput, characters_of, length_batches
+from sparsewood.lab.tasks._parser_input import ParserInput, characters_of
 
 OAK, WOOD = Sentence(("Oak", "wood"), (2, 0)), Sentence(("oak",), (0,))
 
@@ -42,25 +39,6 @@ def test_long_words_keep_both_ends() -> None:
 def test_characters_that_occur_often_enough() -> None:
     assert characters_of([OAK, WOOD]) == ["a", "k", "o"]
     assert characters_of([WOOD], min_count=1) == ["a", "k", "o"]
-
-
-@given(
-    lengths=st.lists(st.integers(1, 30), min_size=1, max_size=40),
-    budget=st.integers(1, 80),
-    seed=st.none() | st.integers(0, 99),
-)
-def test_batches_hold_each_sentence_once_within_the_budget(
-    lengths: list[int], budget: int, seed: int | None
-) -> None:
-    def order() -> list[list[int]]:
-        generator = None if seed is None else torch.Generator().manual_seed(seed)
-        return length_batches(lengths, budget, generator)
-
-    batches = order()
-    assert order() == batches
-    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= budget
 
 
 def test_no_words() -> None:

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from sparsewood import __version__
+from sparsewood.lab import demand
+
+demand("docstring_parser", "tyro")  # what the command line alone needs
 
 COMMANDS = {
     "train": "train a model on a source and keep everything in a run folder",

@@ -9,8 +9,8 @@ import torch
 from sparsewood.lab.cli._inputs import Line
 from sparsewood.lab.data import Example, Sentence, tokenize
 from sparsewood.lab.data.listops import heads as listops_heads
-from sparsewood.lab.data.parser import parse_sentences
 from sparsewood.lab.tasks import Output, TreeModel
+from sparsewood.lab.tasks.parsing import parse_sentences
 
 _PARSED = 1024  # lines that a parser, which takes seconds to load, is given at once
 

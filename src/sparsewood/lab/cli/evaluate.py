@@ -15,6 +15,7 @@ from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperatu
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
 from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import Run, evaluate
 from sparsewood.lab.train.distributed import choose_device
 
@@ -106,7 +107,7 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
 def _evaluate(model: TreeModel, source: Source, options: EvaluateOptions) -> dict[str, Any]:
     device = choose_device(options.device)
     model = model.to(device)
-    corpus = source.load()
+    corpus = load_corpus(source)
     names = options.splits or ("validation", *corpus.tests)
     if absent := [name for name in names if name not in corpus.splits]:
         raise ValueError(f"no split {absent[0]!r}: the splits are {', '.join(corpus.splits)}")

@@ -21,6 +21,7 @@ from sparsewood.lab.cli._runs import (
     pick_source,
     writable_folder,
 )
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.sweep import sweep
@@ -69,7 +70,7 @@ def main(args: list[str]) -> None:
     folder = writable_folder(options.out or RUNS / f"sweep-{source.name}")
     space = read_space(options.space, base)
     if not folder.exists():  # bad data are to be noticed before anything is written
-        check(base.source.load(), base.model.trees, lambda _: None)
+        check(load_corpus(base.source), base.model.trees, lambda _: None)
     with interruptible("give the same command again"):
         found = sweep(
             base,

@@ -28,6 +28,7 @@ from sparsewood.lab.cli._runs import (
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.paper_figures import PAPER, markdown
 from sparsewood.lab.train.prepare import check
@@ -122,7 +123,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
 
 def _check_source(config: RunConfig, rows: Sequence[Strategy]) -> None:
     """Raise ValueError now, and not once for each run, where the data cannot be read."""
-    corpus = config.source.load()
+    corpus = load_corpus(config.source)
     for row in rows:
         check(corpus, row, lambda _: None)
 

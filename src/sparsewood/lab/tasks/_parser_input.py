@@ -1,7 +1,7 @@
 """Sentences as a parser reads them: known words, rows of word vectors, spellings."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -93,36 +93,6 @@ def characters_of(sentences: Iterable[Sentence], min_count: int = 2) -> list[str
     """The characters that occur at least `min_count` times, in their own order."""
     counts = Counter(c for sentence in sentences for word in sentence.words for c in word)
     return sorted(c for c, n in counts.items() if n >= min_count)
-
-
-def length_batches(
-    lengths: Sequence[int], budget: int, generator: torch.Generator | None = None
-) -> list[list[int]]:
-    """Rows by batch, sentences of like length together.
-
-    Args:
-        lengths: of the sentences, in words.
-        budget: the most words of a batch, padding included; a longer sentence is alone in its own.
-        generator: shuffles the sentences of one length, and the batches. Default: by length.
-    """
-    order = list(range(len(lengths)))
-    if generator is not None:
-        order = torch.randperm(len(lengths), generator=generator).tolist()
-    batches = list(_cut(sorted(order, key=lambda row: lengths[row]), lengths, budget))
-    if generator is None:
-        return batches
-    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
-
-
-def _cut(order: Sequence[int], lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    batch: list[int] = []
-    for row in order:
-        if batch and (len(batch) + 1) * lengths[row] > budget:  # the longest so far
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def _pad(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:

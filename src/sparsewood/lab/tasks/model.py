@@ -11,6 +11,7 @@ from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
+from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vectors import VectorReference
@@ -59,15 +60,15 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         heat, kept = self.temperature, self.max_active
-        for name, holds, expected in (
+        check(
+            "model",
+            self,
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
             ("max_active", kept is None or kept >= 1, "at least 1, or None"),
             ("temperature", 0 < heat < float("inf"), "a positive number"),
-        ):
-            if not holds:
-                raise ValueError(f"model.{name}: expected {expected}, got {getattr(self, name)!r}")
+        )
 
     @classmethod
     def paper(cls, **options: Any) -> "ModelConfig":

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
+from sparsewood.lab.data.batches import cut_by_words
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
@@ -21,7 +22,6 @@ from sparsewood.lab.tasks._parser_input import (
     ParserBatch,
     ParserInput,
     characters_of,
-    length_batches,
 )
 from sparsewood.lab.tasks._weights import save_weights
 from sparsewood.nn._bilstm import run_bilstm
@@ -199,7 +199,9 @@ class DependencyParser(
         training = self.training
         self.eval()
         try:
-            for rows in length_batches([len(words) for words in sentences], budget):
+            lengths = [len(words) for words in sentences]
+            order = sorted(range(len(lengths)), key=lengths.__getitem__)
+            for rows in cut_by_words(order, lengths, budget):
                 batch = self.input.batch([Sentence(tuple(sentences[row])) for row in rows])
                 with torch.no_grad():
                     scores = self(batch.to(device)).cpu()

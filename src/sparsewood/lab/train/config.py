@@ -5,6 +5,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.model import ModelConfig
@@ -19,7 +20,10 @@ class TrainingConfig:
     Attributes:
         optimizer: SGD or Adam.
         lr: the learning rate of the first epoch.
+        beta2: of Adam, the share of the mean of squared gradients that a step keeps.
         batch: examples in a step, of all processes together.
+        batch_words: the most words in a step, padding included, in place of `batch`; sentences of
+            like length come together.
         reduction: the loss of a step is the mean over its examples, or their sum.
         shuffle: "examples" composes batches anew every epoch, of like lengths; "batches" composes
             them once, of any lengths, and shuffles them as wholes.
@@ -27,7 +31,9 @@ class TrainingConfig:
         max_epochs: the most epochs.
         decay: the learning rate is multiplied by this after an epoch that is not the best so far
             on validation.
-        patience: stop after so many epochs in a row without a new best.
+        patience: stop after so many epochs in a row without a new best; None never does.
+        warm_up: steps in which the learning rate rises to `lr`.
+        linear: let the learning rate fall, step by step, to 0 at the end of `max_epochs`.
         clip: the largest norm of the gradient; None leaves it alone.
         precision: of the forward pass; parameters stay in float32.
         seed: of the initial weights, the order of examples and dropout.
@@ -40,13 +46,17 @@ class TrainingConfig:
 
     optimizer: Literal["sgd", "adam"] = "adam"
     lr: float = 0.001
+    beta2: float = 0.999
     batch: int = 16
+    batch_words: int | None = None
     reduction: Literal["mean", "sum"] = "mean"
     shuffle: Shuffle = "examples"
     eval_batch: int = 64
     max_epochs: int = 20
     decay: float = 0.9
-    patience: int = 5
+    patience: int | None = 5
+    warm_up: int = 0
+    linear: bool = False
     clip: float | None = None
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     seed: int = 0
@@ -57,14 +67,21 @@ class TrainingConfig:
     checkpoint_minutes: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("batch", "eval_batch", "max_epochs", "patience"):
-            _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        _require("lr", self.lr, 0 < self.lr < float("inf"), "a positive number")
-        _require("decay", self.decay, 0 < self.decay <= 1, "more than 0 and at most 1")
-        for name in ("clip", "threads", "checkpoint_minutes"):
-            value = getattr(self, name)
-            _require(name, value, value is None or value > 0, "a positive number")
-        _require("seed", self.seed, self.seed >= 0, "at least 0")
+        def at_least(least: int, *names: str) -> list[tuple[str, bool, str]]:
+            values = {name: getattr(self, name) for name in names}
+            return [(n, v is None or v >= least, f"at least {least}") for n, v in values.items()]
+
+        limits = {name: getattr(self, name) for name in ("clip", "threads", "checkpoint_minutes")}
+        check(
+            "training",
+            self,
+            *at_least(1, "batch", "batch_words", "eval_batch", "max_epochs", "patience"),
+            *at_least(0, "warm_up", "seed"),
+            ("lr", 0 < self.lr < float("inf"), "a positive number"),
+            ("decay", 0 < self.decay <= 1, "more than 0 and at most 1"),
+            ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
+            *((name, v is None or v > 0, "a positive number") for name, v in limits.items()),
+        )
 
     @classmethod
     def paper(cls, **options: Any) -> "TrainingConfig":
@@ -173,8 +190,3 @@ def _kind(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(map(repr, get_args(hint)))
     return "null" if hint is NoneType else hint.__name__
-
-
-def _require(name: str, value: object, holds: bool, expected: str) -> None:
-    if not holds:
-        raise ValueError(f"training.{name}: expected {expected}, got {value!r}")

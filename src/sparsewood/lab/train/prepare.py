@@ -7,6 +7,7 @@ from sparsewood.lab.data.batches import EncodedSplit
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.tasks.build import build_model
 from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train.checkpoint import seed_everything
 from sparsewood.lab.train.config import RunConfig
 
@@ -21,7 +22,7 @@ def prepare(
     Seeds the global generators. `note` is told of training examples that are left out.
     """
     source = config.source
-    loaded = source.load()
+    loaded = load_corpus(source)
     if loaded.left_out:
         total = loaded.left_out + len(loaded.splits["train"])
         why = " or ".join(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from sparsewood.lab._files import write_text
 from sparsewood.lab.data.batches import EncodedSplit
@@ -16,7 +17,7 @@ from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
-from sparsewood.lab.train.schedule import Schedule
+from sparsewood.lab.train.schedule import Schedule, share
 
 _ENTRIES = (
     *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
@@ -43,10 +44,9 @@ class TrainingState:
         splits: dict[str, EncodedSplit],
         group: World,
     ) -> None:
-        self.model, self.group = model, group
+        self.model, self.group, self._config = model, group, config
         self.learned = [p for p in model.parameters() if p.requires_grad]
-        kind = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[config.optimizer]
-        self.optimizer: torch.optim.Optimizer = kind(self.learned, config.lr)
+        self.optimizer = _optimizer(self.learned, config)
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
@@ -54,6 +54,21 @@ class TrainingState:
         self.metric, self.trees = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self._fingerprint = checkpoint.fingerprint(model, splits.values())
+
+    @property
+    def steps(self) -> int:
+        """Those of the complete epochs."""
+        return self.history[-1]["step"] if self.history else 0
+
+    def set_rate(self, steps: int) -> None:
+        """Give the optimizer the learning rate of the next of an epoch's `steps` steps."""
+        t = self._config
+        # Epochs of batches by words differ by a few steps at most.
+        done = self.epoch * steps + self.step
+        end = t.max_epochs * steps if t.linear else None
+        rate = self.schedule.lr * share(done, warm_up=t.warm_up, steps=end)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
 
     def new_metrics(self) -> tuple[Metric, TreeStatistics]:
         """Those of training; ranking all candidates at each step would cost too much."""
@@ -158,3 +173,9 @@ class TrainingState:
         checkpoint.prune(folder / "checkpoints", [last, best, *names[after : after + 1]])
         lines = [json.dumps(record) + "\n" for record in self.history]
         write_text(folder / "metrics.jsonl", "".join(lines))
+
+
+def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.optim.Optimizer:
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(parameters, config.lr)
+    return torch.optim.Adam(parameters, config.lr, betas=(0.9, config.beta2))

@@ -46,7 +46,9 @@ class Trainer:
         self.parallel: nn.Module = self.model
         if group.size > 1:
             self.parallel = parallel(self.model)
-        self.batches = Batches(splits["train"], t.batch, shuffle=t.shuffle, seed=t.seed)
+        self.batches = Batches(
+            splits["train"], t.batch, words=t.batch_words, shuffle=t.shuffle, seed=t.seed
+        )
         evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
         }
@@ -82,14 +84,13 @@ class Trainer:
     def _train_epoch(self) -> None:
         """The steps of an epoch that are not done yet."""
         state = self.state
-        for parameters in state.optimizer.param_groups:
-            parameters["lr"] = state.schedule.lr
         order = self.batches.order(state.epoch)
         self.progress.start_epoch(state.epoch + 1, state.step, len(order))
         self.model.train()
         seen = sum(map(len, order[: state.step]))
         start = time.perf_counter() - state.seconds
         for rows in order[state.step :]:
+            state.set_rate(len(order))
             stopping = self._train_or_abandon(rows)
             state.step += 1
             state.seconds = time.perf_counter() - start
@@ -127,7 +128,8 @@ class Trainer:
         # A process without a share runs an example that does not count, as DDP waits for all.
         batch = self.batches.split.batch(mine or rows[:1]).to(group.device)
         # DDP takes the mean of the processes' gradients; the loss is that of all `rows`.
-        scale = group.size / (len(rows) if t.reduction == "mean" else 1) if mine else 0.0
+        units = self.batches.split.units(rows) if t.reduction == "mean" else 1
+        scale = group.size / units if mine else 0.0
         output = self._forward(batch, rows)
         assert output.loss is not None
         loss = output.loss.sum() * scale
@@ -188,16 +190,16 @@ class Trainer:
                 f"epoch {state.epoch + 1}: the loss on validation is not finite. "
                 f"{self._last_good()}"
             )
-        lr, value = state.schedule.lr, validation[self.model.criterion]
+        value = validation[self.model.criterion]
         best = state.schedule.update(
             state.epoch + 1, value, decay=t.decay, higher_is_better=self.model.higher_is_better
         )
         record = {
             "epoch": state.epoch + 1,
-            "step": (state.epoch + 1) * len(self.batches),
+            "step": state.steps + state.step,
             "seconds": state.seconds,
-            "sentences_per_second": len(self.batches.split) / state.seconds,
-            "lr": lr,
+            "sentences_per_second": len(self.batches.split.examples) / state.seconds,
+            "lr": state.optimizer.param_groups[0]["lr"],
             "best": best,
             "train": {**metric.values(), **trees.values()},
             "validation": validation,

@@ -43,20 +43,6 @@ def test_heads_are_attached_and_training_examples_chosen(train: str, tmp_path: P
         lengths(max_length=2)
 
 
-def test_the_parser_is_asked_for_what_has_no_heads(
-    train: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def parse(corpus: object, parser: str) -> object:
-        asked.append(parser)
-        return corpus
-
-    monkeypatch.setattr("sparsewood.lab.data.sources.base.parse_corpus", parse)
-    Classify(train, validation=train, parser="spacy:md").load()
-    assert asked == ["spacy:md"]
-
-
 def test_vectors_are_those_named(
     train: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,18 +7,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.progress import track
 
 from sparsewood.lab._extras import require
 from sparsewood.lab._files import whole_file
 from sparsewood.lab.data.cache import cache_folder
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.sources.base import Source
+from sparsewood.lab.tasks.parse import load_parser
 
 DEFAULT_PIPELINE = "en_core_web_sm"
 _SAVE_EVERY = 20_000  # sentences, so that little is lost when a long run is stopped
 
 Words = tuple[str, ...]
 Heads = tuple[int, ...]
+
+
+def load_corpus(source: Source) -> Corpus:
+    """What `source` reads, parsed where it has no heads and a parser is named.
+
+    Raises:
+        ValueError: naming the path, line or column at fault.
+    """
+    corpus = source.load()
+    return corpus if source.parser is None else parse_corpus(corpus, source.parser)
 
 
 def parse_corpus(corpus: Corpus, parser: str, *, progress: bool = True) -> Corpus:
@@ -110,10 +123,6 @@ def spacy_heads(
 
 def own_heads(sentences: Sequence[Words], folder: Path, *, progress: bool = True) -> list[Heads]:
     """The heads of each sentence by the `DependencyParser` that `folder` holds, one root each."""
-    import torch
-
-    from sparsewood.lab.tasks.parse import load_parser  # models sit on top of data
-
     parser = load_parser(folder).to("cuda" if torch.cuda.is_available() else "cpu")
 
     def parse(new: Sequence[Words]) -> Iterator[tuple[Words, Heads]]:

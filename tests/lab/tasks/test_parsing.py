@@ -7,8 +7,9 @@ import pytest
 
 from sparsewood.lab._extras import MissingExtra
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
-from sparsewood.lab.data.parser import parse_corpus, parse_sentences, spacy_heads
+from sparsewood.lab.data.sources import Classify
 from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig, build_parser
+from sparsewood.lab.tasks.parsing import load_corpus, parse_corpus, parse_sentences, spacy_heads
 
 
 class _Pipeline:
@@ -73,6 +74,18 @@ def test_only_sentences_without_heads_are_parsed(pipeline: _Pipeline) -> None:
     parsed = parse_corpus(corpus, "spacy", progress=False)
     assert parsed.splits["train"][0].sentences == (given, Sentence(("a", "b"), (0, 1)))
     assert parse_corpus(parsed, "spacy:absent", progress=False) is parsed
+
+
+def test_a_source_with_a_parser_lacks_no_heads(pipeline: _Pipeline, tmp_path: Path) -> None:
+    path = tmp_path / "train.tsv"
+    path.write_text("x\ta b c\ny\ta\n")
+    source = Classify(str(path), str(path), parser="spacy", skip_unparsed=True, max_length=2)
+    corpus = load_corpus(source)
+    assert [e.sentences[0].heads for e in corpus.splits["train"]] == [(0,)]
+    assert [e.sentences[0].heads for e in corpus.splits["validation"]] == [(0, 1, 2), (0,)]
+    assert sorted(pipeline.parsed) == [["a"], ["a", "b", "c"]]
+    bare = Classify(str(path), str(path), max_length=2)
+    assert load_corpus(bare).splits["train"][0].sentences[0].heads is None
 
 
 def test_what_is_missing_is_named(pipeline: _Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
