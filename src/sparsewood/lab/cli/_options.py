@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import docstring_parser
 import tyro
 
+
 @dataclass(frozen=True)
 class Group:
     """The fields of a dataclass as options under one heading.

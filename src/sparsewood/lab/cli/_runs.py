@@ -12,7 +12,7 @@ from sparsewood.lab.cli._options import Group
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks import ModelConfig, TreeModel, load_model
 from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.train.rows import short
 
 RUNS = Path("runs")
 
@@ -20,7 +20,7 @@ _COMMON_SOURCE = (
     *("data", "files", "train", "validation", "test", "label", "text", "text2"),
     *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
 )
-_COMMON_MODEL = ("trees", "hidden", "dropout")
+_COMMON_MODEL = ("estimator", "hidden", "dropout")
 _COMMON_TRAINING = (
     *("optimizer", "lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),
 )
@@ -118,8 +118,8 @@ def config_groups(
 
 
 def new_folder(config: RunConfig) -> Path:
-    """runs/SOURCE-STRATEGY-N, with the first N that is free."""
-    stem = f"{config.source.name}-{config.model.trees.replace('_', '-')}"
+    """runs/SOURCE-ESTIMATOR-N, with the first N that is free."""
+    stem = f"{config.source.name}-{short(config.model.estimator).replace('_', '-')}"
     return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
 
 
@@ -172,15 +172,15 @@ def set_temperature(model: TreeModel, temperature: float | None) -> None:
     """Have the model keep its trees at another temperature, unless that is None.
 
     Raises:
-        ValueError: if it is none, or the model's trees do not depend on it.
+        ValueError: if it is none, or the model's estimator has none.
     """
     if temperature is None:
         return
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
-    if model.options.trees != "latent":
-        kind = STRATEGIES[model.options.trees]
-        raise ValueError(f"--temperature: does nothing, the trees of this model are {kind}")
+    if model.temperature is None:
+        estimator = model.options.estimator
+        raise ValueError(f"--temperature: the estimator of this model, {estimator}, has none")
     model.temperature = temperature
 
 

@@ -13,7 +13,6 @@ from rich.live import Live
 from rich.table import Table
 
 from sparsewood.lab.train import Progress
-from sparsewood.nn.latent import STRATEGIES
 
 _EVERY = 0.5  # seconds between two looks at the folders
 
@@ -91,7 +90,7 @@ class Watch(Progress):
 
     def _name(self, run: Path) -> str:
         row, lr, seed = run.relative_to(self._folder).parts
-        return f"{STRATEGIES.get(row, row)}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+        return f"{row}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
 
 
 def _lines(path: Path) -> list[str]:

@@ -54,7 +54,7 @@ def main(args: list[str]) -> None:
         args,
         [Group("drawing", TreesOptions), Group("files", Files)],
         "Show the trees that a model selects for sentences, with their probabilities.",
-        'sparsewood trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
+        'sparsewood trees runs/sst-sparsemap-1 "a gripping film" --format svg --out film.svg',
     )
     at_least(1, most=options.most)
     if not options.sentences:
@@ -68,7 +68,7 @@ def main(args: list[str]) -> None:
         raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
     sentences = _read(lines, options.parser)
     require_heads(sentences, model)
-    tally = Tally(model)
+    tally = Tally()
     with out:
         for sentence in sentences:
             side = _side(model, sentence)
@@ -85,7 +85,7 @@ def _side(model: TreeModel, sentence: Sentence) -> dict[str, Any]:
     split = model.encode([Example((sentence,))])
     with torch.inference_mode():
         posterior, vectors = model.read(split.batch([0]).sides[0])
-    answered = Answered(None, vectors, (posterior,), model.max_active)
+    answered = Answered(None, vectors, (posterior,))
     (side,) = sides_of([sentence], answered, 0)
     return {**side, "unknown": model.unknown(sentence.words)}
 
@@ -94,14 +94,14 @@ def _drawn(
     model: TreeModel, sentence: Sentence, side: dict[str, Any], options: TreesOptions
 ) -> str:
     trees = side["trees"][: options.most]
-    given = None if model.options.trees == "given" else sentence.heads
+    given = None if model.reads_heads else sentence.heads
     drawing = draw(
         sentence.words,
         [tree["heads"] for tree in trees],
         [tree["weight"] for tree in trees],
         given,
         options.format,
-        certified=side["certified"] if model.options.trees == "latent" else None,
+        status=side.get("status"),
     ).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
     return drawing + "\n" * (options.format in ("conllu", "text"))

@@ -32,7 +32,7 @@ class SentenceClassifier(TreeModel):
         posterior, roots = self.read(batch.sides[0])
         log_p = widened(self.output(roots)).log_softmax(-1)
         p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
-        return Output(loss, p, (posterior,), self.max_active)
+        return Output(loss, p, (posterior,))
 
     def new_metric(self) -> Metric:
         return Accuracy()

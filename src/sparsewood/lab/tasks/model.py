@@ -5,12 +5,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
+from sparsewood.estimators import Given, name_of, parse
+from sparsewood.estimators.names import NAMES
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.lab.data.examples import Example
@@ -20,11 +22,11 @@ from sparsewood.lab.tasks._weights import save_weights
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
-from sparsewood.nn.latent import LatentTreeEncoder, Strategy
+from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.scorers import MLPArcScorer
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.pairs import PairPosterior
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
 
@@ -33,42 +35,38 @@ class ModelConfig:
     """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
-        trees: where the trees come from.
+        estimator: where the trees come from: a name, and after a colon its options. The paper's
+            solver stopped after ten steps.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
-        max_active: the most trees kept for a sentence; None keeps all that SparseMAP selects. The
-            paper's solver stopped after ten steps.
-        temperature: of SparseMAP while training.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
             sum_h p(h | x) (-log p(y | h, x)).
     """
 
-    trees: Strategy = "latent"
+    estimator: Annotated[str, "|".join(NAMES)] = "sparsemap:max_active=10"
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
     dropout: float = 0.5
     projective: bool = False
     single_root: bool = False
-    max_active: int | None = 10
-    temperature: float = 1.0
     loss: Literal["marginal", "expected"] = "marginal"
 
     def __post_init__(self) -> None:
-        heat, kept = self.temperature, self.max_active
+        estimator = parse(self.estimator)
         check(
             "model",
             self,
+            ("estimator", estimator.gives_structures, "one whose posterior has whole trees"),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
-            ("max_active", kept is None or kept >= 1, "at least 1, or None"),
-            ("temperature", 0 < heat < float("inf"), "a positive number"),
         )
+        object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
 
     @classmethod
     def paper(cls, **options: Any) -> "ModelConfig":
@@ -128,14 +126,14 @@ class TreeModel(
         super().__init__(encoder, Vocabulary(words, lowercase=lowercase), vectors, tuned=tuned)
         self.options = options
         self.labels = labels
-        latent = options.trees == "latent"
+        estimator = parse(options.estimator)
+        latent = estimator.reads_scores
+        family = DependencyTrees(projective=options.projective, single_root=options.single_root)
         self.trees = LatentTreeEncoder(
             MLPArcScorer(options.hidden) if latent else None,
             ChildSumTreeLSTM(options.hidden, options.hidden),
-            DependencyTrees(projective=options.projective, single_root=options.single_root),
-            strategy=options.trees,
-            temperature=options.temperature,
-            max_active=options.max_active,
+            family if latent else DependencyTrees(),
+            estimator=estimator,
         )
         self.dropout = nn.Dropout(options.dropout)
 
@@ -143,7 +141,7 @@ class TreeModel(
         save_weights(self, save_directory)
         described = {
             "task": self.task,
-            "options": asdict(replace(self.options, temperature=self.temperature)),
+            "options": asdict(replace(self.options, estimator=name_of(self.trees.estimator))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
@@ -153,18 +151,19 @@ class TreeModel(
         (save_directory / "config.json").write_text(text, encoding="utf-8")
 
     @property
-    def temperature(self) -> float:
-        """Of SparseMAP; may be set, which is what the search at test time does."""
-        return self.trees.temperature
+    def temperature(self) -> float | None:
+        """Of the estimator, None for one without; may be set, as the search at test time does."""
+        return getattr(self.trees.estimator, "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        self.trees.temperature = value
+        found: Any = self.trees.estimator
+        self.trees.estimator = replace(found, temperature=value)
 
     @property
-    def max_active(self) -> int | None:
-        """The most trees that SparseMAP keeps for a sentence; None for no limit."""
-        return self.trees.max_active
+    def reads_heads(self) -> bool:
+        """Whether the trees are those that come with the sentences."""
+        return isinstance(self.trees.estimator, Given)
 
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers.
@@ -176,9 +175,9 @@ class TreeModel(
             self.read_words([s.words for example in examples for s in example.sentences])
         return EncodedSplit(examples, self.vocabulary, self.labels)
 
-    def read(self, side: Padded) -> tuple[SparsePosterior, Tensor]:
+    def read(self, side: Padded) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
-        heads = side.heads if self.options.trees == "given" else None
+        heads = side.heads if self.reads_heads else None
         x = self.encoder(side.tokens, side.lengths)
         posterior, roots = self.trees(x, side.lengths, heads)
         return posterior, self.dropout(roots)
@@ -199,7 +198,7 @@ def widened(x: Tensor) -> Tensor:
 
 def mixture_loss(
     log_p: Tensor,
-    posterior: SparsePosterior | PairPosterior,
+    posterior: Posterior | PairPosterior,
     targets: Tensor,
     loss: Literal["marginal", "expected"],
 ) -> tuple[Tensor, Tensor | None]:
@@ -221,4 +220,4 @@ def mixture_loss(
     of_target = log_p.gather(1, targets[instance, None]).squeeze(1)
     if loss == "expected":
         return p, -posterior.expect(of_target)
-    return p, -log_expectation(of_target, posterior.weights, instance, len(posterior))
+    return p, -log_expectation(of_target, posterior.weights, instance, posterior.sizes.shape)

@@ -8,10 +8,12 @@ import torch
 
 from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.tasks.metrics import Accuracy, Output, TreeStatistics, capped
+from sparsewood.lab.tasks.metrics import Accuracy, Output, TreeStatistics
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.revdict import ReverseDictionary
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
+from sparsewood.sparse_posterior import certificate_of
+from sparsewood.status import Status
 
 Guard = Callable[[], AbstractContextManager[None]]
 
@@ -78,8 +80,6 @@ def evaluate(
         trees.add(output, batch)
     found: dict[str, Any] = {**metric.values(), **trees.values()}
     found |= {"unknown": _unknown(model, batches.split)}
-    if model.options.trees != "latent":  # no solver, no certificate
-        del found["unconverged"], found["capped"]
     if isinstance(metric, Accuracy):
         found["confusion"] = metric.table(model.labels)
     return {**found, "histogram": {str(size): n for size, n in trees.histogram().items()}}
@@ -143,19 +143,24 @@ def _entry(
 def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
     """What is known of the sentences of example `i`: words, trees, certificate.
 
-    Each has `words`; `trees`, heaviest first; `gap`, the duality gap; `certified`, whether it
-    certifies the posterior; `capped`, whether the limit on the number of trees is why it does not.
+    Each has `words`; `trees`, heaviest first; and where they were solved for, `gap`, the duality
+    gap, and `status`, "solved" if it certifies the posterior, else "capped" or "stalled".
     """
     return [
         {
             "words": list(sentence.words),
             "trees": trees_of(posterior[i], len(sentence.words)),
-            "gap": float(posterior.gap[i]),
-            "certified": bool(posterior.converged[i]),
-            "capped": bool(capped(posterior[i], output.max_active)),
+            **_certificate(posterior, i),
         }
         for sentence, posterior in zip(sentences, output.posteriors, strict=True)
     ]
+
+
+def _certificate(posterior: Posterior, i: int) -> dict[str, Any]:
+    found = certificate_of(posterior)
+    if found is None:
+        return {}
+    return {"gap": float(found.gap[i]), "status": str(Status(int(found.status[i])))}
 
 
 def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[str, float]:
@@ -166,7 +171,7 @@ def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[s
     return {model.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 
 
-def trees_of(posterior: SparsePosterior, length: int) -> list[dict[str, Any]]:
+def trees_of(posterior: Posterior, length: int) -> list[dict[str, Any]]:
     """The trees of a posterior over one sentence, heaviest first."""
     best = posterior.topk(int(posterior.sizes[0]))
     return [

@@ -28,8 +28,8 @@ def _ranks(*figures: float) -> dict[str, dict[str, float]]:
     }
 
 
-# source -> short name of the estimator -> test -> metric. SNLI is trained on all 550,000 pairs there; the reverse
-# dictionary on other definitions, with vectors of 500 dimensions.
+# source -> name of the estimator -> test -> metric. SNLI is trained on all 550,000 pairs there; the
+# reverse dictionary on other definitions, with vectors of 500 dimensions.
 PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
     "sst": _accuracy(left_to_right=82.10, flat=83.96, given=83.25, sparsemap=84.73),
     "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, sparsemap=92.25),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from sparsewood.estimators import Given, parse
 from sparsewood.lab.data.batches import EncodedSplit
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.tasks.build import build_model
@@ -30,7 +31,7 @@ def prepare(
             + ["without heads"] * source.skip_unparsed
         )
         note(f"{loaded.left_out:,} of {total:,} training examples are {why}: left out")
-    corpus = check(loaded, config.model.trees, note)
+    corpus = check(loaded, config.model.estimator, note)
     words = {w.lower() if source.lowercase else w for s in corpus.sentences() for w in s.words}
     vectors = source.load_vectors(sorted(words.union(corpus.candidates)))
     seed_everything(config.training.seed)
@@ -47,10 +48,10 @@ def _encode(model: TreeModel, corpus: Corpus, name: str) -> EncodedSplit:
         raise ValueError(f"the split {name!r}: {error}") from error
 
 
-def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:
-    """The corpus that a strategy can be trained on.
+def check(corpus: Corpus, estimator: str, note: Callable[[str], None]) -> Corpus:
+    """The corpus that a model with this estimator can be trained on.
 
-    Where the strategy needs heads, training examples without are left out if they are few.
+    Where it needs heads, training examples without are left out if they are few.
 
     Raises:
         ValueError: where a split is missing or empty, or lacks the heads it needs.
@@ -60,14 +61,14 @@ def check(corpus: Corpus, strategy: str, note: Callable[[str], None]) -> Corpus:
             raise ValueError(f"the split {name!r} has no examples")
     if corpus.task != "revdict" and len(corpus.labels) < 2:
         raise ValueError(f"expected at least two labels to tell apart, got {corpus.labels}")
-    if strategy != "given":
+    if not isinstance(parse(estimator), Given):
         return corpus
     for name, examples in corpus.splits.items():
         missing = [row for row, example in enumerate(examples) if not _has_heads(example)]
         few = name == "train" and len(missing) * _SPARED <= len(examples)
         if missing and not few:
             raise ValueError(
-                f"off-line trees need heads for every sentence: {len(missing)} of the "
+                f"the estimator {estimator} needs heads for every sentence: {len(missing)} of the "
                 f"{len(examples)} examples of the split {name!r} have none, example {missing[0]} "
                 "(counted from 0) being the first; give files of heads or a parser"
             )

@@ -1,4 +1,4 @@
-"""The tables of the paper: an estimator a row, learning rates chosen on validation, several seeds."""
+"""The tables of the paper: an estimator a row, rates chosen on validation, several seeds."""
 
 import itertools
 import statistics
@@ -34,7 +34,8 @@ def train_table(
 
     For each estimator all learning rates are tried with the first seed; the one that is best on
     validation is trained with the other seeds. The runs are in `folder/ESTIMATOR/lr-LR/seed-SEED`,
-    with - for : in the name of the estimator. A run that fails is reported in the summary and stops no other.
+    with - for : in the name of the estimator. A run that fails is reported in the summary and
+    stops no other.
 
     Args:
         rows: the estimators, by name.
@@ -100,9 +101,7 @@ def finished_runs(folder: Path) -> dict[Key, Run]:
     return found
 
 
-def choose_lr(
-    runs: Mapping[Key, Run], row: str, lrs: Sequence[float], seed: int
-) -> float | None:
+def choose_lr(runs: Mapping[Key, Run], row: str, lrs: Sequence[float], seed: int) -> float | None:
     """The learning rate whose run is best on validation, of equals the lowest; None without."""
     found = {lr: _score(runs[row, lr, seed]) for lr in lrs if (row, lr, seed) in runs}
     return max(found, key=lambda lr: (found[lr], -lr)) if found else None

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.tasks.metrics import Output, capped
+from sparsewood.lab.tasks.metrics import Output, count_status
 from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.status import Status
 
 FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
 LEVEL = 0.05  # the chance of moving away from the temperature of training for nothing
@@ -27,7 +28,7 @@ class TemperatureSearch:
         chosen: that of the tests.
         curve: the criterion at each.
         p: the one-sided p value of the gain over `trained`, before correction.
-        capped: the sentences that the limit on the number of trees leaves without a certificate.
+        capped: the sentences that a cap keeps from a certificate.
         sentences: how many there are, both sides of pairs counted.
     """
 
@@ -86,14 +87,15 @@ def temperature_search(
         outputs: of `model` on validation as it is when called.
     """
     trained = model.temperature
+    if trained is None:
+        raise ValueError(f"the estimator {model.options.estimator} has no temperature to choose")
     points: dict[float, Tensor] = {}
     reached: dict[float, int] = {}
     sentences = 0
     try:
         for factor in FACTORS:
-            model.temperature = trained * factor
-            found, cap, sentences = _measure(model.criterion, outputs())
-            points[model.temperature], reached[model.temperature] = found, cap
+            tried = model.temperature = trained * factor
+            points[tried], reached[tried], sentences = _measure(model.criterion, outputs())
     finally:
         model.temperature = trained
     sign = 1 if model.higher_is_better else -1
@@ -120,7 +122,7 @@ def _measure(criterion: str, said: Iterable[tuple[Output, Batch]]) -> tuple[Tens
         outcomes.append((right if criterion == "accuracy" else output.loss.double()).cpu())
         rows.append(batch.rows)
         for posterior in output.posteriors:
-            reached += int(capped(posterior, output.max_active).sum())
+            reached += count_status(posterior, Status.CAPPED)
             sentences += len(posterior)
     return torch.cat(outcomes)[torch.cat(rows).argsort()], reached, sentences
 

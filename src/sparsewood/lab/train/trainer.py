@@ -138,7 +138,7 @@ class Trainer:
         state.scaler.scale(loss).backward()
         if mine:
             metric.add(output, batch)
-        if mine and self.model.options.trees == "latent":
+        if mine and self.model.trees.estimator.reads_scores:  # others never change
             trees.add(output, batch)
         return loss.detach(), metric, trees
 
