@@ -13,12 +13,11 @@ import sparsewood as sp
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence, TaskName
 from sparsewood.lab.tasks import ModelConfig, TreeModel, build_model
-from sparsewood.lab.tasks.trees import Trees
 from sparsewood.posterior import Posterior
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
 TASKS: tuple[TaskName, ...] = get_args(TaskName)
-STRATEGIES: tuple[Trees, ...] = get_args(Trees)
+ESTIMATORS = ("sparsemap:max_active=10", "topk:k=3", "left_to_right", "flat", "given")
 
 
 class Vectors:
@@ -82,8 +81,8 @@ def task(request: pytest.FixtureRequest) -> TaskName:
     return request.param
 
 
-@pytest.fixture(params=STRATEGIES)
-def strategy(request: pytest.FixtureRequest) -> Trees:
+@pytest.fixture(params=ESTIMATORS)
+def estimator(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
