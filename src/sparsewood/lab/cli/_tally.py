@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparsewood.lab.tasks import Certificates, TreeModel
+from sparsewood.lab.tasks import Certificates, Model
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Tally:
         unknown, words: how many words the model knows nothing of, and all.
     """
 
-    model: TreeModel
+    model: Model
     certified: int = 0
     capped: int = 0
     sentences: int = 0
@@ -37,7 +37,7 @@ class Tally:
     def tell(self) -> None:
         """Print the line, on standard error."""
         told = []
-        if self.model.options.trees == "latent":
+        if self.model.latent:
             told.append(str(Certificates(self.certified, self.sentences, self.capped)))
         if self.unknown:
             share = self.unknown / self.words

@@ -4,6 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.measures import MetricSpec
+from sparsewood.lab.tasks.task import Task
 from sparsewood.lab.train.run import Run
 from sparsewood.nn.latent import STRATEGIES
 
@@ -28,8 +32,19 @@ class ReportedRun(Run):
         return notes if self.metrics else [*notes, "no metrics yet"]
 
     @property
+    def task(self) -> Task | None:
+        """The task of the run's source; None where that is of no known kind."""
+        kind = self.raw_config.get("source", {}).get("kind")
+        return TASKS[SOURCES[kind].task] if kind in SOURCES else None
+
+    @property
+    def spec(self) -> MetricSpec | None:
+        return None if self.task is None else self.task.metrics
+
+    @property
     def strategy(self) -> str:
-        return str(self.raw_config.get("model", {}).get("trees", "unknown"))
+        name = "" if self.task is None else self.task.varies
+        return str(self.raw_config.get("model", {}).get(name, "unknown"))
 
     @property
     def seed(self) -> int:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sparsewood.lab.tasks.build import MEASURES
+from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
 from sparsewood.nn.latent import STRATEGIES
 
 
@@ -31,8 +33,6 @@ PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
     },
 }
 
-_METRICS = {"accuracy": 2, "median_rank": 1, "accuracy_10": 1, "accuracy_100": 1}
-
 
 def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     """A table in Markdown: mean and spread over seeds, the paper's figures in brackets.
@@ -45,12 +45,12 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     columns = [
         (test, metric)
         for test, metrics in next(iter(summary["rows"].values()), {"tests": {}})["tests"].items()
-        for metric in _METRICS
-        if metric in metrics
+        for metric in MEASURES.values()
+        if metric.compared and metric.name in metrics
     ]
     several = len({test for test, _ in columns}) > 1
-    heads = [(f"{test} " if several else "") + metric.replace("_", " ") for test, metric in columns]
-    known = any("attachment" in found["validation"] for found in summary["rows"].values())
+    heads = [(f"{test} " if several else "") + metric.label for test, metric in columns]
+    known = any(ATTACHMENT.name in found["validation"] for found in summary["rows"].values())
     cells_of = {row: certified_cell(row, found) for row, found in summary["rows"].items()}
     solved = any(cells_of.values())
     about = ["validation", "trees kept", *["certified"] * solved, *["attachment"] * known]
@@ -58,12 +58,12 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     lines = [["trees", *heads, *about], ["---", *["---:"] * len(heads + about)]]
     for row, found in summary["rows"].items():
         cells = [
-            _cell(found["tests"][test][metric], metric)
-            + _beside(paper.get(row, {}).get(test, {}).get(metric), metric)
+            _cell(found["tests"][test][metric.name], metric)
+            + _beside(paper.get(row, {}).get(test, {}).get(metric.name), metric)
             for test, metric in columns
         ]
         certified = [cells_of[row]] * solved
-        rest = _about(found, summary["criterion"], certified, known)
+        rest = _about(found, MEASURES[summary["criterion"]], certified, known)
         lines.append([STRATEGIES[row], *cells, *rest])
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
     if paper:
@@ -82,14 +82,16 @@ def certified_cell(row: str, found: dict[str, Any]) -> str:
     return f"{of['certified']:,} of {of['sentences']:,}" if of and row == "latent" else ""
 
 
-def _about(found: dict[str, Any], criterion: str, certified: list[str], known: bool) -> list[str]:
+def _about(
+    found: dict[str, Any], criterion: Measure, certified: list[str], known: bool
+) -> list[str]:
     """The cells of a row that follow its tests; attachment to heads if they are `known`."""
     validation = found["validation"]
-    attachment = validation.get("attachment")
-    attached = "" if attachment is None else f"{attachment['mean']:.1f}"
+    attachment = validation.get(ATTACHMENT.name)
+    attached = "" if attachment is None else ATTACHMENT.text(attachment["mean"])
     return [
-        _cell(validation[criterion], criterion),
-        f"{validation['support']['mean']:.2f}",
+        _cell(validation[criterion.name], criterion),
+        SUPPORT.text(validation[SUPPORT.name]["mean"]),
         *certified,
         *[attached] * known,
         f"{found['lr']:g}",
@@ -98,13 +100,10 @@ def _about(found: dict[str, Any], criterion: str, certified: list[str], known: b
     ]
 
 
-def _cell(spread: dict[str, Any], metric: str) -> str:
-    digits = _METRICS.get(metric, 4)
-    std = "" if spread["std"] is None else f" ± {spread['std']:.{digits}f}"
-    return f"{spread['mean']:.{digits}f}{std}"
+def _cell(spread: dict[str, Any], metric: Measure) -> str:
+    std = "" if spread["std"] is None else f" ± {metric.text(spread['std'])}"
+    return f"{metric.text(spread['mean'])}{std}"
 
 
-def _beside(figure: float | None, metric: str) -> str:
-    if figure is None:
-        return ""
-    return f" ({figure:g})" if metric == "median_rank" else f" ({figure:.{_METRICS[metric]}f})"
+def _beside(figure: float | None, metric: Measure) -> str:
+    return "" if figure is None else f" ({metric.text(figure)})"
