@@ -20,13 +20,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 from sentences import GLOVE, add_option
+from sparsewood.lab.tasks.trees import Trees
 
 from sparsewood.lab.data.sources import Sst
 from sparsewood.lab.tasks import ModelConfig
 from sparsewood.lab.train import Lines, Run, RunConfig, TrainingConfig, train
-from sparsewood.nn.latent import Strategy
 
-ROWS: tuple[Strategy, ...] = ("flat", "given", "left_to_right", "latent")
+ROWS: tuple[Trees, ...] = ("flat", "given", "left_to_right", "latent")
 PAPER = {"flat": 1.0, "given": 6 / 4.7, "latent": 6.0}  # epochs over the flat one
 
 
@@ -65,7 +65,7 @@ def main() -> int:
     return 0 if all(falls) else 1
 
 
-def table(runs: dict[Strategy, list[dict]], options: argparse.Namespace) -> Table:
+def table(runs: dict[Trees, list[dict]], options: argparse.Namespace) -> Table:
     cap = f"at most {options.max_active} trees" if options.max_active else "all trees"
     found = Table(title=f"an epoch of SST, batch 16, hidden size 300, {options.device}, {cap}")
     for heading in ("trees", "mean support", "seconds", "sentences/s", "over flat", "paper"):

@@ -25,19 +25,19 @@ from timing import target
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.nn.latent import Strategy
+from sparsewood.estimators import parse
 
-STRATEGIES: tuple[Strategy, ...] = ("left_to_right", "flat", "given", "latent")
+ESTIMATORS = ("left_to_right", "flat", "given", "sparsemap")
 SUPPORTS = (2, 5, 10, 20)
 TARGET_FLAT = {5: 2.5}  # latent over flat, by mean support
 TARGET_SHARING = {10: 1.8}  # without sharing over with, by mean support
 TARGET_OVERHEAD = 0.25  # SparseMAP and the forest, of a step
 TARGET_SENTENCE = 1.5  # milliseconds per sentence at most five trees
 TARGET_PEER = 4.0
-DYNET: dict[Strategy, float] = {
+DYNET: dict[str, float] = {
     "left_to_right": 4.4,
     "flat": 2.7,
-    "latent": 11.0,
+    "sparsemap": 11.0,
 }  # ms, the paper's code
 MAX_ACTIVE = 5
 PEER_TREES, PEER_NODES = 80, 20
@@ -55,14 +55,14 @@ class Run:
         self.count: int = options.count
         self.console = Console(width=None if sys.stdout.isatty() else 150)
         self.wrong: list[str] = []
-        parser = Classifier(self.corpus.vectors, "latent")
+        parser = Classifier(self.corpus.vectors, sp.SparseMAP())
         train_parser(parser, self.corpus.batches(16, options.parser_steps))
         self.parser = parser.state_dict()
 
-    def trainer(self, strategy: Strategy) -> Trainer:
+    def trainer(self, name: str) -> Trainer:
         """Of a new classifier; its scorer, where it has one, knows something of parsing."""
-        model = Classifier(self.corpus.vectors, strategy)
-        if strategy == "latent":
+        model = Classifier(self.corpus.vectors, parse(name))
+        if model.trees.scorer is not None:
             model.load_state_dict(self.parser)
         return Trainer(model, self.device)
 
@@ -87,25 +87,19 @@ def mean_length(batches: list[Batch]) -> float:
     return float(torch.cat([batch.lengths for batch in batches]).double().mean())
 
 
-def mean_support(found: list[sp.SparsePosterior]) -> float:
+def mean_support(found: list[sp.Posterior]) -> float:
     return float(torch.cat([posterior.sizes for posterior in found]).double().mean())
 
 
 @torch.no_grad()
-def posteriors(trainer: Trainer, batches: list[Batch]) -> list[sp.SparsePosterior]:
+def posteriors(trainer: Trainer, batches: list[Batch]) -> list[sp.Posterior]:
     """What the classifier infers for each batch."""
     model, found = trainer.model, []
     assert model.trees.scorer is not None
     for batch in (batch.to(trainer.device) for batch in batches):
         x = model.encoder(batch.tokens, batch.lengths)
         found.append(
-            sp.sparsemap(
-                model.trees.scorer(x),
-                model.trees.structure,
-                lengths=batch.lengths,
-                temperature=model.trees.temperature,
-                max_active=model.trees.max_active,
-            )
+            model.trees.estimator(model.trees.scorer(x), model.trees.structure, batch.lengths)
         )
     return found
 
@@ -115,19 +109,19 @@ def find_temperature(trainer: Trainer, batches: list[Batch], support: float) -> 
     low, high = math.log(1e-4), math.log(1e2)
     for _ in range(20):
         middle = (low + high) / 2
-        trainer.model.trees.temperature = math.exp(middle)
+        trainer.model.trees.estimator = sp.SparseMAP(temperature=math.exp(middle))
         found = mean_support(posteriors(trainer, batches))
         if abs(found - support) < 0.02 * support:
             break
         low, high = (middle, high) if found < support else (low, middle)
-    return trainer.model.trees.temperature
+    return math.exp(middle)
 
 
 def steps(run: Run, size: int) -> dict[int, float]:
-    """Training steps of each strategy; returns the temperature that gives each support."""
+    """Training steps with each estimator; returns the temperature that gives each support."""
     batches = run.batches(size)
-    trainers = {name: run.trainer(name) for name in STRATEGIES}
-    latent = trainers["latent"]
+    trainers = {name: run.trainer(name) for name in ESTIMATORS}
+    latent = trainers["sparsemap"]
     table = Table(
         "support", "temperature", "sharing", *(f"{name} ms" for name in trainers), "latent / flat",
         "TreeLSTM ms", "unshared ms", "unshared / shared",
@@ -143,7 +137,7 @@ def steps(run: Run, size: int) -> dict[int, float]:
         forests = [posterior.forest() for posterior in found]
         sharing = sum(f.num_tree_nodes for f in forests) / sum(f.num_nodes for f in forests)
         times = run.time({name: t.step for name, t in trainers.items()}, batches)
-        ratio, goal = times["latent"] / times["flat"], TARGET_FLAT.get(support)
+        ratio, goal = times["sparsemap"] / times["flat"], TARGET_FLAT.get(support)
         shared, unshared = without_sharing(run, latent, found)
         gain, gain_goal = unshared / shared, TARGET_SHARING.get(support)
         table.add_row(
@@ -157,9 +151,7 @@ def steps(run: Run, size: int) -> dict[int, float]:
     return temperatures
 
 
-def without_sharing(
-    run: Run, trainer: Trainer, found: list[sp.SparsePosterior]
-) -> tuple[float, float]:
+def without_sharing(run: Run, trainer: Trainer, found: list[sp.Posterior]) -> tuple[float, float]:
     """Milliseconds of the TreeLSTM over these trees, with subtrees shared and with none.
 
     Without: each tree counts as a sentence of its own, level by level over the batch all the same.
@@ -192,8 +184,8 @@ def without_sharing(
 def profile(run: Run, size: int, temperature: float) -> None:
     """Where a latent step spends its time."""
     batches = run.batches(size)
-    trainer = run.trainer("latent")
-    trainer.model.trees.temperature = temperature
+    trainer = run.trainer("sparsemap")
+    trainer.model.trees.estimator = sp.SparseMAP(temperature=temperature)
     trainer.step(batches[0])
     whole = trainer.gradients()
     trainer.stages(batches[0])
@@ -227,19 +219,19 @@ def per_sentence(run: Run, size: int, temperature: float) -> None:
     """Milliseconds per training sentence, at most five trees, beside the original DyNet code."""
     batches = run.batches(size)
     trainers = {name: run.trainer(name) for name in DYNET}
-    trainers["latent"].model.trees.temperature = temperature
-    trainers["latent"].model.trees.max_active = MAX_ACTIVE
-    support = mean_support(posteriors(trainers["latent"], batches))
+    capped = sp.SparseMAP(temperature=temperature, max_active=MAX_ACTIVE)
+    trainers["sparsemap"].model.trees.estimator = capped
+    support = mean_support(posteriors(trainers["sparsemap"], batches))
     times = run.time({name: t.step for name, t in trainers.items()}, batches)
     table = Table(
-        "strategy", "ms per sentence", "DyNet ms", "ratio",
+        "estimator", "ms per sentence", "DyNet ms", "ratio",
         title=f"Per training sentence on {run.device}, batch {size}, "
         f"mean length {mean_length(batches):.1f}, latent: at most {MAX_ACTIVE} trees, "
         f"mean {support:.1f}",
     )  # fmt: skip
     for name, original in DYNET.items():
         each = times[name] / size
-        goal = TARGET_SENTENCE if name == "latent" else None
+        goal = TARGET_SENTENCE if name == "sparsemap" else None
         shown = target(each, goal, each < TARGET_SENTENCE, "")
         table.add_row(name, shown, f"{original:g}", f"{original / each:.1f}x")
     run.console.print(table)

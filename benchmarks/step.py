@@ -13,7 +13,6 @@ from sentences import Batch
 from torch import Tensor, nn
 
 import sparsewood as sp
-from sparsewood.nn.latent import Strategy
 
 HIDDEN = 300
 
@@ -23,23 +22,23 @@ Item = TypeVar("Item")
 class Classifier(nn.Module):
     """p(y | x) = E_h [softmax(W r(h, x) + b)]: frozen vectors, BiLSTM, trees, TreeLSTM."""
 
-    def __init__(self, vectors: Tensor, strategy: Strategy) -> None:
+    def __init__(self, vectors: Tensor, estimator: sp.Estimator) -> None:
         super().__init__()
-        torch.manual_seed(0)  # every strategy starts from the same encoder and composer
+        torch.manual_seed(0)  # every estimator starts from the same encoder and composer
         self.encoder = sp.nn.SentenceEncoder.from_vectors(vectors, HIDDEN, freeze=True)
         composer = sp.nn.ChildSumTreeLSTM(HIDDEN, HIDDEN)
         self.output = nn.Linear(HIDDEN, 2)
-        scorer = sp.nn.MLPArcScorer(HIDDEN) if strategy == "latent" else None
-        self.trees = sp.nn.LatentTreeEncoder(scorer, composer, strategy=strategy)
+        scorer = sp.nn.MLPArcScorer(HIDDEN) if estimator.reads_scores else None
+        self.trees = sp.nn.LatentTreeEncoder(scorer, composer, estimator=estimator)
 
     def forward(self, batch: Batch) -> Tensor:
         """The mean negative log-likelihood of the labels."""
-        heads = batch.heads if self.trees.strategy == "given" else None
+        heads = batch.heads if isinstance(self.trees.estimator, sp.Given) else None
         x = self.encoder(batch.tokens, batch.lengths)
         posterior, roots = self.trees(x, batch.lengths, heads)
         return self.loss(posterior, roots, batch)
 
-    def loss(self, posterior: sp.SparsePosterior, roots: Tensor, batch: Batch) -> Tensor:
+    def loss(self, posterior: sp.Posterior, roots: Tensor, batch: Batch) -> Tensor:
         p = posterior.expect(self.output(roots).softmax(-1))
         return nn.functional.nll_loss(p.log(), batch.labels)
 
@@ -91,13 +90,7 @@ class Trainer:
             scores = trees.scorer(x_leaf)
         scores_leaf = leaf(scores)
         with clock("SparseMAP"):
-            posterior = sp.sparsemap(
-                scores_leaf,
-                trees.structure,
-                lengths=batch.lengths,
-                temperature=trees.temperature,
-                max_active=trees.max_active,
-            )
+            posterior = trees.estimator(scores_leaf, trees.structure, batch.lengths)
         with clock("forest"):
             forest = posterior.forest()
         with clock("TreeLSTM"):

@@ -72,7 +72,7 @@ print(post.forest())
 
 trees = sp.nn.LatentTreeEncoder(scorer, tree_lstm)
 post, roots = trees(x, lengths)
-flat = sp.nn.LatentTreeEncoder(None, tree_lstm, strategy="flat")
+flat = sp.nn.LatentTreeEncoder(None, tree_lstm, estimator=sp.Fixed("flat"))
 one_each, flat_roots = flat(x, lengths)
 print(f"latent: {len(roots)} trees for {len(post)} sentences")
 print(f"flat:   {len(flat_roots)} trees for {len(one_each)} sentences")

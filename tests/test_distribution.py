@@ -43,7 +43,7 @@ def test_no_graph_without_need() -> None:
 @pytest.mark.parametrize(
     ("structure", "shape"),
     [
-        (sp.BranchingTrees("right"), (3, 4)),
+        (sp.BranchingTrees("right_to_left"), (3, 4)),
         (sp.BinaryTrees(), (1, 1)),
         (sp.Alignment(), (1, 1)),
         (sp.DependencyTrees(), (1, 2)),

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from sparsewood import draw, nn
     from sparsewood._threads import get_num_threads, set_num_threads
     from sparsewood.distribution import StructureDistribution
+    from sparsewood.estimators.base import Estimator
+    from sparsewood.estimators.fixed import Fixed
+    from sparsewood.estimators.gibbs import Gibbs
+    from sparsewood.estimators.given import Given
+    from sparsewood.estimators.sparse_map import SparseMAP
+    from sparsewood.estimators.top_k import TopK
     from sparsewood.forest import Forest
     from sparsewood.inference.crf_loss import crf_loss
     from sparsewood.inference.hinge_loss import hinge_loss
@@ -31,7 +37,10 @@ if TYPE_CHECKING:
     from sparsewood.inference.sparsemap import sparsemap
     from sparsewood.inference.sparsemap_loss import sparsemap_loss
     from sparsewood.pairs import PairPosterior
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
+    from sparsewood.soft_posterior import SoftPosterior
+    from sparsewood.sparse_posterior import SparsePosterior
+    from sparsewood.status import Status, UnconvergedError
     from sparsewood.structures.alignment import Alignment
     from sparsewood.structures.base import Structure
     from sparsewood.structures.binary_trees import BinaryTrees
@@ -62,8 +71,12 @@ __all__ = [
     "Budget",
     "Custom",
     "DependencyTrees",
+    "Estimator",
     "FactorGraph",
+    "Fixed",
     "Forest",
+    "Gibbs",
+    "Given",
     "Hypercube",
     "Implies",
     "LPPosterior",
@@ -74,12 +87,18 @@ __all__ = [
     "OracleError",
     "PairPosterior",
     "Pairwise",
+    "Posterior",
     "SemiMarkov",
     "Simplex",
+    "SoftPosterior",
+    "SparseMAP",
     "SparsePosterior",
+    "Status",
     "Structure",
     "StructureDistribution",
     "Subset",
+    "TopK",
+    "UnconvergedError",
     "Xor",
     "crf_loss",
     "draw",
@@ -107,8 +126,12 @@ _MODULE_OF = {
     "Budget": "sparsewood.structures.logic",
     "Custom": "sparsewood.structures.custom",
     "DependencyTrees": "sparsewood.structures.dependency",
+    "Estimator": "sparsewood.estimators.base",
     "FactorGraph": "sparsewood.structures.factor_graph",
+    "Fixed": "sparsewood.estimators.fixed",
     "Forest": "sparsewood.forest",
+    "Gibbs": "sparsewood.estimators.gibbs",
+    "Given": "sparsewood.estimators.given",
     "Hypercube": "sparsewood.structures.hypercube",
     "Implies": "sparsewood.structures.logic",
     "LPPosterior": "sparsewood.inference.lp_sparsemap",
@@ -119,12 +142,18 @@ _MODULE_OF = {
     "OracleError": "sparsewood.structures.oracle_error",
     "PairPosterior": "sparsewood.pairs",
     "Pairwise": "sparsewood.structures.logic",
+    "Posterior": "sparsewood.posterior",
     "SemiMarkov": "sparsewood.structures.semi_markov",
     "Simplex": "sparsewood.structures.simplex",
-    "SparsePosterior": "sparsewood.posterior",
+    "SoftPosterior": "sparsewood.soft_posterior",
+    "SparseMAP": "sparsewood.estimators.sparse_map",
+    "SparsePosterior": "sparsewood.sparse_posterior",
+    "Status": "sparsewood.status",
     "Structure": "sparsewood.structures.base",
     "StructureDistribution": "sparsewood.distribution",
     "Subset": "sparsewood.structures.subset",
+    "TopK": "sparsewood.estimators.top_k",
+    "UnconvergedError": "sparsewood.status",
     "Xor": "sparsewood.structures.logic",
     "crf_loss": "sparsewood.inference.crf_loss",
     "get_num_threads": "sparsewood._threads",
@@ -151,7 +180,7 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def _posterior_html(posterior: "SparsePosterior") -> str:
+def _posterior_html(posterior: "Posterior") -> str:
     return import_module("sparsewood.draw.drawing").posterior_html(posterior)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import fields
 from typing import Any, Generic, TypeVar, overload
 
 import torch
@@ -46,8 +45,7 @@ class CopiedWithGraph:
     def __deepcopy__(self: Result, memo: dict[int, Any]) -> Result:
         copy = object.__new__(type(self))
         memo[id(self)] = copy
-        for field in fields(self):  # pyright: ignore[reportArgumentType]
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             shared = isinstance(value, Tensor) and value.requires_grad
-            object.__setattr__(copy, field.name, value if shared else deepcopy(value, memo))
+            copy.__dict__[name] = value if shared else deepcopy(value, memo)
         return copy

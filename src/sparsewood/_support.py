@@ -1,22 +1,23 @@
 """Sums over supports stored flat: those of instance 0 first."""
 
 import torch
-from torch import Tensor
+from torch import Size, Tensor
 
 
 def instances(sizes: Tensor, total: int) -> Tensor:
-    """(T,) int64: the instance of each entry, for supports of `sizes` (B,) that sum to `total`."""
-    batch = torch.arange(sizes.shape[0], device=sizes.device)
-    return batch.repeat_interleave(sizes, output_size=total)
+    """(T,) int64: the flat instance of each entry, for supports of `sizes` that sum to `total`."""
+    batch = torch.arange(sizes.numel(), device=sizes.device)
+    return batch.repeat_interleave(sizes.flatten(), output_size=total)
 
 
-def sum_by_instance(values: Tensor, instance: Tensor, batch: int) -> Tensor:
-    """(T, ...) -> (B, ...)."""
-    return values.new_zeros(batch, *values.shape[1:]).index_add(0, instance, values)
+def sum_by_instance(values: Tensor, instance: Tensor, batch: Size) -> Tensor:
+    """(T, ...) -> (*batch, ...)."""
+    flat = values.new_zeros(batch.numel(), *values.shape[1:]).index_add(0, instance, values)
+    return flat if len(batch) == 1 else flat.reshape(*batch, *values.shape[1:])
 
 
-def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: int) -> Tensor:
-    """The sum of `values` (T, ...) times `weights` (T,) over each instance: (B, ...)."""
+def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: Size) -> Tensor:
+    """The sum of `values` (T, ...) times `weights` (T,) over each instance: (*batch, ...)."""
     if values.ndim == 0 or values.shape[0] != weights.shape[0]:
         raise ValueError(
             f"expect: the first dimension of values runs over the {weights.shape[0]} "
@@ -28,14 +29,15 @@ def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: int) -
     return sum_by_instance(weights * values, instance, batch)
 
 
-def log_expectation(log_values: Tensor, weights: Tensor, instance: Tensor, batch: int) -> Tensor:
-    """log of the sum of `log_values.exp()` (T,) times `weights` (T,) over each instance: (B,).
+def log_expectation(log_values: Tensor, weights: Tensor, instance: Tensor, batch: Size) -> Tensor:
+    """log of the sum of `log_values.exp()` (T,) times `weights` (T,) by instance: (*batch,).
 
     It does not underflow: with `m` the largest entry of an instance that has weight, the sum of
     `weights * (log_values - m).exp()` is at least the weight of that entry.
     """
     bounds = torch.where(weights > 0, log_values, -torch.inf).detach()
-    largest = bounds.new_full((batch,), -torch.inf).scatter_reduce(0, instance, bounds, "amax")
+    largest = bounds.new_full((batch.numel(),), -torch.inf)
+    largest = largest.scatter_reduce(0, instance, bounds, "amax")
     largest = torch.where(largest.isinf(), 0, largest)
     terms = weights.to(log_values.dtype) * (log_values - largest[instance]).exp()
-    return largest + sum_by_instance(terms, instance, batch).log()
+    return largest.reshape(batch) + sum_by_instance(terms, instance, batch).log()

@@ -10,6 +10,7 @@ from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole, within_reach
 from sparsewood._transforms import is_transformed
+from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
 from sparsewood.structures.recursions.totals import is_empty
@@ -43,6 +44,11 @@ class StructureDistribution(CopiedWithGraph):
     _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
     _step_marginals: Tensor | None  # (B, *steps) float64 likewise, if they came with it
     _has_graph: bool  # whether the graph goes on from _steps to the scores or the temperature
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The shape of the batch, (B,)."""
+        return self.scores.shape[:1]
 
     @property
     def log_partition(self) -> Tensor:
@@ -98,6 +104,14 @@ class StructureDistribution(CopiedWithGraph):
             structures = self.structure.decode(self.structure.parts_of(steps), lengths)
         return structures.unflatten(0, (n, len(self)))
 
+    def posterior(self, n: int, *, generator: torch.Generator | None = None) -> Posterior:
+        """`n` independent, exact samples of each instance as a posterior, with weights of 1 / n."""
+        samples = self.sample(n, generator=generator).transpose(0, 1).flatten(0, 1)
+        shape = tuple(self.scores.shape[len(self.batch_shape) :])
+        return Posterior.uniform(
+            self.structure, samples, self.batch_shape, shape, self.lengths, self.scores.dtype
+        )
+
     def kl(self, other: "StructureDistribution") -> Tensor:
         """(B,) the Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` to `other`, q.
 
@@ -149,9 +163,8 @@ class StructureDistribution(CopiedWithGraph):
         return value.to(self.scores.dtype)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
-        copy = super().__deepcopy__(memo)
-        copy.__dict__["_mu"] = self._mu  # without a need for gradients the graph gives it once
-        return copy
+        _ = self._mu  # without a need for gradients the graph gives it once
+        return super().__deepcopy__(memo)
 
     def __len__(self) -> int:
         return len(self.scores)

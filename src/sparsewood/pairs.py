@@ -1,4 +1,4 @@
-"""The product of two sparse posteriors: every pair of their structures."""
+"""The product of two posteriors: every pair of their structures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from sparsewood._support import expectation, instances
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairPosterior(CopiedWithGraph):
-    """A distribution over pairs of structures for each of `B` instances, the two independent.
+    """A distribution over pairs of structures for each instance of a batch, the two independent.
 
     The pairs of all instances are stored flat, P in total, those of instance 0 first; of an
     instance with supports of k and l structures there are k * l, the right index running fastest.
-    Made by `SparsePosterior.product`.
+    Made by `Posterior.product`.
 
     Attributes:
         left: (P,) int64, the pair's structure as an index into the support of the left posterior.
         right: (P,) int64, the same of the right posterior.
         weights: (P,) their probabilities, `left.weights * right.weights`; differentiable.
-        sizes: (B,) int64, how many pairs each instance has.
+        sizes: (*batch,) int64, how many pairs each instance has.
     """
 
     left: Tensor
@@ -32,7 +32,7 @@ class PairPosterior(CopiedWithGraph):
 
     @lazy
     def instance(self) -> Tensor:
-        """(P,) int64: the batch element each pair belongs to, in rising order."""
+        """(P,) int64: the instance of the flattened batch each pair belongs to, in rising order."""
         return instances(self.sizes, self.left.shape[0])
 
     def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -43,13 +43,13 @@ class PairPosterior(CopiedWithGraph):
                 index tensors that returns such a tensor.
 
         Returns:
-            (B, ...), differentiable with respect to the values and the scores of both posteriors.
+            (*batch, ...), differentiable with respect to the values and both posteriors.
         """
         table = values if isinstance(values, Tensor) else values(self.left, self.right)
-        return expectation(table, self.weights, self.instance, len(self))
+        return expectation(table, self.weights, self.instance, self.sizes.shape)
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return self.sizes.numel()
 
     def __repr__(self) -> str:
         return f"PairPosterior({len(self)} instances, {len(self.left)} pairs)"
@@ -58,8 +58,9 @@ class PairPosterior(CopiedWithGraph):
 def pair_up(
     left_weights: Tensor, left_sizes: Tensor, right_weights: Tensor, right_sizes: Tensor
 ) -> PairPosterior:
-    """All pairs within each instance, from the weights (T,) and sizes (B,) of both sides."""
+    """All pairs within each instance, from the weights (T,) and sizes (*batch,) of both sides."""
     sizes = left_sizes * right_sizes
+    left_sizes, right_sizes = left_sizes.flatten(), right_sizes.flatten()
     # Each structure on the left meets all on the right of its instance.
     count = left_weights.shape[0]  # len() would fix it in a graph
     meets = right_sizes.repeat_interleave(left_sizes, output_size=count)

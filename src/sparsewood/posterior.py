@@ -1,11 +1,11 @@
-"""The sparse distribution that inference returns: structures, their weights and a certificate."""
+"""A distribution over a few structures of each instance: what every estimator returns."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, NamedTuple, Self
 
 import torch
-from torch import Tensor
+from torch import Size, Tensor
 
 from sparsewood import _display
 from sparsewood._lazy import CopiedWithGraph, lazy
@@ -19,50 +19,95 @@ from sparsewood.structures.base import Structure
 _SHOWN = 5  # structures listed in the repr of one instance
 
 
-class TopK(NamedTuple):
+class Heaviest(NamedTuple):
     """The heaviest structures of each instance, in falling order of weight."""
 
-    weights: Tensor
-    structures: Tensor
+    weights: Tensor  # (*batch, k)
+    structures: Tensor  # (*batch, k, *event) int64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparsePosterior(CopiedWithGraph):
-    """A distribution over a few structures for each of `B` instances.
+class Posterior(CopiedWithGraph):
+    """A distribution over a few structures for each instance of a batch of any shape.
 
-    The support of all instances is stored flat: `T` structures in total, those of instance 0 first.
-    `len(post)` is `B`; `post[i]` is the posterior of one instance; iterating yields those.
+    The support of all instances is stored flat: `T` structures in total, those of the first
+    instance first. The batch shape is that of `sizes`, () for one instance alone. Instances are
+    numbered in the flattened batch: `len(post)` counts them, `post[i]` is the posterior of one as
+    a batch of one, iterating yields those.
+
+    The gradient of the scores flows through `weights`, or through `parts` where an estimator
+    replaces them by ones that carry it (`with_parts`).
 
     Attributes:
         structure: the family the structures belong to.
         structures: (T, *event) int64, the support.
-        weights: (T,) their probabilities, differentiable with respect to the scores.
-        sizes: (B,) int64, how many structures each instance keeps.
-        marginals: (B, *parts), the probability of each part; differentiable.
-        gap: (B,) float64, the duality gap: the objective is within `gap` of its optimum.
-        converged: (B,) bool, whether the gap certifies the requested accuracy.
-        lengths: int64, the size of each instance, (B,) or as the family has it; None when all have
-            full size.
+        weights: (T,) their probabilities.
+        sizes: (*batch,) int64, how many structures each instance keeps.
+        shape: the shape of one instance's parts, `*parts`.
+        lengths: int64, the size of each instance, (*batch,) or (*batch, d) as the family has it;
+            None when all have full size.
     """
 
     structure: Structure
     structures: Tensor
     weights: Tensor
     sizes: Tensor
-    marginals: Tensor
-    gap: Tensor
-    converged: Tensor
+    shape: tuple[int, ...]
     lengths: Tensor | None = None
+    _per_instance: ClassVar[tuple[str, ...]] = ("sizes", "lengths", "_marginals")
+
+    _: KW_ONLY
+    _parts: Tensor | None = None  # (T, *parts), where they carry a gradient
+    _marginals: Tensor | None = None  # (*batch, *parts), where they are known
+
+    @classmethod
+    def uniform(
+        cls,
+        structure: Structure,
+        structures: Tensor,
+        batch: Size,
+        shape: tuple[int, ...],
+        lengths: Tensor | None,
+        dtype: torch.dtype,
+    ) -> "Posterior":
+        """Equal weights on (T, *event) structures, as many for each instance of the batch."""
+        k = len(structures) // max(1, batch.numel())
+        sizes = torch.full(batch, k, device=structures.device)
+        weights = torch.full(
+            structures.shape[:1], 1 / max(1, k), dtype=dtype, device=structures.device
+        )
+        return Posterior(structure, structures, weights, sizes, shape, lengths)
+
+    def with_parts(self, parts: Tensor) -> Self:
+        """The same posterior with these `parts` (T, *parts), which carry a gradient."""
+        if parts.shape != (self.weights.shape[0], *self.shape):
+            raise ValueError(
+                f"with_parts: expected {(self.weights.shape[0], *self.shape)}, "
+                f"got {tuple(parts.shape)}"
+            )
+        return replace(self, _parts=parts, _marginals=None)
 
     @lazy
     def instance(self) -> Tensor:
-        """(T,) int64: the batch element each structure belongs to, in rising order."""
-        return instances(self.sizes, self.structures.shape[0])  # len() would fix it in a graph
+        """(T,) int64: the instance each structure belongs to, in rising order."""
+        return instances(self.sizes, self.weights.shape[0])  # len() would fix it in a graph
+
+    @lazy
+    def parts(self) -> Tensor:
+        """(T, *parts) 0/1 in the dtype of `weights`: the parts that each structure uses."""
+        if self._parts is not None:
+            return self._parts
+        return self.structure.indicator(self.structures, self.shape).to(self.weights.dtype)
+
+    @lazy
+    def marginals(self) -> Tensor:
+        """(*batch, *parts): the probability of each part, the expectation of `parts`."""
+        return self.expect(self.parts) if self._marginals is None else self._marginals
 
     @lazy
     def mode(self) -> Tensor:
-        """(B, *event): the heaviest structure of each instance."""
-        return self.structures[self._ranking[self._starts]]
+        """(*batch, *event): the heaviest structure of each instance."""
+        return self._batched(self.structures[self._ranking[self._starts]])
 
     def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """The expectation of `values` under the posterior, per instance.
@@ -72,71 +117,78 @@ class SparsePosterior(CopiedWithGraph):
                 `fn(structures, instance)` that returns such a tensor.
 
         Returns:
-            (B, ...) in the dtype of `values` if that is floating or complex, else of `weights`.
-            Differentiable with respect to both the values and the scores.
+            (*batch, ...) in the dtype of `values` if that is floating or complex, else of
+            `weights`. Differentiable with respect to both the values and the weights.
         """
         table = values if isinstance(values, Tensor) else values(self.structures, self.instance)
-        return expectation(table, self.weights, self.instance, len(self))
+        return expectation(table, self.weights, self.instance, self.sizes.shape)
 
     def entropy(self) -> Tensor:
-        """(B,) the Shannon entropy of each instance's weights, in nats; differentiable."""
+        """(*batch,) the Shannon entropy of each instance's weights, in nats; differentiable."""
         positive = self.weights > 0  # a weight may underflow to 0 in a 16-bit dtype
         weights = torch.where(positive, self.weights, 1)
         return self._total(-weights * weights.log())
 
     def log_prob(self, structures: Tensor) -> Tensor:
-        """The log-probability of one structure per instance: (B, *event) -> (B,).
+        """The log-probability of one structure per instance: (*batch, *event) -> (*batch,).
 
         -inf outside the support. Padding must be encoded as the structure itself encodes it.
         """
-        expected = (len(self), *self.structures.shape[1:])
+        event = self.structures.shape[1:]
+        expected = (*self.sizes.shape, *event)
         check_dense("log_prob", structures)
         if structures.shape != expected:
             raise ValueError(f"log_prob: expected {expected}, got {tuple(structures.shape)}")
-        same = self.structures == structures.to(self.structures.device)[self.instance]
+        flat = structures.to(self.structures.device).reshape(-1, *event)
+        same = self.structures == flat[self.instance]
         same = same.unsqueeze(-1).flatten(1).all(-1)  # an event may have no dimension
         weights = self._total(self.weights * same)
         inside = weights > 0
         return torch.where(inside, torch.where(inside, weights, 1).log(), -torch.inf)
 
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
-        """`k` independent structures of each instance: (k, B, *event)."""
+        """`k` independent structures of each instance: (k, *batch, *event)."""
         k = check_whole("sample: k", k)
+        structures = self.structures
         weights = self.weights.detach().double()
-        share = weights / self._total(weights)[self.instance]
+        share = weights / self._total(weights).flatten()[self.instance]
         # The running total of all shares: instance b covers the interval from b to b + 1.
         draw = torch.rand(k, len(self), dtype=share.dtype, device=share.device, generator=generator)
         draw += torch.arange(len(self), device=share.device)
         index = torch.searchsorted(share.cumsum(0), draw, right=True)
         index = torch.maximum(index, self._starts)  # rounding at the border of two instances
-        return self.structures[torch.minimum(index, self._starts + self.sizes - 1)]
+        index = torch.minimum(index, self._starts + self.sizes.flatten() - 1)
+        return structures[index].reshape(k, *self.sizes.shape, *structures.shape[1:])
 
-    def topk(self, k: int) -> TopK:
-        """The `k` heaviest structures: weights (B, k) and structures (B, k, *event).
+    def topk(self, k: int) -> Heaviest:
+        """The `k` heaviest structures: weights (*batch, k) and structures (*batch, k, *event).
 
         Where the support is smaller, the rest has weight 0 and repeats the mode.
         """
         k = check_whole("topk: k", k)
         rank = torch.arange(k, device=self.sizes.device)
-        kept = rank < self.sizes[:, None]
+        kept = rank < self.sizes.flatten()[:, None]
         index = self._ranking[self._starts[:, None] + torch.where(kept, rank, 0)]
-        return TopK(self.weights[index] * kept, self.structures[index])
+        weights, structures = self.weights[index] * kept, self.structures[index]
+        return Heaviest(self._batched(weights), self._batched(structures))
 
     def forest(self) -> Forest:
-        """The trees of the support as one shared graph, for `structures` that are heads (T, n)."""
-        n = self.structures.shape[1] if self.structures.ndim == 2 else 0
-        if self.marginals.shape[1:] != (n, n + 1) or isinstance(self.structure, Pairs):
-            raise ValueError(
-                f"forest: expected trees as heads (T, n) for scores (B, n, n + 1), got structures "
-                f"of shape {tuple(self.structures.shape)} of {self.structure} for scores of shape "
-                f"{tuple(self.marginals.shape)}"
-            )
-        lengths = self.lengths
-        if lengths is None:
-            lengths = torch.full_like(self.sizes, self.structures.shape[1])
-        return Forest.from_heads(self.structures, lengths, self.instance)
+        """The trees of the support as one shared graph, for `structures` that are heads (T, n).
 
-    def product(self, other: "SparsePosterior") -> PairPosterior:
+        Sentences are numbered in the flattened batch.
+        """
+        heads = self.structures
+        n = heads.shape[1] if heads.ndim == 2 else 0
+        if self.shape != (n, n + 1) or isinstance(self.structure, Pairs):
+            raise ValueError(
+                f"forest: expected trees as heads (T, n) for scores (*batch, n, n + 1), got "
+                f"structures of shape {tuple(heads.shape)} of {self.structure} for scores of shape "
+                f"{(*self.sizes.shape, *self.shape)}"
+            )
+        lengths = torch.full_like(self.sizes, n) if self.lengths is None else self.lengths
+        return Forest.from_heads(heads, lengths.flatten(), self.instance)
+
+    def product(self, other: "Posterior") -> PairPosterior:
         """All pairs of a structure here and one of `other`, instance by instance, as independent.
 
         For inputs of two parts with a latent structure each, a premise and a hypothesis say:
@@ -146,71 +198,78 @@ class SparsePosterior(CopiedWithGraph):
 
         with `u` and `v` holding a vector for each structure of the two supports.
         """
-        if len(self) != len(other):
+        if self.sizes.shape != other.sizes.shape:
             raise ValueError(
-                f"product: expected posteriors over as many instances, got {len(self)} "
-                f"and {len(other)}"
+                "product: expected posteriors over the same batch, got batches of shape "
+                f"{tuple(self.sizes.shape)} and {tuple(other.sizes.shape)}"
             )
         return pair_up(self.weights, self.sizes, other.weights, other.sizes)
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return self.sizes.numel()
 
-    def __getitem__(self, i: int) -> "SparsePosterior":
-        """The posterior of instance `i`, a batch of one."""
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"instance {i} of a posterior over {len(self)} instances")
-        i %= len(self)
-        start, size = int(self._starts[i]), int(self.sizes[i])
-        rows, one = slice(start, start + size), slice(i, i + 1)
-        return SparsePosterior(
-            self.structure,
-            self.structures[rows],
-            self.weights[rows],
-            self.sizes[one],
-            self.marginals[one],
-            self.gap[one],
-            self.converged[one],
-            None if self.lengths is None else self.lengths[one],
-        )
+    def __getitem__(self, i: int) -> Self:
+        """The posterior of instance `i` of the flattened batch, as a batch of one."""
+        i = self._number(i)
+        start, size = int(self._starts[i]), int(self.sizes.flatten()[i])
+        found: dict[str, Tensor] = {}
+        for names, pick in (
+            (("structures", "weights", "_parts"), lambda table: table[start : start + size]),
+            (self._per_instance, lambda table: one_of(table, self.sizes.shape, i)),
+        ):
+            tables = {name: getattr(self, name) for name in names}
+            found |= {name: pick(table) for name, table in tables.items() if table is not None}
+        return replace(self, **found)
 
-    def __iter__(self) -> Iterator["SparsePosterior"]:
+    def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        if len(self) == 1:
-            return self._describe_one()
-        head = f"SparsePosterior({self.structure}, {len(self)} instances"
-        if len(self) == 0:
-            return head + ")"
-        low, high = int(self.sizes.min()), int(self.sizes.max())
-        kept = f"{low}" if low == high else f"{low} to {high}"
-        return (
-            f"{head}, {kept} structures each, gap <= {float(self.gap.max()):.1e}, "
-            f"{int(self.converged.sum())} converged)"
-        )
+        return self._describe_one() if len(self) == 1 else self._describe_batch()
 
     def _repr_html_(self) -> str | None:
         """One instance shows itself in notebooks, each family by its own pictures."""
         return _display.html(self) if len(self) == 1 else None
 
+    def _number(self, i: int) -> int:
+        """`i` counted from the front, or an IndexError."""
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"instance {i} of a posterior over {len(self)} instances")
+        return i % len(self)
+
+    def _describe_batch(self) -> str:
+        head = f"{type(self).__name__}({self.structure}, "
+        if self.sizes.ndim != 1:
+            head += f"batch {tuple(self.sizes.shape)}, "
+        if len(self) == 0:
+            return f"{head}0 instances)"
+        low, high = int(self.sizes.min()), int(self.sizes.max())
+        kept = f"{low}" if low == high else f"{low} to {high}"
+        return f"{head}{len(self)} instances, {kept} structures each{self._how_it_went()})"
+
     def _describe_one(self) -> str:
-        size = int(self.sizes[0])
+        size = int(self.sizes)
         best = self.topk(min(size, _SHOWN))
         lines = [
-            f"SparsePosterior({self.structure}, {size} structure{'s' * (size != 1)}, "
-            f"gap {float(self.gap[0]):.1e}, {'' if self.converged[0] else 'not '}converged)"
+            f"{type(self).__name__}({self.structure}, {size} structure{'s' * (size != 1)}"
+            f"{self._how_it_went()})"
         ]
-        for weight, structure in zip(best.weights[0].tolist(), best.structures[0], strict=True):
+        structures = best.structures.reshape(-1, *self.structures.shape[1:])
+        for weight, structure in zip(best.weights.flatten().tolist(), structures, strict=True):
             lines.append(f"  {weight:.4f}  {structure.tolist()}")
         if size > _SHOWN:
             lines.append(f"  ... {size - _SHOWN} more")
         return "\n".join(lines)
 
+    def _how_it_went(self) -> str:
+        """What the repr says at the end."""
+        return ""
+
     @lazy
     def _starts(self) -> Tensor:
-        """(B,) int64: where each instance's structures begin."""
-        return self.sizes.cumsum(0) - self.sizes
+        """(B,) int64: where the structures of each of `B` instances begin."""
+        sizes = self.sizes.flatten()
+        return sizes.cumsum(0) - sizes
 
     @lazy
     def _ranking(self) -> Tensor:
@@ -219,5 +278,15 @@ class SparsePosterior(CopiedWithGraph):
         return by_weight[self.instance[by_weight].argsort(stable=True)]
 
     def _total(self, values: Tensor) -> Tensor:
-        """Sum over each instance's structures: (T, ...) -> (B, ...)."""
-        return sum_by_instance(values, self.instance, len(self))
+        """Sum over each instance's structures: (T, ...) -> (*batch, ...)."""
+        return sum_by_instance(values, self.instance, self.sizes.shape)
+
+    def _batched(self, table: Tensor) -> Tensor:
+        """(B, ...) -> (*batch, ...)."""
+        batch: Size = self.sizes.shape
+        return table if len(batch) == 1 else table.reshape(*batch, *table.shape[1:])
+
+
+def one_of(table: Tensor, batch: Size, i: int) -> Tensor:
+    """The entry (1, ...) of instance `i` of the flattened batch in a table (*batch, ...)."""
+    return table.reshape(-1, *table.shape[len(batch) :])[i : i + 1]

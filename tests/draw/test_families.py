@@ -48,7 +48,7 @@ class Seats(sp.Custom):
 CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...]]] = {
     "trees": (sp.DependencyTrees(), (4, 5), Arcs, ("words",)),
     "projective": (sp.DependencyTrees(projective=True), (4, 5), Arcs, ("words",)),
-    "branching": (sp.BranchingTrees("left"), (4, 5), Arcs, ("words",)),
+    "branching": (sp.BranchingTrees("left_to_right"), (4, 5), Arcs, ("words",)),
     "labelled": (sp.LabelledDependencyTrees(), (4, 5, 3), Arcs, ("words", "labels")),
     "chain": (sp.LinearChain(), (4, 3, 4), Tags, ("words", "labels")),
     "semi-markov": (sp.SemiMarkov(2), (4, 3, 5), Segments, ("words", "labels")),

@@ -131,7 +131,7 @@ def _families() -> list[Family]:
     ]
     found += [
         Family(f"branching-{kind}", sp.BranchingTrees(kind), words, _arcs)
-        for kind in ("flat", "left", "right")
+        for kind in ("flat", "left_to_right", "right_to_left")
     ]
     found += [
         Family("binary", sp.BinaryTrees(), ((1,), (2,), (3,), (4,), (5,)), _spans, 0),

@@ -76,7 +76,9 @@ def test_large_scores_take_nothing_from_the_gradient(size: float, solver_of: str
 @pytest.mark.parametrize("score", [1e17, 1e100 / 3])
 def test_the_loss_of_the_only_structure_is_zero(score: float) -> None:
     scores = torch.full((1, 4, 5), score, dtype=torch.float64).requires_grad_()
-    loss = sp.sparsemap_loss(scores, torch.tensor([[0, 1, 2, 3]]), sp.BranchingTrees("right"))
+    loss = sp.sparsemap_loss(
+        scores, torch.tensor([[0, 1, 2, 3]]), sp.BranchingTrees("right_to_left")
+    )
     (gradient,) = torch.autograd.grad(loss, scores)
     assert loss.item() == 0
     assert (gradient == 0).all()

@@ -6,23 +6,17 @@ import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood.nn.latent import Strategy
 
 LENGTHS = torch.tensor([4, 1, 3])
 TREES = sp.DependencyTrees(single_root=True)
 
 
-def make(strategy: Strategy, **options: float) -> sp.nn.LatentTreeEncoder:
+def make(
+    estimator: sp.Estimator, structure: sp.Structure | None = TREES
+) -> sp.nn.LatentTreeEncoder:
     torch.manual_seed(0)
     scorer, composer = sp.nn.MLPArcScorer(5, 4), sp.nn.ChildSumTreeLSTM(5, 6)
-    encoder = sp.nn.LatentTreeEncoder(
-        scorer,
-        composer,
-        TREES,
-        strategy=strategy,
-        **options,  # pyright: ignore[reportArgumentType]
-    )
-    return encoder.double()
+    return sp.nn.LatentTreeEncoder(scorer, composer, structure, estimator=estimator).double()
 
 
 def words() -> torch.Tensor:
@@ -30,37 +24,29 @@ def words() -> torch.Tensor:
     return torch.randn(3, 4, 5, dtype=torch.float64, generator=generator)
 
 
-@pytest.mark.parametrize(
-    ("strategy", "expected"),
-    [
-        ("left_to_right", [[2, 3, 4, 0], [0, -1, -1, -1], [2, 3, 0, -1]]),
-        ("right_to_left", [[0, 1, 2, 3], [0, -1, -1, -1], [0, 1, 2, -1]]),
-        ("flat", [[0, 0, 0, 0], [0, -1, -1, -1], [0, 0, 0, -1]]),
-    ],
-)
-def test_fixed_strategies(strategy: Strategy, expected: list[list[int]]) -> None:
-    encoder, x = make(strategy), words()
+def test_fixed_trees() -> None:
+    encoder, x = make(sp.Fixed("left_to_right")), words()
     post, vectors = encoder(x, LENGTHS)
-    assert post.structures.tolist() == expected
-    assert post.weights.tolist() == [1.0] * 3
+    heads = torch.tensor([[2, 3, 4, 0], [0, -1, -1, -1], [2, 3, 0, -1]])
+    assert torch.equal(post.structures, heads)
     assert post.weights.dtype == x.dtype
-    assert torch.equal(post.instance, torch.arange(3))
     assert torch.equal(post.marginals, sp.DependencyTrees().indicator(post.structures))
-    assert bool(post.converged.all())
-    assert not post.gap.any()
-    forest = sp.Forest.from_heads(torch.tensor(expected), LENGTHS, torch.arange(3))
+    forest = sp.Forest.from_heads(heads, LENGTHS, torch.arange(3))
     assert torch.equal(vectors, encoder.composer(x, forest))
     assert torch.equal(post.expect(vectors), vectors)
     assert encoder.scorer is None
     # The same trees from the caller; what pads them does not count.
-    given = torch.tensor(expected).masked_fill(torch.tensor(expected) < 0, 99)
-    again, same = make("given")(x, LENGTHS, given)
+    given = make(sp.Given(), None)
+    again, same = given(x, LENGTHS, heads.masked_fill(heads < 0, 99))
     assert torch.equal(again.structures, post.structures)
     assert torch.equal(same, vectors)
+    assert given.scorer is None
+    by_value = make(sp.Given(heads), None)(x, LENGTHS)[1]
+    assert torch.equal(by_value, vectors)
 
 
 def test_latent_is_the_four_lines() -> None:
-    encoder, x = make("latent", temperature=2.0, max_active=3), words()
+    encoder, x = make(sp.SparseMAP(temperature=2.0, max_active=3)), words()
     post, vectors = encoder(x, LENGTHS)
     assert encoder.scorer is not None
     scores = encoder.scorer(x)
@@ -72,8 +58,9 @@ def test_latent_is_the_four_lines() -> None:
     assert int(post.sizes.max()) == 3
 
 
-def test_the_gradient_reaches_every_parameter() -> None:
-    encoder, x = make("latent"), words().requires_grad_()
+@pytest.mark.parametrize("estimator", [sp.SparseMAP(), sp.TopK(3)], ids=repr)
+def test_the_gradient_reaches_every_parameter(estimator: sp.Estimator) -> None:
+    encoder, x = make(estimator), words().requires_grad_()
     post, vectors = encoder(x, LENGTHS)
     assert int(post.sizes.max()) > 1
     (gradient,) = torch.autograd.grad(post.expect(vectors).sum(), x, retain_graph=True)
@@ -83,39 +70,38 @@ def test_the_gradient_reaches_every_parameter() -> None:
     assert all(p.grad is not None and p.grad.any() for p in encoder.parameters())
 
 
-@pytest.mark.parametrize("strategy", ["latent", "flat"])
-def test_full_length_is_the_default(strategy: Strategy) -> None:
-    encoder, x = make(strategy), words()
+@pytest.mark.parametrize("estimator", [sp.SparseMAP(), sp.Fixed("flat")], ids=repr)
+def test_full_length_is_the_default(estimator: sp.Estimator) -> None:
+    encoder, x = make(estimator), words()
     (_, default), (_, full) = encoder(x), encoder(x, torch.tensor([4, 4, 4]))
     assert torch.equal(default, full)
 
 
 def test_bad_options() -> None:
-    composer = sp.nn.ChildSumTreeLSTM(5, 6)
-    with pytest.raises(ValueError, match="'latent' needs a scorer"):
-        sp.nn.LatentTreeEncoder(None, composer)
-    with pytest.raises(ValueError, match="expected one of latent, left_to_right.*got 'rightmost'"):
-        sp.nn.LatentTreeEncoder(None, composer, strategy="rightmost")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"the estimator SparseMAP\(\) needs a scorer"):
+        sp.nn.LatentTreeEncoder(None, sp.nn.ChildSumTreeLSTM(5, 6))
 
 
 def test_bad_input() -> None:
     heads = torch.zeros(3, 4, dtype=torch.int64)
-    with pytest.raises(ValueError, match="'flat' takes no heads"):
-        make("flat")(words(), LENGTHS, heads)
-    with pytest.raises(ValueError, match="'given' needs heads"):
-        make("given")(words(), LENGTHS)
+    flat, given = make(sp.Fixed("flat")), make(sp.Given(), None)
+    with pytest.raises(ValueError, match=r"Fixed\(kind='flat'\) takes no heads"):
+        flat(words(), LENGTHS, heads)
+    with pytest.raises(ValueError, match=r"Given\(\) needs heads"):
+        given(words(), LENGTHS)
     with pytest.raises(ValueError, match=r"heads: expected int64 of shape \(3, 4\).*\(3, 3\)"):
-        make("given")(words(), LENGTHS, heads[:, 1:])
+        given(words(), LENGTHS, heads[:, 1:])
     with pytest.raises(ValueError, match=r"lengths\[1\] is 5"):
-        make("flat")(words(), torch.tensor([4, 5, 3]))
-    with pytest.raises(ValueError, match="tree 2"):  # the first two words of it in a cycle
-        make("given")(words(), LENGTHS, torch.tensor([[0] * 4, [0] * 4, [2, 1, 0, 0]]))
+        flat(words(), torch.tensor([4, 5, 3]))
+    with pytest.raises(ValueError, match=r"given\[2\] is not one of"):  # words 1 and 2 in a cycle
+        given(words(), LENGTHS, torch.tensor([[0] * 4, [0] * 4, [2, 1, 0, 0]]))
+    with pytest.raises(TypeError, match="no structures"):
+        make(sp.Gibbs())(words(), LENGTHS)
 
 
 def test_repr_and_pickle() -> None:
-    encoder = make("latent", temperature=0.5, max_active=4)
+    encoder = make(sp.SparseMAP(temperature=0.5, max_active=4))
     head = repr(encoder).splitlines()[1].strip()
-    assert head == f"{TREES}, temperature=0.5, max_active=4"
-    assert "strategy='flat'" in repr(make("flat"))
+    assert head == f"{TREES}, SparseMAP(temperature=0.5, max_active=4)"
     _, vectors = pickle.loads(pickle.dumps(encoder))(words(), LENGTHS)
     assert torch.equal(vectors, encoder(words(), LENGTHS)[1])

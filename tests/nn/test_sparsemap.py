@@ -2,6 +2,7 @@
 
 import pickle
 
+import pytest
 import torch
 
 import sparsewood as sp
@@ -21,9 +22,14 @@ def test_sparsemap_module() -> None:
 
 
 def test_repr_says_the_options() -> None:
-    assert repr(sp.nn.SparseMAP(TREES, max_active=3)) == (
-        f"SparseMAP({TREES}, temperature=1.0, tol=1e-09, max_active=3)"
-    )
+    assert repr(sp.nn.SparseMAP(TREES, max_active=3)) == (f"SparseMAP({TREES}, max_active=3)")
+
+
+def test_options_are_those_of_the_estimator() -> None:
+    layer = sp.nn.SparseMAP(TREES, max_active=3, solver="generic")
+    assert layer.estimator == sp.SparseMAP(max_active=3, solver="generic")
+    with pytest.raises(ValueError, match="max_active must be at least 1"):
+        sp.nn.SparseMAP(TREES, max_active=0)
 
 
 def test_it_can_be_pickled() -> None:

@@ -8,14 +8,12 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.nn.structured_attention import Infer, attend
+from sparsewood.nn.structured_attention import attend
 from sparsewood.testing import draw_scores
 
-INFER: list[Infer] = ["marginals", "sparsemap"]
 
-
-@pytest.fixture(params=INFER)
-def infer(request: pytest.FixtureRequest) -> Infer:
+@pytest.fixture(params=[sp.Gibbs(), sp.SparseMAP()], ids=repr)
+def estimator(request: pytest.FixtureRequest) -> sp.Estimator:
     return request.param
 
 
@@ -25,14 +23,24 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
 
 def test_a_choice_is_plain_attention() -> None:
     scores, values = draw(3, 5), draw(3, 5, 2, seed=1)
-    context = sp.nn.StructuredAttention(sp.Simplex(), temperature=0.5)(scores, values)
+    context = sp.nn.StructuredAttention(sp.Simplex(), estimator=sp.Gibbs(temperature=0.5))(
+        scores, values
+    )
     torch.testing.assert_close(context, ((2 * scores).softmax(-1)[:, None] @ values)[:, 0])
 
 
 def test_a_sparse_choice_is_sparsemax() -> None:
     scores = torch.tensor([[1.0, 0.6, -3.0]])
-    attention = sp.nn.StructuredAttention(sp.Simplex(), infer="sparsemap")
+    attention = sp.nn.StructuredAttention(sp.Simplex(), estimator=sp.SparseMAP())
     torch.testing.assert_close(attention.weights(scores), torch.tensor([[0.7, 0.3, 0.0]]))
+
+
+def test_any_estimator_gives_marginals() -> None:
+    scores, values = draw(2, 3, 4), draw(2, 3, 2, seed=1)
+    best = sp.nn.TreeAttention(2, estimator=sp.TopK(1)).double()
+    post = sp.TopK(1)(scores, best.structure)
+    torch.testing.assert_close(best.weights(scores), post.marginals)
+    assert best(scores, values).shape == (2, 3, 2)
 
 
 def test_independent_choices_are_sigmoids() -> None:
@@ -41,56 +49,57 @@ def test_independent_choices_are_sigmoids() -> None:
     torch.testing.assert_close(context, (scores.sigmoid()[:, None] @ values)[:, 0])
 
 
-def test_a_subset_sums_to_its_size(infer: Infer) -> None:
-    weights = sp.nn.StructuredAttention(sp.Subset(2), infer=infer).weights(draw(3, 5))
+def test_a_subset_sums_to_its_size(estimator: sp.Estimator) -> None:
+    weights = sp.nn.StructuredAttention(sp.Subset(2), estimator=estimator).weights(draw(3, 5))
     torch.testing.assert_close(weights.sum(-1), torch.full((3,), 2.0).double())
 
 
 def test_rows_of_a_matching_attend_to_columns() -> None:
-    attention = sp.nn.StructuredAttention(sp.Matching(), infer="sparsemap")
+    attention = sp.nn.StructuredAttention(sp.Matching(), estimator=sp.SparseMAP())
     scores, values = draw(2, 3, 4), draw(2, 4, 2, seed=1)
     weights = attention.weights(scores)
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3).double())
     torch.testing.assert_close(attention(scores, values), weights @ values)
 
 
-def test_a_chain_attends_where_it_has_the_state(infer: Infer) -> None:
+def test_a_chain_attends_where_it_has_the_state(estimator: sp.Estimator) -> None:
     """Segmentation attention of Kim et al.: a chain of two states, 1 meaning "read this"."""
     chain = sp.LinearChain(penalty="both")
     unary, transition = draw(2, 4, 2), draw(1, 2, 2, seed=1)[0]
     scores, values = chain.pack(unary, transition), draw(2, 4, 3, seed=2)
-    attention = sp.nn.StructuredAttention(chain, infer=infer, state=1)
+    attention = sp.nn.StructuredAttention(chain, estimator=estimator, state=1)
     weights = attention.weights(scores)
-    other = sp.nn.StructuredAttention(chain, infer=infer, state=0).weights(scores)
+    other = sp.nn.StructuredAttention(chain, estimator=estimator, state=0).weights(scores)
     torch.testing.assert_close(weights + other, torch.ones(2, 4).double())
     torch.testing.assert_close(attention(scores, values), (weights[:, None] @ values)[:, 0])
-    if infer == "marginals":
+    if estimator == sp.Gibbs():
         states = chain.enumerate(4, 2)
         used = torch.where(chain.indicator(states, (4, 2, 3)).bool(), scores[:, None], 0)
         p = used.flatten(2).sum(-1).softmax(-1)
         torch.testing.assert_close(weights, p @ states.double())
 
 
-def test_segments_attend_to_what_they_cover(infer: Infer) -> None:
+def test_segments_attend_to_what_they_cover(estimator: sp.Estimator) -> None:
     family, shape = sp.SemiMarkov(3), (5, 2, 5)
     scores = draw(2, *shape)
     total = sum(
-        sp.nn.StructuredAttention(family, infer=infer, state=k).weights(scores) for k in (0, 1)
+        sp.nn.StructuredAttention(family, estimator=estimator, state=k).weights(scores)
+        for k in (0, 1)
     )
     torch.testing.assert_close(total, torch.ones(2, 5).double())  # each position is in one segment
     certain = torch.tensor([[[3, 1], [0, -1], [0, -1], [1, 0], [1, 1]]])
     sure = 100 * family.indicator(certain, shape)
-    weights = sp.nn.StructuredAttention(family, infer=infer, state=1).weights(sure)
+    weights = sp.nn.StructuredAttention(family, estimator=estimator, state=1).weights(sure)
     torch.testing.assert_close(weights, torch.tensor([[1.0, 1, 1, 0, 1]]).double())
 
 
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("projective", [False, True])
 def test_words_attend_to_their_heads_and_children(
-    projective: bool, single_root: bool, infer: Infer
+    projective: bool, single_root: bool, estimator: sp.Estimator
 ) -> None:
     trees = sp.DependencyTrees(projective=projective, single_root=single_root)
-    attention = sp.nn.TreeAttention(3, trees, children=True, infer=infer).double()
+    attention = sp.nn.TreeAttention(3, trees, children=True, estimator=estimator).double()
     scores, values = draw(2, 4, 5), draw(2, 4, 3, seed=1)
     arcs = attention.weights(scores)
     torch.testing.assert_close(arcs.sum(-1), torch.ones(2, 4).double())
@@ -101,13 +110,13 @@ def test_words_attend_to_their_heads_and_children(
         )
         children = sum(arcs[:, j, i + 1, None] * values[:, j] for j in range(4))
         torch.testing.assert_close(context[:, i], torch.cat([heads, torch.as_tensor(children)], -1))
-    plain = sp.nn.TreeAttention(3, trees, infer=infer).double()
+    plain = sp.nn.TreeAttention(3, trees, estimator=estimator).double()
     plain.load_state_dict(attention.state_dict())
     torch.testing.assert_close(plain(scores, values), context[..., :3])
 
 
-def test_a_certain_tree(infer: Infer) -> None:
-    attention = sp.nn.TreeAttention(2, children=True, infer=infer)
+def test_a_certain_tree(estimator: sp.Estimator) -> None:
+    attention = sp.nn.TreeAttention(2, children=True, estimator=estimator)
     heads = torch.tensor([[2, 0, 2]])
     scores = 60 * sp.DependencyTrees().indicator(heads, (3, 4)).float()
     values = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [3.0, 3.0]]])
@@ -122,8 +131,8 @@ def test_a_certain_tree(infer: Infer) -> None:
     )
 
 
-def test_labels_are_summed_over(infer: Infer) -> None:
-    attention = sp.nn.TreeAttention(2, sp.LabelledDependencyTrees(), infer=infer).double()
+def test_labels_are_summed_over(estimator: sp.Estimator) -> None:
+    attention = sp.nn.TreeAttention(2, sp.LabelledDependencyTrees(), estimator=estimator).double()
     scores, values = draw(2, 3, 4, 3), draw(2, 3, 2, seed=1)
     weights = attention.weights(scores)
     assert weights.shape == (2, 3, 4)
@@ -131,9 +140,9 @@ def test_labels_are_summed_over(infer: Infer) -> None:
     assert attention(scores, values).shape == (2, 3, 2)
 
 
-def test_padding_is_never_attended(infer: Infer) -> None:
+def test_padding_is_never_attended(estimator: sp.Estimator) -> None:
     trees, lengths = sp.DependencyTrees(single_root=True), torch.tensor([4, 2])
-    attention = sp.nn.TreeAttention(3, trees, children=True, infer=infer).double()
+    attention = sp.nn.TreeAttention(3, trees, children=True, estimator=estimator).double()
     scores, values = draw(2, 4, 5), draw(2, 4, 3, seed=1)
     unread = ~trees.reads(scores, lengths)
     scores = scores.masked_fill(unread, torch.nan).requires_grad_()
@@ -147,23 +156,23 @@ def test_padding_is_never_attended(infer: Infer) -> None:
     assert (by_scores[unread] == 0).all()
     assert by_values.isfinite().all()
     assert (by_values[1, 2:] == 0).all()
-    items = sp.nn.StructuredAttention(sp.Simplex(), infer=infer)
+    items = sp.nn.StructuredAttention(sp.Simplex(), estimator=estimator)
     bare = draw(2, 4, seed=3)
     bare[1, 2:] = torch.nan
     both = items(bare, values, lengths)
     torch.testing.assert_close(both[1:], items(bare[1:, :2], values[1:, :2]))
 
 
-def test_gradients(infer: Infer) -> None:
-    attention = sp.nn.TreeAttention(2, children=True, infer=infer).double()
+def test_gradients(estimator: sp.Estimator) -> None:
+    attention = sp.nn.TreeAttention(2, children=True, estimator=estimator).double()
     scores, values = draw(2, 3, 4).requires_grad_(), draw(2, 3, 2, seed=1).requires_grad_()
     assert torch.autograd.gradcheck(attention, (scores, values))
-    chain = sp.nn.StructuredAttention(sp.LinearChain(), infer=infer, state=1)
+    chain = sp.nn.StructuredAttention(sp.LinearChain(), estimator=estimator, state=1)
     assert torch.autograd.gradcheck(chain, (draw(2, 3, 2, 3).requires_grad_(), values))
 
 
-def test_dtypes(infer: Infer) -> None:
-    attention = sp.nn.TreeAttention(2, infer=infer)
+def test_dtypes(estimator: sp.Estimator) -> None:
+    attention = sp.nn.TreeAttention(2, estimator=estimator)
     scores, values = draw(2, 3, 4).float(), draw(2, 3, 2).bfloat16()
     assert attention.weights(scores).dtype == torch.float32
     assert attention(scores, values).dtype == torch.bfloat16
@@ -172,11 +181,9 @@ def test_dtypes(infer: Infer) -> None:
 def test_what_is_refused() -> None:
     choice = sp.Simplex()
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"structure": choice, "infer": "map"}, 'expected "marginals" or "sparsemap"'),
         ({"structure": sp.BinaryTrees()}, "no single value"),
         ({"structure": sp.LinearChain()}, "needs the state"),
         ({"structure": choice, "state": 1}, "has no states"),
-        ({"structure": choice, "max_active": 3}, "max_active"),
     ]
     for options, message in cases:
         with pytest.raises(ValueError, match=message):
@@ -203,7 +210,7 @@ def test_no_instances(shape: tuple[int, ...]) -> None:
 
 
 def test_a_module_can_be_saved(tmp_path: Path) -> None:
-    attention = sp.nn.TreeAttention(3, infer="sparsemap")
+    attention = sp.nn.TreeAttention(3, estimator=sp.SparseMAP())
     torch.save(attention, tmp_path / "attention.pt")
     loaded = torch.load(tmp_path / "attention.pt", weights_only=False)
     scores, values = draw(2, 3, 4), draw(2, 3, 3)
@@ -211,5 +218,6 @@ def test_a_module_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_repr_says_the_options() -> None:
-    shown = repr(sp.nn.StructuredAttention(sp.LinearChain(), state=1, temperature=0.5))
-    assert "infer='marginals', temperature=0.5, state=1" in shown
+    chain, estimator = sp.LinearChain(), sp.Gibbs(temperature=0.5)
+    attention = sp.nn.StructuredAttention(chain, estimator=estimator, state=1)
+    assert repr(attention) == f"StructuredAttention({chain}, Gibbs(temperature=0.5), state=1)"

@@ -23,19 +23,19 @@ class TestFlat(BranchingConformance):
 
 
 class TestLeft(BranchingConformance):
-    structure = sp.BranchingTrees("left")
+    structure = sp.BranchingTrees("left_to_right")
 
 
 class TestRight(BranchingConformance):
-    structure = sp.BranchingTrees("right")
+    structure = sp.BranchingTrees("right_to_left")
 
 
 @pytest.mark.parametrize(
     ("kind", "heads"),
     [
         ("flat", [[0, 0, 0, 0], [0, 0, -1, -1], [0, -1, -1, -1]]),
-        ("left", [[2, 3, 4, 0], [2, 0, -1, -1], [0, -1, -1, -1]]),
-        ("right", [[0, 1, 2, 3], [0, 1, -1, -1], [0, -1, -1, -1]]),
+        ("left_to_right", [[2, 3, 4, 0], [2, 0, -1, -1], [0, -1, -1, -1]]),
+        ("right_to_left", [[0, 1, 2, 3], [0, 1, -1, -1], [0, -1, -1, -1]]),
     ],
 )
 def test_the_one_tree(kind: Any, heads: list[list[int]]) -> None:
@@ -48,7 +48,7 @@ def test_the_one_tree(kind: Any, heads: list[list[int]]) -> None:
     assert trees.count(100) == 1
 
 
-@pytest.mark.parametrize("kind", ["flat", "left", "right"])
+@pytest.mark.parametrize("kind", ["flat", "left_to_right", "right_to_left"])
 def test_a_forbidden_arc_leaves_no_tree(kind: Any) -> None:
     trees, scores = sp.BranchingTrees(kind), torch.zeros(3, 4, 5)
     (heads,) = trees.enumerate(4)

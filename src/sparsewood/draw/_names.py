@@ -12,7 +12,7 @@ from torch import Tensor
 from sparsewood.structures.base import NativeStructure
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 Given = Tensor | Sequence[int] | Sequence[Sequence[int]]
 
@@ -34,7 +34,7 @@ class Names:
     given: Given | None = None
 
 
-def size_of(post: SparsePosterior) -> tuple[int, ...]:
+def size_of(post: Posterior) -> tuple[int, ...]:
     """The size of the one instance of a posterior: words, items, or rows and columns."""
     if isinstance(post.structure, NativeStructure):
         return tuple(post.structure.sizes_of(post.marginals, post.lengths)[0].tolist())
@@ -64,7 +64,7 @@ def labels_of(numbers: Tensor, labels: Sequence[str], what: str) -> tuple[str, .
     return tuple(labels[number] for number in found)
 
 
-def given_rows(post: SparsePosterior, given: Given | None, n: int) -> Tensor | None:
+def given_rows(post: Posterior, given: Given | None, n: int) -> Tensor | None:
     """The given structure, an event (n, ...) of the family; what is beyond n is padding."""
     if given is None:
         return None
@@ -78,7 +78,7 @@ def given_rows(post: SparsePosterior, given: Given | None, n: int) -> Tensor | N
     return table[:n]
 
 
-def parts_of(post: SparsePosterior) -> list[list[tuple[int, ...]]]:
+def parts_of(post: Posterior) -> list[list[tuple[int, ...]]]:
     """The indices of the parts that each structure uses, in the order of the scores."""
     used = post.structure.indicator(post.structures, tuple(post.marginals.shape[1:]))
     return [[tuple(index) for index in one.nonzero().tolist()] for one in used]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsewood.draw._shapes import Panel
+from sparsewood.status import Status
 
 _ALL = 0.99  # weights of a sum below this are not all there are (16 bits are not exact)
 
@@ -55,7 +56,7 @@ class Sheet:
         title: what the instance is: the words of a sentence, say.
         pictures: one of each structure.
         weights: the probability of each.
-        certified: whether the weights are certified to be the solution; None: not known.
+        status: how the solve ended that the weights are of; None: not known.
         gap: the duality gap, if it is known.
     """
 
@@ -63,22 +64,22 @@ class Sheet:
     title: str
     pictures: tuple[Picture, ...]
     weights: tuple[float, ...]
-    certified: bool | None = None
+    status: Status | None = None
     gap: float | None = None
 
     @property
     def caption(self) -> str:
         """How many structures there are, and whether they are certified; empty if not known."""
-        if self.certified is None:
+        if self.status is None:
             return ""
         count = len(self.pictures)
         kept = f"{count} {self.noun}{'s' * (count != 1)}"
         if sum(self.weights) < _ALL:
             kept = f"the likeliest {kept}"
-        if self.certified:
+        if self.status == Status.SOLVED:
             return f"{kept}, certified"
         gap = "" if self.gap is None else f" (gap {self.gap:.1e})"
-        return f"{kept}, not certified: stopped early{gap}"
+        return f"{kept}, not certified: {self.status}{gap}"
 
 
 def sheet(
@@ -86,7 +87,7 @@ def sheet(
     title: str,
     pictures: Iterable[Picture],
     weights: Iterable[float],
-    certified: bool | None = None,
+    status: Status | None = None,
     gap: float | None = None,
 ) -> Sheet:
     """The pictures by falling weight, or a ValueError that names the weight at fault."""
@@ -103,7 +104,7 @@ def sheet(
         title,
         tuple(drawn[t] for t in order),
         tuple(shares[t] for t in order),
-        certified,
+        status,
         gap,
     )
 

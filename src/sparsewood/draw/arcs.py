@@ -25,7 +25,7 @@ from sparsewood.draw._sheet import Picture, agreement
 from sparsewood.draw.tikz import latex
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 Heads = Tensor | Sequence[int]
 
@@ -208,7 +208,7 @@ def checked_heads(heads: Heads, n: int, what: str) -> tuple[int, ...]:
     return arcs[:n]
 
 
-def trees(post: SparsePosterior, names: Names) -> list[Picture]:
+def trees(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `DependencyTrees` or `BranchingTrees`."""
     n = size_of(post)[0]
     words = named(names.words, n, "words", first=1)
@@ -220,7 +220,7 @@ def trees(post: SparsePosterior, names: Names) -> list[Picture]:
     ]
 
 
-def labelled_trees(post: SparsePosterior, names: Names) -> list[Picture]:
+def labelled_trees(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `LabelledDependencyTrees`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words", first=1)

@@ -14,7 +14,7 @@ from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Line, Panel
 from sparsewood.draw._sheet import Picture
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 Span = tuple[int, int]  # first and last word, both included, counted from 0
 
@@ -168,7 +168,7 @@ class Brackets(Picture):
         return middles
 
 
-def binary_trees(post: SparsePosterior, names: Names) -> list[Picture]:
+def binary_trees(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `BinaryTrees`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")

@@ -16,9 +16,10 @@ from sparsewood.draw.html import page_html, trees_html
 from sparsewood.draw.svg import sheet_svg
 from sparsewood.draw.text import sheet_text
 from sparsewood.draw.tikz import sheet_tikz
+from sparsewood.status import Status
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 Format = Literal["text", "svg", "html", "tikz", "conllu"]
 
@@ -39,7 +40,7 @@ def draw(
     given: Heads | None = None,
     format: Format = "text",  # noqa: A002
     *,
-    certified: bool | None = None,
+    status: Status | str | None = None,
 ) -> str:
     """Draws the dependency trees of one sentence, the most probable first.
 
@@ -50,11 +51,12 @@ def draw(
         given: (n,) heads to compare with, a parser's for example.
         format: "text" for the terminal, "svg", "html" (a page of its own), "tikz" (for the LaTeX
             package tikz-dependency) or "conllu".
-        certified: whether the weights are certified to be the solution, `post.converged`; None:
+        status: how the solve ended that the weights are of, "solved", "capped" or "stalled"; None:
             nothing is said of it.
     """
     _check_format("draw", format)
-    return _WRITERS[format](checked(words, trees, weights, given, certified))
+    ended = None if status is None else Status(status)
+    return _WRITERS[format](checked(words, trees, weights, given, ended))
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +78,7 @@ class Drawing:
 
 
 def show(
-    post: SparsePosterior,
+    post: Posterior,
     words: Sequence[str] | None = None,
     instance: int = 0,
     given: Given | None = None,
@@ -100,7 +102,7 @@ def show(
     return Drawing(posterior_sheet(post, instance, Names(words, other, labels, given)))
 
 
-def posterior_html(post: SparsePosterior) -> str:
+def posterior_html(post: Posterior) -> str:
     """One instance of a posterior as HTML, for notebooks."""
     return show(post)._repr_html_()
 

@@ -12,7 +12,9 @@ from sparsewood.draw.links import alignments, matchings
 from sparsewood.draw.listing import listings
 from sparsewood.draw.segments import segmentations
 from sparsewood.draw.tags import taggings
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
+from sparsewood.sparse_posterior import certificate_of
+from sparsewood.status import Status
 from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
@@ -37,7 +39,7 @@ class Family(NamedTuple):
     """
 
     noun: str
-    pictures: Callable[[SparsePosterior, Names], Sequence[Picture]]
+    pictures: Callable[[Posterior, Names], Sequence[Picture]]
     taken: tuple[str, ...]
 
 
@@ -57,11 +59,12 @@ FAMILIES: dict[type, Family] = {
 }
 
 
-def posterior_sheet(post: SparsePosterior, instance: int, names: Names) -> Sheet:
+def posterior_sheet(post: Posterior, instance: int, names: Names) -> Sheet:
     """The structures of one instance of a posterior, drawn as what they are."""
-    if not isinstance(post, SparsePosterior):
-        raise TypeError(f"show: expected a SparsePosterior, got {type(post).__name__}")
+    if not isinstance(post, Posterior):
+        raise TypeError(f"show: expected a Posterior, got {type(post).__name__}")
     one = post[instance]
+    solved = certificate_of(one)
     family = next(FAMILIES[kind] for kind in type(one.structure).__mro__ if kind in FAMILIES)
     for name in ("words", "other", "labels", "given"):
         if getattr(names, name) is not None and name not in family.taken:
@@ -72,6 +75,6 @@ def posterior_sheet(post: SparsePosterior, instance: int, names: Names) -> Sheet
         str(one.structure) if names.words is None else " ".join(names.words),
         family.pictures(one, names),
         one.weights.tolist(),
-        bool(one.converged[0]),
-        float(one.gap[0]),
+        None if solved is None else Status(int(solved.status)),
+        None if solved is None else float(solved.gap),
     )

@@ -3,6 +3,7 @@
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._sheet import Picture, Sheet, more, percent
 from sparsewood.draw.svg import COLOURS, picture_svg
+from sparsewood.status import Status
 
 _ROW = "display:flex;align-items:flex-end;gap:16px;margin:0 0 10px"
 _SHARE = "flex:0 0 88px;padding-bottom:8px;font-size:13px;line-height:1.35"
@@ -47,7 +48,7 @@ def trees_html(sheet: Sheet, shown: int = 8, folded: int = 24) -> str:
 def _caption(sheet: Sheet) -> str:
     if not sheet.caption:
         return ""
-    style = _CAPTION if sheet.certified else f"{_CAPTION};color:{COLOURS['differ']}"
+    style = _CAPTION if sheet.status == Status.SOLVED else f"{_CAPTION};color:{COLOURS['differ']}"
     return element("p", escaped(sheet.caption), class_="sparsewood-certificate", style=style)
 
 

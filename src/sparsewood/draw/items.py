@@ -12,7 +12,7 @@ from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Text
 from sparsewood.draw._sheet import Picture
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 _SHOWN = 24  # of more items only the chosen ones are drawn
 _COLUMNS = 78  # of a line of text
@@ -80,7 +80,7 @@ class Items(Picture):
         return [f"{len(self.chosen):,} of {len(self.names):,} items"]
 
 
-def item_sets(post: SparsePosterior, names: Names) -> list[Picture]:
+def item_sets(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `Simplex`, `Subset` or `Hypercube`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")

@@ -17,7 +17,7 @@ from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Text
 from sparsewood.draw._sheet import Picture
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 _APART = 58.0  # from one row to the other
 _GAP = 2  # columns between two steps
@@ -127,22 +127,22 @@ class Path(Links):
         return steps
 
 
-def matchings(post: SparsePosterior, names: Names) -> list[Picture]:
+def matchings(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `Matching`."""
     rows, columns = _sides(post, names)
     return [Pairing(rows, columns, pairs) for pairs in _pairs(post)]
 
 
-def alignments(post: SparsePosterior, names: Names) -> list[Picture]:
+def alignments(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `Alignment`."""
     rows, columns = _sides(post, names)
     return [Path(rows, columns, pairs) for pairs in _pairs(post)]
 
 
-def _sides(post: SparsePosterior, names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _sides(post: Posterior, names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
     n, m = size_of(post)
     return named(names.words, n, "words"), named(names.other, m, "other")
 
 
-def _pairs(post: SparsePosterior) -> list[tuple[tuple[int, int], ...]]:
+def _pairs(post: Posterior) -> list[tuple[tuple[int, int], ...]]:
     return [tuple((i, j) for i, j in pairs) for pairs in parts_of(post)]

@@ -12,7 +12,7 @@ from sparsewood.draw._shapes import MARGIN, SIZE, Panel, Text
 from sparsewood.draw._sheet import Picture
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 _SHOWN = 60  # parts that are listed
 _COLUMNS = 78
@@ -52,6 +52,6 @@ class Listing(Picture):
         )
 
 
-def listings(post: SparsePosterior, names: Names) -> list[Picture]:
+def listings(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over any family."""
     return [Listing(tuple(indices)) for indices in parts_of(post)]

@@ -13,7 +13,7 @@ from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Line, Panel
 from sparsewood.draw._sheet import Picture
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 _GAP = 2  # columns between two words
 _FEET = 8.0  # height of a brace
@@ -80,7 +80,7 @@ class Segments(Picture):
         return Panel(shapes, total, ground + BELOW)
 
 
-def segmentations(post: SparsePosterior, names: Names) -> list[Picture]:
+def segmentations(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `SemiMarkov`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")

@@ -10,6 +10,7 @@ from math import hypot
 from sparsewood.draw._markup import FONT, element, escaped, number, text_width
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Kind, Line, Panel, Point, Text
 from sparsewood.draw._sheet import Picture, Sheet, percent
+from sparsewood.status import Status
 
 _GAP = 13.0  # between two pictures
 _RADIUS = 9.0
@@ -50,7 +51,7 @@ def sheet_svg(sheet: Sheet) -> str:
     parts = [element("title", escaped(about)), element("style", _DARK)]
     width = y = 0.0
     if sheet.caption:
-        kind: Kind = "plain" if sheet.certified else "differ"
+        kind: Kind = "plain" if sheet.status == Status.SOLVED else "differ"
         parts.append(_start(sheet.caption, 16, 13, kind))
         width, y = MARGIN + text_width(sheet.caption, 13), _CAPTION
     for picture, weight in zip(sheet.pictures, sheet.weights, strict=True):

@@ -14,7 +14,7 @@ from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Kind, Line,
 from sparsewood.draw._sheet import Picture, agreement
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 _GAP = 2  # columns between two words
 _HEIGHT = 20.0  # of the box around a tag
@@ -81,7 +81,7 @@ class Tags(Picture):
         return "agree" if self.agrees[word] else "differ"
 
 
-def taggings(post: SparsePosterior, names: Names) -> list[Picture]:
+def taggings(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `LinearChain`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")

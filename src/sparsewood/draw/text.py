@@ -11,7 +11,7 @@ from sparsewood.draw.arcs import Arcs, Heads, checked_heads
 from sparsewood.draw.families import posterior_sheet
 
 if TYPE_CHECKING:
-    from sparsewood.posterior import SparsePosterior
+    from sparsewood.posterior import Posterior
 
 _BAR = 20  # columns of a probability of one
 
@@ -47,7 +47,7 @@ def tree_text(heads: Heads, words: Sequence[str], given: Heads | None = None) ->
 
 
 def posterior_text(
-    post: SparsePosterior,
+    post: Posterior,
     words: Sequence[str] | None = None,
     instance: int = 0,
     k: int | None = None,

@@ -60,6 +60,7 @@ class ActiveSet:
         self.weights = theta.new_zeros(0)
         self.newest = False  # whether the last one entered since the last optimum
         self.calls = 0
+        self.capped = False
 
     def run(self, limits: Limits) -> Generator[Tensor, Answer, None]:
         """Yields potentials (P,) for the oracle, and is sent what it finds."""
@@ -79,9 +80,10 @@ class ActiveSet:
                 self._walk(goal, low)
             else:
                 if len(goal) > limits.most:
-                    return
+                    break
                 if not (yield from self._price(goal, factor, limits, noise)):
                     return
+        self.capped = True
 
     def _ask(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
         self.calls += 1

@@ -39,9 +39,9 @@ class Solution(NamedTuple):
     structures: Tensor  # (T, *event) int64
     sizes: Tensor  # (B,) int64
     gap: Tensor  # (B,) float64
-    converged: Tensor  # (B,) bool
+    status: Tensor  # (B,) int64, codes of `Status`
     factor: Tensor  # the factor of each K, one after the other: rows of L, its diagonal inverted
-    parts: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
+    used: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
     calls: Tensor  # (B,) int64, how often the oracle was asked
 
 
@@ -72,8 +72,8 @@ class _Solve(torch.autograd.Function):
         found = Solution(*output)
         ctx.mark_non_differentiable(*found[2:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(found.parts, found.sizes, found.factor)
-        ctx.save_for_forward(found.parts, found.sizes, found.factor)
+        ctx.save_for_backward(found.used, found.sizes, found.factor)
+        ctx.save_for_forward(found.used, found.sizes, found.factor)
         ctx.shape, ctx.dtype = inputs[1].shape, inputs[1].dtype
 
     @staticmethod
@@ -82,12 +82,12 @@ class _Solve(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor | None, ...]:
-        parts, sizes, factor = ctx.saved_tensors
+        used, sizes, factor = ctx.saved_tensors
         if tangents[0] is None:
             return (None,) * 9
         with nested():
-            still = factor.new_zeros(len(parts))
-            weights, marginals = jacobian(parts, sizes, factor, still, tangents[0])
+            still = factor.new_zeros(len(used))
+            weights, marginals = jacobian(used, sizes, factor, still, tangents[0])
             marginals = marginals.reshape(ctx.shape).to(ctx.dtype)
             return weights.to(ctx.dtype), marginals, *[None] * 7
 
@@ -100,7 +100,7 @@ def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution
     """Keep what `solution_backward` needs."""
     ctx.mark_non_differentiable(*found[2:])
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(scores, temperature, found.parts, found.sizes, found.factor)
+    ctx.save_for_backward(scores, temperature, found.used, found.sizes, found.factor)
 
 
 def solution_backward(
@@ -124,11 +124,11 @@ def on_theta(
     shape: Sequence[int],
 ) -> Tensor:
     """The gradient of `theta` (B, P), float64, from those of weights (T,) and marginals `shape`."""
-    parts, sizes, factor = support
+    used, sizes, factor = support
     # len() would fix the size in a graph
-    w = factor.new_zeros(parts.shape[0]) if on_weights is None else on_weights
+    w = factor.new_zeros(used.shape[0]) if on_weights is None else on_weights
     p = factor.new_zeros(shape) if on_marginals is None else on_marginals
-    return jacobian(parts, sizes, factor, w, p.flatten(1))[1]
+    return jacobian(used, sizes, factor, w, p.flatten(1))[1]
 
 
 def _usable(scores: Tensor) -> Tensor:
@@ -137,11 +137,11 @@ def _usable(scores: Tensor) -> Tensor:
 
 
 def jacobian(
-    parts: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+    used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
     """(x, M_S x) with x = J (on_weights + M_S^T on_parts): (T,) and (B, P), float64."""
     apply = jacobian_op if torch.compiler.is_compiling() else _Jacobian.apply
-    return apply(parts, sizes, factor, on_weights, on_parts)
+    return apply(used, sizes, factor, on_weights, on_parts)
 
 
 class _Jacobian(torch.autograd.Function):
@@ -160,14 +160,14 @@ class _Jacobian(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor, Tensor]:
-        parts, sizes, factor = ctx.saved_tensors
+        used, sizes, factor = ctx.saved_tensors
         on_weights, on_parts = tangents[3:]
         if on_weights is None:
-            on_weights = factor.new_zeros(len(parts))
+            on_weights = factor.new_zeros(len(used))
         if on_parts is None:
             on_parts = factor.new_zeros(ctx.shape)
         with nested():
-            return jacobian(parts, sizes, factor, on_weights, on_parts)
+            return jacobian(used, sizes, factor, on_weights, on_parts)
 
     @staticmethod
     def vmap(
@@ -175,15 +175,15 @@ class _Jacobian(torch.autograd.Function):
     ) -> tuple[tuple[Tensor, ...], tuple[int, int]]:
         """Over directions, which become instances of a larger batch."""
         assert all(dim is None for dim in in_dims[:3])  # `_Solve.vmap` refuses
-        parts, sizes, factor = inputs[:3]
+        used, sizes, factor = inputs[:3]
         on_weights, on_parts = (
             table.expand(info.batch_size, *table.shape) if dim is None else table.movedim(dim, 0)
             for table, dim in zip(inputs[3:], in_dims[3:], strict=True)
         )
-        step = max(1, _AT_ONCE // (factor.numel() + parts.numel() + on_parts[0].numel() + 1))
+        step = max(1, _AT_ONCE // (factor.numel() + used.numel() + on_parts[0].numel() + 1))
         found = []
         for w, p in zip(on_weights.split(step), on_parts.split(step), strict=True):
-            copies = parts.repeat(len(w), 1), sizes.repeat(len(w)), factor.repeat(len(w))
+            copies = used.repeat(len(w), 1), sizes.repeat(len(w)), factor.repeat(len(w))
             x, out = jacobian(*copies, w.flatten(), p.flatten(0, 1))
             found.append((x.reshape(w.shape), out.reshape(p.shape)))
         return tuple(torch.cat(blocks) for blocks in zip(*found, strict=True)), (0, 0)
@@ -196,11 +196,11 @@ def array(tensor: Tensor, dtype: torch.dtype) -> NDArray[Any]:
 
 @torch.library.custom_op("sparsewood::sparsemap_jacobian", mutates_args=())
 def jacobian_op(
-    parts: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+    used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
     """`jacobian` as an op."""
     x, out = _native.jacobian(
-        array(parts, torch.int64),
+        array(used, torch.int64),
         array(sizes, torch.int64),
         array(factor, torch.float64),
         array(on_weights, torch.float64),
@@ -212,7 +212,7 @@ def jacobian_op(
 
 @torch.library.register_fake("sparsewood::sparsemap_jacobian")
 def _(
-    parts: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+    used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
     return factor.new_empty(on_weights.shape), factor.new_empty(on_parts.shape)
 

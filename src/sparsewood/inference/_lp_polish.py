@@ -26,9 +26,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sparsewood._support import instances
 from sparsewood.inference._lp_problem import Group, Problem
-from sparsewood.posterior import SparsePosterior
+from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.structures.logic import LogicFactor
 
 _NULL = 1e-9  # eigenvalues of S below this are zero
@@ -44,8 +43,7 @@ class Support:
 
     @classmethod
     def of(cls, post: SparsePosterior) -> "Support":
-        flat = post.structure.indicator(post.structures, tuple(post.marginals.shape[1:])).flatten(1)
-        instance = instances(post.sizes, len(flat))
+        flat, instance = post.parts.flatten(1), post.instance
         rank = torch.arange(len(flat), device=flat.device)
         rank = rank - (post.sizes.cumsum(0) - post.sizes)[instance]
         room = int(post.sizes.max())

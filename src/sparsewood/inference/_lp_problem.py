@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sparsewood.inference.sparsemap import sparsemap
-from sparsewood.posterior import SparsePosterior
+from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.factor_graph import FactorGraph
 from sparsewood.structures.logic import LogicFactor

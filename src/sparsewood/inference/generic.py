@@ -38,7 +38,7 @@ from torch.nn.functional import pad
 from sparsewood.inference._active_set import ActiveSet, Answer, Limits
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import Solution, differentiable
-from sparsewood.posterior import SparsePosterior
+from sparsewood.status import Status
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
 
@@ -56,24 +56,14 @@ def solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
-) -> SparsePosterior:
+) -> Solution:
     """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
 
     Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
-    needed, that shows as `converged=False`.
+    needed, that shows as `Status.STALLED`.
     """
     options = structure, lengths, tol, max_active, max_iter
-    found = differentiable(partial(_solve, *options), scores, temperature)
-    return SparsePosterior(
-        structure,
-        found.structures,
-        found.weights,
-        found.sizes,
-        found.marginals,
-        found.gap,
-        found.converged,
-        lengths,
-    )
+    return differentiable(partial(_solve, *options), scores, temperature)
 
 
 def _solve(
@@ -105,11 +95,11 @@ def _solve(
             raise no_structure_left(int(rows[dead][0]), scores)
         return best, parts.flatten(1)
 
-    mask = structure.penalised(scores)
-    penalised = None if mask is None else mask.flatten().double().cpu()
+    counted = structure.penalised(scores)
+    penalised = None if counted is None else counted.flatten().double().cpu()
     problems = [
-        _Problem(table[used], used, penalised, tol, max_active, max_iter)
-        for table, used in zip(theta.flatten(1).cpu(), allowed.flatten(1).cpu(), strict=True)
+        _Problem(table[mask], mask, penalised, tol, max_active, max_iter)
+        for table, mask in zip(theta.flatten(1).cpu(), allowed.flatten(1).cpu(), strict=True)
     ]
     _ask_together(problems, oracle, theta)
     return _collect(problems, scores)
@@ -121,7 +111,7 @@ class _Problem:
     def __init__(
         self,
         theta: Tensor,
-        used: Tensor,
+        allowed: Tensor,
         penalised: Tensor | None,
         tol: float,
         max_active: int | None,
@@ -131,8 +121,9 @@ class _Problem:
         scale = float(theta.max() - theta.min()) if count else 0.0
         scale = scale or 1.0  # all scores are equal
         self.promise = tol * scale
-        self.used = used.nonzero()[:, 0]
-        self.set = ActiveSet(theta, None if penalised is None else penalised[used])
+        self.caps = max_active is not None or max_iter is not None
+        self.allowed = allowed.nonzero()[:, 0]
+        self.set = ActiveSet(theta, None if penalised is None else penalised[allowed])
         limits = Limits(
             aim=tol * min(scale, 1.0),
             promise=self.promise,
@@ -144,9 +135,11 @@ class _Problem:
         self.run = self.set.run(limits)
 
     @property
-    def converged(self) -> bool:
-        """Whether the gap is within the promise; one below 0 shows how much of it is rounding."""
-        return abs(self.set.optimum.gap) <= self.promise
+    def status(self) -> Status:
+        """Solved where the gap is within the promise; one below 0 shows how much is rounding."""
+        if abs(self.set.optimum.gap) <= self.promise:
+            return Status.SOLVED
+        return Status.CAPPED if self.set.capped and self.caps else Status.STALLED
 
 
 def _ask_together(problems: list[_Problem], oracle: Oracle, theta: Tensor) -> None:
@@ -156,13 +149,13 @@ def _ask_together(problems: list[_Problem], oracle: Oracle, theta: Tensor) -> No
         rows = torch.tensor(list(asked), device=theta.device)
         table = torch.zeros(len(asked), theta[0].numel(), dtype=torch.float64)
         for row, (b, potentials) in zip(table, asked.items(), strict=True):
-            row[problems[b].used] = potentials
+            row[problems[b].allowed] = potentials
         table = table.to(theta.device).reshape(-1, *theta.shape[1:])
         structures, parts = (found.cpu() for found in oracle(rows, table))
         answers = zip(list(asked), structures, parts, strict=True)
         asked = {}
         for b, structure, column in answers:
-            answer = Answer(structure, column[problems[b].used].double())
+            answer = Answer(structure, column[problems[b].allowed].double())
             with suppress(StopIteration):
                 asked[b] = problems[b].run.send(answer)
 
@@ -170,27 +163,27 @@ def _ask_together(problems: list[_Problem], oracle: Oracle, theta: Tensor) -> No
 def _collect(problems: list[_Problem], scores: Tensor) -> Solution:
     """What the solvers found, as `native` hands it over."""
     sets = [problem.set.optimum for problem in problems]
-    weights, marginals, parts, factors = [], [], [], []
+    weights, marginals, used, factors = [], [], [], []
     for problem, one in zip(problems, sets, strict=True):
         weights.append(one.weights)
         u = torch.zeros(scores[0].numel(), dtype=torch.float64)
-        u[problem.used] = one.weights @ one.parts
+        u[problem.allowed] = one.weights @ one.parts
         marginals.append(u)
-        parts += [problem.used[column.bool()] for column in one.parts]
+        used += [problem.allowed[column.bool()] for column in one.parts]
         factor = torch.linalg.cholesky(one.gram)
         factor.diagonal().reciprocal_()
         low = torch.tril_indices(*factor.shape)
         factors.append(factor[low[0], low[1]])
-    width = max(map(len, parts))
+    width = max(map(len, used))
     found = Solution(
         torch.cat(weights).to(scores.dtype),
         torch.stack(marginals).reshape(scores.shape).to(scores.dtype),
         torch.stack([structure for one in sets for structure in one.structures]),
         torch.tensor([len(one.weights) for one in sets]),
         torch.tensor([max(0.0, one.gap) for one in sets], dtype=torch.float64),
-        torch.tensor([problem.converged for problem in problems]),
+        torch.tensor([int(problem.status) for problem in problems]),
         torch.cat(factors),
-        torch.stack([pad(index, (0, width - len(index)), value=-1) for index in parts]),
+        torch.stack([pad(index, (0, width - len(index)), value=-1) for index in used]),
         torch.tensor([problem.set.calls for problem in problems]),
     )
     return Solution(*(tensor.to(scores.device) for tensor in found))

@@ -22,7 +22,8 @@ from sparsewood.inference._lp_admm import State
 from sparsewood.inference._lp_polish import Faces, Support
 from sparsewood.inference._lp_problem import Problem
 from sparsewood.inference.sparsemap import sparsemap
-from sparsewood.posterior import SparsePosterior
+from sparsewood.sparse_posterior import SparsePosterior
+from sparsewood.status import Status
 from sparsewood.structures.factor_graph import FactorGraph
 from sparsewood.structures.logic import LogicFactor
 
@@ -239,9 +240,11 @@ class LPPosterior(CopiedWithGraph):
             post.structures,
             weights.to(dtype),
             post.sizes,
-            copies.reshape(-1, *group.shape).to(dtype),
-            self.gap,
-            self.converged,
+            group.shape,
+            gap=self.gap,
+            status=torch.where(self.converged, int(Status.SOLVED), int(Status.CAPPED)),
+            calls=post.calls,
+            _marginals=copies.reshape(-1, *group.shape).to(dtype),
         )
 
     def _satisfies_all(self, number: int) -> Tensor:
@@ -257,13 +260,13 @@ class LPPosterior(CopiedWithGraph):
         ):
             return no
         post = self.factor(number)
-        parts = post.structure.indicator(post.structures, tuple(factor.variables.shape))
+        parts = post.parts
         assignment = parts.new_zeros(len(parts), len(self.graph))
         assignment[:, factor.variables[factor.reads]] = parts[:, factor.reads]
         good = torch.ones(len(parts), dtype=torch.bool, device=parts.device)
         for other in others:
             good &= other.structure.contains(assignment[:, other.variables].long())
-        return sum_by_instance((~good).long(), post.instance, len(self)) == 0
+        return sum_by_instance((~good).long(), post.instance, self.converged.shape) == 0
 
 
 def check_graph(scores: Tensor, graph: FactorGraph) -> None:

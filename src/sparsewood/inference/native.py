@@ -17,7 +17,6 @@ from sparsewood.inference._derivatives import (
     save_solution,
     solution_backward,
 )
-from sparsewood.posterior import SparsePosterior
 from sparsewood.structures.base import NativeStructure
 
 
@@ -29,16 +28,16 @@ def solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
-) -> SparsePosterior:
+) -> Solution:
     """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked."""
-    parts = tuple(scores.shape[1:])
+    shape = tuple(scores.shape[1:])
     sizes = structure.sizes_of(scores, lengths)
     name, options = structure.native
     rest = (
         name,
         [int(option) for option in options],
-        list(structure.sizes(parts)),
-        list(structure.event_shape(parts)),
+        list(structure.sizes(shape)),
+        list(structure.event_shape(shape)),
         tol,
         max_active or 0,
         max_iter or 0,
@@ -49,19 +48,8 @@ def solve(
 
     if torch.compiler.is_compiling():
         _check_no_tangent(scores, temperature)
-        found = call(scores, temperature)
-    else:
-        found = differentiable(call, scores, temperature)
-    return SparsePosterior(
-        structure,
-        found.structures,
-        found.weights,
-        found.sizes,
-        found.marginals,
-        found.gap,
-        found.converged,
-        lengths,
-    )
+        return call(scores, temperature)
+    return differentiable(call, scores, temperature)
 
 
 def _check_no_tangent(*tensors: Tensor) -> None:
@@ -88,10 +76,10 @@ def _sparsemap(
     max_active: int,
     max_iter: int,
 ) -> _Solution:
-    """(weights, marginals, structures, sizes, gap, converged, factor, parts, calls).
+    """(weights, marginals, structures, sizes, gap, status, factor, used, calls).
 
     Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
-    packed lower triangle of each instance's Cholesky factor, one after the other; `parts` (T, *)
+    packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
     the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
     asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure. A
     cap of 0 is none.
@@ -112,11 +100,12 @@ def _sparsemap(
     tensors = [torch.from_numpy(values) for values in found]
     if scores.device.type != "cpu":
         tensors = [tensor.to(scores.device) for tensor in tensors]
-    structures, weights, sizes, marginals, gap, converged, factor, parts, calls = tensors
+    structures, weights, sizes, marginals, gap, converged, factor, used, calls = tensors
+    status = 1 - converged.long()
     weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
     marginals = marginals.reshape(scores.shape)
     structures = structures.reshape(-1, *event)
-    return weights, marginals, structures, sizes, gap, converged, factor, parts, calls
+    return weights, marginals, structures, sizes, gap, status, factor, used, calls
 
 
 @torch.library.register_fake("sparsewood::sparsemap")
@@ -139,7 +128,7 @@ def _(
         scores.new_empty(total, *event, dtype=torch.int64),
         scores.new_empty(batch, dtype=torch.int64),
         scores.new_empty(batch, dtype=torch.float64),
-        scores.new_empty(batch, dtype=torch.bool),
+        scores.new_empty(batch, dtype=torch.int64),
         scores.new_empty(packed, dtype=torch.float64),
         scores.new_empty(total, width, dtype=torch.int64),
         scores.new_empty(batch, dtype=torch.int64),

@@ -1,7 +1,8 @@
 """SparseMAP: the few structures that matter, with exact probabilities and gradients."""
 
+import warnings
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -15,8 +16,12 @@ from sparsewood.inference._check import (
     check_temperature,
     no_structures,
 )
-from sparsewood.posterior import SparsePosterior
+from sparsewood.inference._derivatives import Solution
+from sparsewood.sparse_posterior import SparsePosterior
+from sparsewood.status import Status, UnconvergedError, tally
 from sparsewood.structures.base import Structure
+
+Unconverged = Literal["return", "warn", "raise"]
 
 
 def sparsemap(
@@ -29,6 +34,7 @@ def sparsemap(
     max_active: int | None = None,
     max_iter: int | None = None,
     solver: Literal["native", "generic"] | None = None,
+    on_unconverged: Unconverged = "return",
 ) -> SparsePosterior:
     r"""The SparseMAP posterior over `structure` for each instance of a batch.
 
@@ -58,6 +64,9 @@ def sparsemap(
             weights are optimal on the structures kept; `converged` is False where more were needed.
         max_iter: solve at most so many quadratic programs, and return the last optimum reached.
         solver: "native" or "generic"; default: native where the structure has it.
+        on_unconverged: what to do with instances that have no certificate: "return" them, `status`
+            says which; "warn", a RuntimeWarning; or "raise" an `UnconvergedError`. Compiled graphs
+            return.
 
     Returns:
         A `SparsePosterior`. Weights and marginals have the dtype and device of `scores` and are
@@ -66,6 +75,7 @@ def sparsemap(
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; an
             instance that has no structure left.
+        UnconvergedError: with `on_unconverged="raise"`, an instance that is not solved.
 
     Example:
         >>> scores = torch.tensor([[[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
@@ -79,24 +89,58 @@ def sparsemap(
     tol = check_real("tol", tol)
     max_active = check_cap("max_active", max_active)
     max_iter = check_cap("max_iter", max_iter)
+    check_unconverged(on_unconverged)
     solve = _pick(structure, solver)
     # A compiled graph cannot branch on values. The native solver looks at them where it reads them.
     in_graph = solve is native.solve and torch.compiler.is_compiling()
     if isinstance(temperature, Tensor) and not in_graph:
         check_positive(temperature)
     if scores.shape[0] == 0:
-        return _empty(scores, structure, lengths)
+        return _posterior(_empty(scores, structure), scores, structure, lengths)
     if isinstance(temperature, Tensor):
         heat = temperature.double()
     else:
         heat = torch.full((len(scores),), temperature, dtype=torch.float64, device=scores.device)
-    return solve(scores, structure, lengths, heat, tol, max_active, max_iter)
+    found = solve(scores, structure, lengths, heat, tol, max_active, max_iter)
+    post = _posterior(found, scores, structure, lengths)
+    if on_unconverged != "return":
+        _report(post, on_unconverged)
+    return post
 
 
-def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePosterior]:
-    """The solve function that `solver` names, or the fastest the structure has."""
+def check_solver(solver: str | None) -> None:
+    """One of the two solvers, or None."""
     if solver not in (None, "native", "generic"):
         raise ValueError(f'solver must be "native", "generic" or None, got {solver!r}')
+
+
+def check_unconverged(choice: str) -> None:
+    """One of the three ways to deal with what is not solved."""
+    if choice not in get_args(Unconverged):
+        raise ValueError(f'on_unconverged must be "return", "warn" or "raise", got {choice!r}')
+    if choice != "return" and torch.compiler.is_compiling():
+        raise ValueError(f'on_unconverged="{choice}": a compiled graph can only "return"')
+
+
+def _report(post: SparsePosterior, choice: Unconverged) -> None:
+    """Warn of the instances that are not solved, or raise."""
+    bad = (~post.converged).nonzero()
+    if len(bad) == 0:
+        return
+    at = tuple(bad[0].tolist())
+    first, reason = at[0] if len(at) == 1 else at, Status(int(post.status[at]))
+    message = (
+        f"sparsemap: {tally(post.status)}; the first that is not solved is instance {first}, "
+        f"{reason} at a gap of {float(post.gap[at]):.1e}"
+    )
+    if choice == "raise":
+        raise UnconvergedError(message)
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
+
+
+def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
+    """The solve function that `solver` names, or the fastest the structure has."""
+    check_solver(solver)
     if solver == "native" and structure.native is None:
         raise ValueError(f'{structure} has no native solver: use solver="generic"')
     if solver == "generic" or structure.native is None:
@@ -104,16 +148,28 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., SparsePoste
     return native.solve
 
 
-def _empty(scores: Tensor, structure: Structure, lengths: Tensor | None) -> SparsePosterior:
-    """The posterior over no instances."""
-    none = scores.flatten()  # with a graph, if the scores are part of one
+def _posterior(
+    found: Solution, scores: Tensor, structure: Structure, lengths: Tensor | None
+) -> SparsePosterior:
     return SparsePosterior(
         structure,
-        no_structures(scores, structure),
-        none,
-        none.long(),
-        scores.clone(),
-        none.detach().double(),
-        none.bool(),
+        found.structures,
+        found.weights,
+        found.sizes,
+        tuple(scores.shape[1:]),
         lengths,
+        gap=found.gap,
+        status=found.status,
+        calls=found.calls,
+        _marginals=found.marginals,
+    )
+
+
+def _empty(scores: Tensor, structure: Structure) -> Solution:
+    """What is found for no instances."""
+    none = scores.flatten()  # with a graph, if the scores are part of one
+    whole, real = none.long(), none.detach().double()
+    structures = no_structures(scores, structure)
+    return Solution(
+        none, scores.clone(), structures, whole, real, whole, real, whole[:, None], whole
     )

@@ -1,20 +1,16 @@
 """Attention whose weights are the marginals of a distribution over structures."""
 
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 
-from sparsewood.inference.marginals import marginals
-from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
 from sparsewood.structures.linear_chain import LinearChain
 from sparsewood.structures.semi_markov import SemiMarkov
-
-Infer = Literal["marginals", "sparsemap"]
 
 
 class StructuredAttention(nn.Module):
@@ -24,7 +20,7 @@ class StructuredAttention(nn.Module):
         context = E_h [sum of the values that h chooses] = A values,     A from the marginals
 
     What `A` is depends on the structure. A plain choice (`Simplex`) gives the attention that
-    everybody knows: softmax with "marginals", sparsemax with "sparsemap".
+    everybody knows: softmax with `Gibbs()`, sparsemax with `SparseMAP()`.
 
         structure                        A             A[b, ..., j] is the probability that
         `Simplex`, `Subset`, `Hypercube` (B, n)        value j is chosen
@@ -37,43 +33,40 @@ class StructuredAttention(nn.Module):
 
     Args:
         structure: the family of structures; not `BinaryTrees`, whose parts choose no single value.
-        infer: "marginals", dense, the exact sum over all structures; or "sparsemap", sparse.
-        temperature: scores are divided by it; lower is sharper. May be set at any time.
+        estimator: of the marginals: `Gibbs()`, dense, the exact sum over all structures; sparse
+            ones by `SparseMAP()`; or any other. May be set to another value at any time.
         state: which state or label of a `LinearChain` or `SemiMarkov` means "attend".
-        max_active: the most structures that SparseMAP keeps.
     """
 
     def __init__(
         self,
         structure: Structure,
         *,
-        infer: Infer = "marginals",
-        temperature: float = 1.0,
+        estimator: Estimator = Gibbs(),
         state: int | None = None,
-        max_active: int | None = None,
     ) -> None:
         super().__init__()
-        if infer not in ("marginals", "sparsemap"):
-            raise ValueError(f'infer: expected "marginals" or "sparsemap", got {infer!r}')
         if isinstance(structure, BinaryTrees):
             raise ValueError(f"{structure}: a span chooses no single value to attend to")
         if (state is None) == isinstance(structure, LinearChain | SemiMarkov):
             need = "needs the state" if state is None else "has no states"
             raise ValueError(f"{structure}: {need} that means to attend; got state={state}")
-        if max_active is not None and infer == "marginals":
-            raise ValueError("max_active: the marginals are a sum over all structures")
         self.structure = structure
-        self.infer: Infer = infer
-        self.temperature = temperature
+        self.estimator = estimator
         self.state = state
-        self.max_active = max_active
 
-    def weights(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def weights(
+        self,
+        scores: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
         """The attention `A`: scores (B, *parts) -> (B, ..., m), zero in the padding.
 
         Differentiable with respect to `scores`, and of their dtype and device.
         """
-        parts = self._marginals(scores, lengths)
+        parts = self.estimator(scores, self.structure, lengths, generator=generator).marginals
         if isinstance(self.structure, LabelledDependencyTrees):
             return parts.sum(-1)
         if self.state is None:
@@ -88,36 +81,30 @@ class StructuredAttention(nn.Module):
             return _covered(parts[:, :, self.state, : self.structure.max_length])
         return parts[:, :, self.state, 0]
 
-    def forward(self, scores: Tensor, values: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        scores: Tensor,
+        values: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
         """The context of each query.
 
         Args:
             scores: (B, *parts), as for `sparsewood.marginals`.
             values: (B, m, d). Those in the padding may be anything.
             lengths: the size of each instance. Default: all have full size.
+            generator: of the estimator's random numbers.
 
         Returns:
             `A values`, (B, d) or (B, n, d), in the dtype of the values.
         """
-        return attend(self.weights(scores, lengths), values)
-
-    def _marginals(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
-        if self.infer == "marginals":
-            return marginals(
-                scores, self.structure, lengths=lengths, temperature=self.temperature
-            ).marginals
-        return sparsemap(
-            scores,
-            self.structure,
-            lengths=lengths,
-            temperature=self.temperature,
-            max_active=self.max_active,
-        ).marginals
+        return attend(self.weights(scores, lengths, generator=generator), values)
 
     def extra_repr(self) -> str:
-        given = {"state": self.state, "max_active": self.max_active}
-        rest = "".join(f", {name}={value}" for name, value in given.items() if value is not None)
-        return f"{self.structure}, infer={self.infer!r}, temperature={self.temperature}{rest}"
+        state = "" if self.state is None else f", state={self.state}"
+        return f"{self.structure}, {self.estimator}{state}"
 
 
 class TreeAttention(StructuredAttention):
@@ -134,7 +121,7 @@ class TreeAttention(StructuredAttention):
         structure: any dependency trees. Default: non-projective with a single root, as Liu &
             Lapata; Kim et al. have projective ones.
         children: return the context of the children too.
-        infer, temperature, max_active: as for `StructuredAttention`.
+        estimator: as for `StructuredAttention`.
     """
 
     def __init__(
@@ -143,25 +130,31 @@ class TreeAttention(StructuredAttention):
         structure: DependencyTrees | LabelledDependencyTrees | None = None,
         *,
         children: bool = False,
-        infer: Infer = "marginals",
-        temperature: float = 1.0,
-        max_active: int | None = None,
+        estimator: Estimator = Gibbs(),
     ) -> None:
         trees = DependencyTrees(single_root=True) if structure is None else structure
-        super().__init__(trees, infer=infer, temperature=temperature, max_active=max_active)
+        super().__init__(trees, estimator=estimator)
         if not isinstance(trees, DependencyTrees | LabelledDependencyTrees):
             raise ValueError(f"structure: expected dependency trees, got {trees}")
         self.with_children = children  # `children` is a method of modules
         self.root = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.root, -(size**-0.5), size**-0.5)
 
-    def forward(self, scores: Tensor, values: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        scores: Tensor,
+        values: Tensor,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
         """The context of each word.
 
         Args:
             scores: (B, n, n + 1) arc scores, or (B, n, n + 1, L) for labelled trees.
             values: (B, n, d), those of the words. Those in the padding may be anything.
             lengths: (B,) words of each sentence. Default: all have n.
+            generator: of the estimator's random numbers.
 
         Returns:
             (B, n, d), zero in the padding; with `children` (B, n, 2 d), the heads' context first.
@@ -170,7 +163,7 @@ class TreeAttention(StructuredAttention):
         root = self.root.to(values.dtype)
         if values.ndim != 3 or values.shape[-1] != len(root):
             raise ValueError(f"values: expected (B, n, {len(root)}), got {tuple(values.shape)}")
-        arcs = self.weights(scores, lengths)
+        arcs = self.weights(scores, lengths, generator=generator)
         heads = attend(arcs, torch.cat([root.expand(len(values), 1, -1), values], 1))
         if not self.with_children:
             return heads

@@ -13,13 +13,13 @@ from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.shifted import or_zero
 
-Branching = Literal["flat", "left", "right"]
+Branching = Literal["flat", "left_to_right", "right_to_left"]
 
 # (words (n,) = 1..n, lengths (B, 1)) -> heads (B, n), whatever beyond the lengths
 _HEADS: dict[Branching, Callable[[Tensor, Tensor], Tensor]] = {
     "flat": lambda words, lengths: torch.zeros_like(words).expand(len(lengths), -1),
-    "left": lambda words, lengths: torch.where(words < lengths, words + 1, 0),
-    "right": lambda words, lengths: (words - 1).expand(len(lengths), -1),
+    "left_to_right": lambda words, lengths: torch.where(words < lengths, words + 1, 0),
+    "right_to_left": lambda words, lengths: (words - 1).expand(len(lengths), -1),
 }
 
 
@@ -37,9 +37,10 @@ class BranchingTrees(Structure):
     Parts and trees are those of `DependencyTrees`: arc scores (B, n, n + 1), heads (n,).
 
     Args:
-        kind: "flat": all words hang from the root. "left": the head of each word is the next one,
-            and the last word hangs from the root. "right": its mirror image, the head of each word
-            is the one before, and the first word hangs from the root.
+        kind: "flat": all words hang from the root. "left_to_right": the chain that is read so; the
+            head of each word is the next one, and the last word hangs from the root.
+            "right_to_left": its mirror image, the head of each word is the one before, and the
+            first word hangs from the root.
     """
 
     kind: Branching

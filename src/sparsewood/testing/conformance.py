@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from torch import Tensor
 
 from sparsewood.inference.sparsemap import sparsemap
-from sparsewood.posterior import SparsePosterior
+from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.testing.instances import Case, kit_settings
 from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
 from sparsewood.testing.scores import KINDS, draw_scores

@@ -13,12 +13,10 @@ import sparsewood as sp
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model
-from sparsewood.nn.latent import Strategy
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
 TREE_TASKS = tuple(name for name, task in TASKS.items() if task.config is ModelConfig)
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 
 class Vectors:
@@ -66,7 +64,7 @@ def _make(task: str, **options: Any) -> tuple[TreeModel, Batch]:
 
 
 def _tree_vectors(
-    model: TreeModel, side: Padded, posterior: SparsePosterior, b: int
+    model: TreeModel, side: Padded, posterior: Posterior, b: int
 ) -> list[tuple[Tensor, Tensor]]:
     """The weight and the vector of each tree of sentence b, computed without batch or padding."""
     n = int(side.lengths[b])
@@ -85,7 +83,7 @@ def task(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(params=STRATEGIES)
-def strategy(request: pytest.FixtureRequest) -> Strategy:
+def strategy(request: pytest.FixtureRequest) -> Trees:
     return request.param
 
 

@@ -32,9 +32,9 @@ COMMANDS = {
 }
 
 EXAMPLES = """\
-  sparsewood train listops --trees latent
+  sparsewood train listops --estimator topk:k=5
   sparsewood train sst --data data/sst --vectors glove.6B.300d.txt
-  sparsewood trees runs/sst-latent-1 "a gripping film about nothing much" """.rstrip()
+  sparsewood trees runs/sst-sparsemap-1 "a gripping film about nothing much" """.rstrip()
 
 
 class Interrupted(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks import TASKS, Model, ModelConfig, load_model
 from sparsewood.lab.tasks.build import model_folder
 from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.train.rows import short
 
 RUNS = Path("runs")
 
@@ -132,7 +132,7 @@ def config_groups(
 
 def new_folder(config: RunConfig) -> Path:
     """runs/SOURCE-VARIANT-N, with the first N that is free."""
-    variant: str = getattr(config.model, TASKS[config.source.task].varies)
+    variant = short(getattr(config.model, TASKS[config.source.task].varies))
     stem = f"{config.source.name}-{variant.replace('_', '-')}"
     return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
 
@@ -178,16 +178,14 @@ def set_temperature(model: Model, temperature: float | None) -> None:
     """Have the model keep its trees at another temperature, unless that is None.
 
     Raises:
-        ValueError: if it is none, or the model's trees do not depend on it.
+        ValueError: if it is none, or the model's estimator has none.
     """
     if temperature is None:
         return
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
-    if not model.latent:
-        kind = getattr(model.options, TASKS[model.task].varies)
-        kind = STRATEGIES.get(kind, "the best ones")
-        raise ValueError(f"--temperature: does nothing, the trees of this model are {kind}")
+    if model.temperature is None:
+        raise ValueError(f"--temperature: the trees of this model, {model.variant}, have none")
     model.temperature = temperature
 
 

@@ -78,6 +78,6 @@ def require_heads(sentences: Iterable[Sentence], model: Model) -> None:
     """Raise ValueError where the model needs heads that are not there."""
     if model.reads_heads and any(s.heads is None for s in sentences):
         raise ValueError(
-            "this model reads off-line trees: --parser spacy makes them (extra [parse]), or "
+            "this model reads given trees: --parser spacy makes them (extra [parse]), or "
             "--parser FOLDER"
         )

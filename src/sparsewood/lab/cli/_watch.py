@@ -14,7 +14,6 @@ from rich.table import Table
 
 from sparsewood.lab.tasks.measures import SUPPORT, Measure
 from sparsewood.lab.train import Progress
-from sparsewood.nn.latent import STRATEGIES
 
 _EVERY = 0.5  # seconds between two looks at the folders
 
@@ -96,7 +95,7 @@ class Watch(Progress):
 
     def _name(self, run: Path) -> str:
         row, lr, seed = run.relative_to(self._folder).parts
-        return f"{STRATEGIES.get(row, row)}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+        return f"{row}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
 
     def _value(self, record: dict[str, Any]) -> str:
         return self._criterion.text(record["validation"][self._criterion.name])

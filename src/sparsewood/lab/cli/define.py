@@ -30,7 +30,7 @@ class DefineOptions:
             folder of a run or a model, if it is not the newest run of revdict in runs/.
         words: how many.
         json: print one line of JSON for each.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
     """
 
     descriptions: tyro.conf.Positional[tuple[str, ...]] = ()

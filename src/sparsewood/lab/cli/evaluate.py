@@ -23,7 +23,7 @@ DESCRIPTION = (
     "Evaluate a run, or a model, on the validation and test splits of the data it was trained on.\n"
     "With a SOURCE and its options: on other data."
 )
-EXAMPLE = "sparsewood evaluate runs/subj-latent-1 classify --test reviews.tsv"
+EXAMPLE = "sparsewood evaluate runs/subj-sparsemap-1 classify --test reviews.tsv"
 
 
 @dataclass(frozen=True)

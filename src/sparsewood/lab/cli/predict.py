@@ -37,7 +37,7 @@ class PredictOptions:
         labels: how many labels are named; three where a person reads.
         draw: how many trees are drawn; 0 for none.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
         device: "auto" takes a GPU where there is one.
     """
 
@@ -59,7 +59,7 @@ def main(args: list[str]) -> None:
         args,
         [Group("prediction", PredictOptions), Group("files", Files)],
         "Label sentences. A reverse dictionary answers with words.",
-        "sparsewood predict runs/sst-latent-1 reviews.csv --text review --json --out labels.jsonl",
+        "sparsewood predict runs/sst-sparsemap-1 reviews.csv --text review --json --out said.jsonl",
     )
     at_least(1, labels=options.labels)
     at_least(0, draw=options.draw)
@@ -76,7 +76,7 @@ def main(args: list[str]) -> None:
     interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
-    tally = Tally(model)
+    tally = Tally()
     with out:
         for found in answer(model, lines, options.parser, one_by_one=interactive):
             told = describe(model, found, _count(model, options))
@@ -132,7 +132,6 @@ def as_text(told: dict[str, Any], form: str, trees: int) -> str:
 def _rest(side: dict[str, Any], shown: int) -> list[str]:
     """What the drawing of `shown` trees does not say."""
     more = len(side["trees"]) - shown
-    doubt = "" if side["certified"] else f"not certified: gap {side['gap']:.2g}"
-    if side["capped"]:
-        doubt += f", cap of {len(side['trees'])} trees reached"
+    status = side.get("status", "solved")
+    doubt = "" if status == "solved" else f"not certified: {status}, gap {side['gap']:.2g}"
     return [text for text in (f"and {more} more" if more > 0 else "", doubt) if text]

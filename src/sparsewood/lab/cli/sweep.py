@@ -1,6 +1,7 @@
 """`sparsewood sweep`: a search for good options."""
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sparsewood.lab.cli import unknown
-from sparsewood.lab.cli._options import Group, parse, strategy
+from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
@@ -24,7 +25,7 @@ from sparsewood.lab.cli._runs import (
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.prepare import check
-from sparsewood.lab.train.sweep import sweep
+from sparsewood.lab.train.sweep import RANGES, sweep
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
 EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
@@ -98,19 +99,18 @@ def read_space(space: Sequence[str], base: RunConfig) -> dict[str, Any]:
         if field not in owners:
             raise ValueError(f"--space: {unknown('option', name, list(owners))}")
         part = owners[field]
-        if ":" in values:
+        if values.partition(":")[0] in RANGES:
             found[f"{part}.{field}"] = values
             continue
-        found[f"{part}.{field}"] = listed = [_value(v, field) for v in values.split(",")]
+        # A comma before NAME= is within a value: sparsemap:max_active=10,temperature=0.5
+        found[f"{part}.{field}"] = listed = [_value(v) for v in re.split(r",(?!\w+=)", values)]
         for value in listed:  # ValueError where it does not fit
             data = base.to_json()
             RunConfig.from_json(data | {part: data[part] | {field: value}})
     return found
 
 
-def _value(text: str, field: str) -> Any:
-    if field == "trees":
-        return strategy(text)
+def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Column, Table
 
+from sparsewood.estimators import Given
+from sparsewood.estimators import parse as parse_estimator
+from sparsewood.estimators.names import NAMES
 from sparsewood.lab._files import write_text
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
@@ -33,16 +36,16 @@ from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
 from sparsewood.lab.tasks.model import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.paper_figures import PAPER, markdown
+from sparsewood.lab.train.paper_figures import PAPER, ROWS, beside, markdown
 from sparsewood.lab.train.prepare import check
+from sparsewood.lab.train.rows import labels, learns, short
 from sparsewood.lab.train.table import train_table
-from sparsewood.nn.latent import STRATEGIES, Strategy
 
 DESCRIPTION = (
     "Train all rows of a table of the paper and print it beside the paper's figures.\n"
     "Started again with the same folder it goes on where it stopped."
 )
-_BY_TABLE = ("trees", "lr", "seed")  # --rows, --lrs and --seeds give these
+_BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
@@ -51,7 +54,7 @@ class TableOptions(Protocol):
     """Which runs make the table.
 
     Attributes:
-        rows: the strategies; off-line needs heads.
+        estimators: the rows; "given" needs heads. Those of the paper by default.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         workers: runs that train at a time.
@@ -59,7 +62,7 @@ class TableOptions(Protocol):
         title: of the report.
     """
 
-    rows: tuple[Strategy, ...] = ()
+    estimators: tuple[Annotated[str, "|".join(NAMES)], ...] = ()
     lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
     workers: int = 1
@@ -87,13 +90,15 @@ def main(args: list[str]) -> None:
 def run_table(config: RunConfig, options: TableOptions) -> None:
     """Trains what is missing, prints the table, writes table.md and report.html beside it."""
     source = config.source
-    rows = options.rows or default_rows(config)
+    rows = options.estimators or default_rows(config)
     at_least(1, workers=options.workers)
     for name in ("lrs", "seeds"):
         if not getattr(options, name):
             raise ValueError(f"--{name}: expected at least one value")
     for lr in options.lrs:
         replace(config.training, lr=lr)  # ValueError where it is none
+    for row in rows:
+        replace(config.model, estimator=row)
     folder = writable_folder(options.out or RUNS / f"table-{source.name}")
     if not (folder / "table.json").exists():
         _check_source(config, rows)
@@ -126,18 +131,18 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
         )
 
 
-def _check_source(config: RunConfig, rows: Sequence[Strategy]) -> None:
+def _check_source(config: RunConfig, rows: Sequence[str]) -> None:
     """Raise ValueError now, and not once for each run, where the data cannot be read."""
     corpus = load_corpus(config.source)
     for row in rows:
-        check(corpus, replace(config.model, trees=row), lambda _: None)
+        check(corpus, replace(config.model, estimator=row), lambda _: None)
 
 
-def default_rows(config: RunConfig) -> tuple[Strategy, ...]:
-    """The rows of the paper; off-line only where heads are to be had."""
+def default_rows(config: RunConfig) -> tuple[str, ...]:
+    """The rows of the paper; those that need heads only where heads are to be had."""
     source = config.source
     heads = bool(source.heads or source.parser) or source.name == "listops"
-    return ("left_to_right", "flat", *(("given",) if heads else ()), "latent")
+    return tuple(row for row in ROWS if heads or not isinstance(parse_estimator(row), Given))
 
 
 def summary_table(summary: dict[str, Any], source: str) -> Table:
@@ -147,33 +152,39 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     tests = list(dict.fromkeys(test for test, _ in columns))
     several = len(tests) > 1
     title = f"{source}, {'test' if several else tests[0]}"
-    table = Table(Column("trees", no_wrap=True), title=title, title_justify="left", box=SIMPLE_HEAD)
+    first = Column("estimator", no_wrap=True)
+    table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
     for test, metric in columns:
         heading = metric.heading
         table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
     for heading in (SUPPORT.heading, ATTACHMENT.heading, "lr", "seeds", "s/epoch"):
         table.add_column(heading, justify="right", no_wrap=True)
+    names = labels(summary["rows"])
     for row, found in summary["rows"].items():
         cells = [
-            _cell(_measured(found)[test][metric.name], metric, paper.get(row, {}).get(test, {}))
+            _cell(
+                _measured(found)[test][metric.name],
+                metric,
+                paper.get(short(row), {}).get(test, {}),
+            )
             for test, metric in columns
         ]
         validation = found["validation"]
         attached = validation.get(ATTACHMENT.name)
         table.add_row(
-            STRATEGIES[row],
+            names[row],
             *cells,
             SUPPORT.text(validation[SUPPORT.name]["mean"]),
             "" if attached is None else ATTACHMENT.text(attached["mean"]),
             f"{found['lr']:g}",
             str(len(found["seeds"])),
             f"{found['seconds_per_epoch']:.1f}",
-            style="bold" if row == "latent" else None,
+            style="bold" if learns(row) else None,
         )
-    notes = ["Under each figure, the paper's (Niculae, Martins & Cardie 2018)."] if paper else []
+    notes = [f"Under each figure, that of {beside()}."] if paper else []
     for row, found in summary["rows"].items():
-        if (told := found.get("certified")) and row == "latent":
-            notes.append(f"{STRATEGIES[row]} trees: {Certificates(**told)}.")
+        if told := found.get("certified"):
+            notes.append(f"{names[row]}: {Certificates(**told)}.")
     table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
 

@@ -30,7 +30,7 @@ class TrainOptions(Protocol):
     """Where the run is kept.
 
     Attributes:
-        out: folder of the run; runs/SOURCE-TREES-N by default.
+        out: folder of the run; runs/SOURCE-ESTIMATOR-N by default.
         resume: go on with the run in this folder.
     """
 

@@ -54,7 +54,7 @@ def main(args: list[str]) -> None:
         args,
         [Group("drawing", TreesOptions), Group("files", Files)],
         "Show the trees that a model selects for sentences, with their probabilities.",
-        'sparsewood trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
+        'sparsewood trees runs/sst-sparsemap-1 "a gripping film" --format svg --out film.svg',
     )
     at_least(1, most=options.most)
     if not options.sentences:
@@ -68,7 +68,7 @@ def main(args: list[str]) -> None:
         raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
     sentences = _read(lines, options.parser)
     require_heads(sentences, model)
-    tally = Tally(model)
+    tally = Tally()
     with out:
         for sentence in sentences:
             side = _side(model, sentence)
@@ -84,7 +84,7 @@ def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
 def _side(model: Model, sentence: Sentence) -> dict[str, Any]:
     with torch.no_grad():
         posterior = model.posterior([sentence])
-    answered = Answered(None, posterior.weights, (posterior,), getattr(model, "max_active", None))
+    answered = Answered(None, posterior.weights, (posterior,))
     (side,) = sides_of([sentence], answered, 0)
     return {**side, "unknown": model.unknown(sentence.words)}
 
@@ -98,7 +98,7 @@ def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: Tree
         [tree["weight"] for tree in trees],
         given,
         options.format,
-        certified=side["certified"] if model.latent else None,
+        status=side.get("status"),
     ).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
     return drawing + "\n" * (options.format in ("conllu", "text"))

@@ -9,7 +9,6 @@ from sparsewood.draw._trees import checked
 from sparsewood.draw.html import trees_html
 from sparsewood.lab.report._results import criterion
 from sparsewood.lab.report._runs import ReportedRun
-from sparsewood.nn.latent import STRATEGIES
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction
@@ -20,16 +19,15 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     having = [run for run in runs if run.gallery]
     if not having:
         return element("p", "No run has a gallery of examples yet.", class_="missing")
-    run = _best([run for run in having if run.strategy == "latent"] or having)
+    run = _best([run for run in having if run.latent] or having)
     wrong = sum(_right(example) is False for example in run.gallery)
-    name = STRATEGIES.get(run.strategy, run.strategy)
-    about = f"{len(run.gallery)} validation sentences of the {name} model with seed {run.seed}"
+    about = f"{len(run.gallery)} validation sentences of the {run.label} model with seed {run.seed}"
     if any(_right(example) is not None for example in run.gallery):
         about += f", {wrong} of them predicted wrongly" if wrong else ", all predicted rightly"
     sides = [side for example in run.gallery for side in example["sides"]]
-    told = [side["certified"] for side in sides if "certified" in side]
-    if told and run.strategy == "latent":
-        about += f". Certified: {sum(map(bool, told))} of {len(told)}"
+    told = [side["status"] == "solved" for side in sides if "status" in side]
+    if told:
+        about += f". Certified: {sum(told)} of {len(told)}"
     key = _KEY if any(side.get("given") for side in sides) else ""
     answers = None if run.task is None else run.task.answers
     form = "{:.0%}" if answers is None else answers.form
@@ -38,7 +36,7 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
 
 
 _KEY = (
-    " <span class='key agree'>Solid blue</span> arcs agree with the off-line tree,"
+    " <span class='key agree'>Solid blue</span> arcs agree with the given tree,"
     " <span class='key differ'>dashed orange</span> arcs differ."
 )
 
@@ -92,14 +90,11 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
 
 def _certificate(side: Mapping[str, Any]) -> str:
     """Whether the trees are certified, in words; empty where the gallery does not say."""
-    if "certified" not in side:
+    if "status" not in side:
         return ""
-    if side["certified"]:
-        text = f"certified, duality gap {float(side.get('gap', 0)):.0e}"
-    else:
-        trees = len(side["trees"])
-        why = f"cap of {trees} trees reached, " if side.get("capped") else ""
-        text = f"not certified: {why}duality gap {float(side.get('gap', 0)):.0e}"
+    solved = side["status"] == "solved"
+    verdict = "certified" if solved else f"not certified: {side['status']}"
+    text = f"{verdict}, duality gap {float(side['gap']):.0e}"
     return element("p", element("small", escaped(text)), class_="certificate")
 
 

@@ -1,4 +1,4 @@
-"""The results of runs on the same data: a row for each strategy, mean and spread over seeds."""
+"""The results of runs on the same data: a row for each estimator, mean and spread over seeds."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,13 +7,14 @@ from statistics import mean, stdev
 from typing import Any
 
 from sparsewood.draw._markup import element, escaped
-from sparsewood.lab.report._runs import ReportedRun, by_strategy
+from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import LOSS, SUPPORT, TREES, Measure
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.train.paper_figures import BASELINE, in_order
+from sparsewood.lab.train.rows import learns, short
 
-Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # strategy -> test -> metric
+Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 
 _WIDE = 6  # with more columns than this of tests, validation is left out
 
@@ -54,28 +55,27 @@ def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
 def criterion(runs: Iterable[ReportedRun]) -> Column | None:
     """What validation goes by; None where no run has come so far."""
     for run in runs:
-        criterion = run.spec.criterion if run.spec is not None else None
-        if criterion is not None and (run.result is not None or split_results(run)):
-            return Column("validation", criterion)
+        if run.task is not None and split_results(run):
+            return Column("validation", run.task.metrics.criterion)
     return None
 
 
 def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
-    """The runs of the best settings of each strategy, and a note if others were tried.
+    """The runs of the best settings of each estimator, and a note if others were tried.
 
     Settings are compared on validation by the seeds that all of them were run with.
     """
     column = criterion(runs)
     kept: list[ReportedRun] = []
     tried: list[str] = []
-    for strategy, group in by_strategy(runs).items():
+    for group in by_estimator(runs).values():
         variants: dict[str, list[ReportedRun]] = {}
         for run in group:
             variants.setdefault(run.settings, []).append(run)
         best = group
         if len(variants) > 1:
             best = _best_variant(list(variants.values()), column)
-            tried.append(f"{STRATEGIES.get(strategy, strategy)} {len(variants)}")
+            tried.append(f"{group[0].label} {len(variants)}")
         kept += best
     if not tried:
         return kept, []
@@ -118,22 +118,20 @@ def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> st
     tests = [column for column in columns if column.split != "validation"]
     if len(tests) > _WIDE:
         columns = tests
-    rows = by_strategy(runs)
-    for strategy in paper or {}:
-        rows.setdefault(strategy, [])
-    order = [name for name in STRATEGIES if name in rows]
-    order += [name for name in rows if name not in STRATEGIES]
+    rows = by_estimator(runs)
+    run = [short(row) for row in rows]
+    rows |= {name: [] for name in paper or {} if name not in run}
     best = {column: _best(column, rows) for column in columns}
-    flat = summary(run.mean("seconds") for run in rows.get("flat", []))
+    flat = summary(run.mean("seconds") for run in rows.get(BASELINE, []))
     body = []
-    for strategy in order:
-        group = rows[strategy]
-        cells = [_name(strategy, len(group))]
+    for row in in_order(rows):
+        group = rows[row]
+        cells = [_name(group[0].label if group else row, len(group))]
         for column in columns:
             text = _cell(column, group, best[column])
-            cells.append(element("td", text + _paper(paper, strategy, column)))
+            cells.append(element("td", text + _paper(paper, short(row), column)))
         cells += _costs(group, flat)
-        body.append(element("tr", "".join(cells), class_=f"s-{strategy}"))
+        body.append(element("tr", "".join(cells), class_=style_of(row) + " learns" * learns(row)))
     table = element("table", _head(columns) + element("tbody", "".join(body)), class_="results")
     return element("div", table, class_="scroll")
 
@@ -144,7 +142,7 @@ def _head(columns: Sequence[Column]) -> str:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
     under = [element("th", escaped(column.measure.label), scope="col") for column in columns]
-    names = ("trees", "certified", "sentences/s", "epoch / flat")
+    names = ("trees", "certified", "sentences/s", f"epoch / {BASELINE}")
     costs = [element("th", name, scope="col") for name in names]
     return element(
         "thead",
@@ -153,15 +151,16 @@ def _head(columns: Sequence[Column]) -> str:
             f"<th></th>{''.join(over)}<th colspan='{len(names)}'>trees and cost</th>",
             class_="over",
         )
-        + element("tr", f"<th class='left'>trees from</th>{''.join(under + costs)}"),
+        + element("tr", f"<th class='left'>estimator</th>{''.join(under + costs)}"),
     )
 
 
-def _name(strategy: str, seeds: int) -> str:
+def _name(label: str, seeds: int) -> str:
     count = "not run" if seeds == 0 else f"{seeds} seed{'s' * (seeds != 1)}"
     chip = element("span", "", class_="chip")
-    name = escaped(STRATEGIES.get(strategy, strategy))
-    return element("th", f"{chip}{name}<small>{count}</small>", scope="row", class_="left")
+    return element(
+        "th", f"{chip}{escaped(label)}<small>{count}</small>", scope="row", class_="left"
+    )
 
 
 def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> str:
@@ -183,19 +182,18 @@ def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | 
     return max(means) if column.measure.higher_is_better else min(means)
 
 
-def _paper(paper: Paper | None, strategy: str, column: Column) -> str:
-    value = (paper or {}).get(strategy, {}).get(column.split, {}).get(column.measure.name)
+def _paper(paper: Paper | None, row: str, column: Column) -> str:
+    value = (paper or {}).get(row, {}).get(column.split, {}).get(column.measure.name)
     return "" if value is None else element("small", f"paper {column.measure.text(value)}")
 
 
 def certificates(group: Iterable[ReportedRun]) -> Certificates | None:
-    """Those of the latent runs' tests, or of validation where there are none."""
+    """Those of the runs' tests, or of validation where there are none."""
     found = []
     for run in group:
         splits = split_results(run)
         tests = [values for split, values in splits.items() if split != "validation"]
-        if run.strategy == "latent":
-            found += [Certificates.of(values) for values in tests or splits.values()]
+        found += [Certificates.of(values) for values in tests or splits.values()]
     return Certificates.total(found)
 
 

@@ -12,7 +12,7 @@ class Certificates:
     Attributes:
         certified: sentences whose duality gap certifies their posterior.
         sentences: all sentences.
-        capped: sentences without a certificate that keep as many trees as they may; None where a
+        capped: sentences that a cap keeps from theirs, the others being stalled; None where a
             result does not say.
     """
 
@@ -49,5 +49,9 @@ class Certificates:
         return 100.0 * self.certified / self.sentences if self.sentences else 100.0
 
     def __str__(self) -> str:
-        cap = f", cap reached in {self.capped:,}" if self.capped else ""
-        return f"certified {self.certified:,} of {self.sentences:,}{cap}"
+        told = f"certified {self.certified:,} of {self.sentences:,}"
+        if self.capped is None:
+            return told
+        stalled = self.sentences - self.certified - self.capped
+        told += f", {self.capped:,} capped" if self.capped else ""
+        return told + (f", {stalled:,} stalled" if stalled else "")

@@ -53,7 +53,7 @@ class SentenceClassifier(Classifier):
         posterior, roots = self.read(batch.sides[0])
         log_p = widened(self.output(roots)).log_softmax(-1)
         p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
-        return Output(loss, p, (posterior,), self.max_active)
+        return Output(loss, p, (posterior,))
 
 
 TASK = Task(SentenceClassifier, ModelConfig, METRICS, PROBABILITIES)

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from sparsewood._support import sum_by_instance
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
+from sparsewood.sparse_posterior import certificate_of
+from sparsewood.status import Status
 
 
 @dataclass(frozen=True)
@@ -21,19 +23,17 @@ class Output:
         loss: (B,) of each example; None where a target is unknown.
         prediction: (B, labels) the probability of each label, or (B, d) unit vectors.
         posteriors: over the trees of each side.
-        max_active: the most trees that a posterior may keep; None for no limit.
     """
 
     loss: Tensor | None
     prediction: Tensor
-    posteriors: tuple[SparsePosterior, ...]
-    max_active: int | None = None
+    posteriors: tuple[Posterior, ...]
 
 
-def capped(posterior: SparsePosterior, max_active: int | None) -> Tensor:
-    """(B,) bool: whether the limit on the number of trees keeps the certificate away."""
-    most = torch.inf if max_active is None else max_active
-    return ~posterior.converged & (posterior.sizes >= most)
+def count_status(posterior: Posterior, *codes: Status) -> int:
+    """How many instances ended in one of these ways; none where nothing had to be solved."""
+    found = certificate_of(posterior)
+    return 0 if found is None else sum(int((found.status == code).sum()) for code in codes)
 
 
 @dataclass
@@ -149,15 +149,16 @@ class TreeStatistics(Metric):
     """What the posteriors over trees look like, sentence by sentence.
 
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
-    tree, `flat` the mean probability of the flat tree in percent, `unconverged` the number of
-    sentences whose certificate is missing, `capped` the number of those that keep as many trees as
-    they may. Where heads are known: `agreement` is the mean
-    probability of their arcs and `attachment` the share of words whose head in the likeliest tree
-    is the known one, both in percent of all words.
+    tree, `flat` the mean probability of the flat tree in percent. Where trees are solved for:
+    `unconverged` is the number of sentences whose certificate is missing, `capped` the number of
+    those that a cap keeps it from. Where heads are known: `agreement` is the mean probability of
+    their arcs and `attachment` the share of words whose head in the likeliest tree is the known
+    one, both in percent of all words.
     """
 
     sizes: Counter[int] = field(default_factory=Counter)
     flat: float = 0.0
+    solved_for: int = 0
     unconverged: int = 0
     capped: int = 0
     words: int = 0
@@ -166,15 +167,14 @@ class TreeStatistics(Metric):
 
     def add(self, output: Output, batch: Any) -> None:
         for posterior, side in zip(output.posteriors, batch.sides, strict=True):
-            self.add_posterior(posterior, side.heads, output.max_active)
+            self.add_posterior(posterior, side.heads)
 
-    def add_posterior(
-        self, posterior: SparsePosterior, heads: Tensor | None, max_active: int | None = None
-    ) -> None:
+    def add_posterior(self, posterior: Posterior, heads: Tensor | None) -> None:
         """Take the sentences of `posterior` into account, whose heads (B, n) may be known."""
         self.sizes.update(posterior.sizes.tolist())
-        self.unconverged += int((~posterior.converged).sum())
-        self.capped += int(capped(posterior, max_active).sum())
+        self.solved_for += count_status(posterior, *Status)
+        self.unconverged += count_status(posterior, Status.CAPPED, Status.STALLED)
+        self.capped += count_status(posterior, Status.CAPPED)
         weights = posterior.weights.detach().double()
         flat = (posterior.structures <= 0).all(-1)
         self.flat += float((weights * flat).sum())
@@ -185,7 +185,7 @@ class TreeStatistics(Metric):
         self.words += int(inside.sum())
         self.attached += int(((posterior.mode == heads) & inside).sum())
         same = (posterior.structures == heads[posterior.instance]) & inside[posterior.instance]
-        arcs = sum_by_instance(weights * same.sum(-1), posterior.instance, len(posterior))
+        arcs = sum_by_instance(weights * same.sum(-1), posterior.instance, posterior.sizes.shape)
         self.agreement += float(arcs.sum())
 
     def values(self) -> dict[str, float]:
@@ -196,9 +196,9 @@ class TreeStatistics(Metric):
             "support": sum(size * n for size, n in self.sizes.items()) / count,
             "single": 100.0 * self.sizes[1] / count,
             "flat": 100.0 * self.flat / count,
-            "unconverged": float(self.unconverged),
-            "capped": float(self.capped),
         }
+        if self.solved_for:
+            values |= {"unconverged": float(self.unconverged), "capped": float(self.capped)}
         if self.words:
             values["agreement"] = 100.0 * self.agreement / self.words
             values["attachment"] = 100.0 * self.attached / self.words

@@ -3,11 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
+from sparsewood.estimators import Given, name_of, parse
+from sparsewood.estimators.names import NAMES
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import EncodedSplit, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
@@ -17,11 +19,11 @@ from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatist
 from sparsewood.lab.tasks.task import Model, VectorTable
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
-from sparsewood.nn.latent import LatentTreeEncoder, Strategy
+from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.scorers import MLPArcScorer
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.pairs import PairPosterior
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
 
@@ -30,47 +32,43 @@ class ModelConfig:
     """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
-        trees: where the trees come from.
+        estimator: where the trees come from: a name, and after a colon its options. The paper's
+            solver stopped after ten steps.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
-        max_active: the most trees kept for a sentence; None keeps all that SparseMAP selects. The
-            paper's solver stopped after ten steps.
-        temperature: of SparseMAP while training.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
             sum_h p(h | x) (-log p(y | h, x)).
     """
 
-    trees: Strategy = "latent"
+    estimator: Annotated[str, "|".join(NAMES)] = "sparsemap:max_active=10"
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
     dropout: float = 0.5
     projective: bool = False
     single_root: bool = False
-    max_active: int | None = 10
-    temperature: float = 1.0
     loss: Literal["marginal", "expected"] = "marginal"
 
     @property
     def needs_heads(self) -> bool:
         """Whether examples need heads."""
-        return self.trees == "given"
+        return isinstance(parse(self.estimator), Given)
 
     def __post_init__(self) -> None:
-        heat, kept = self.temperature, self.max_active
+        estimator = parse(self.estimator)
         check(
             "model",
             self,
+            ("estimator", estimator.gives_structures, "one whose posterior has whole trees"),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
-            ("max_active", kept is None or kept >= 1, "at least 1, or None"),
-            ("temperature", 0 < heat < float("inf"), "a positive number"),
         )
+        object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
 
     @classmethod
     def paper(cls, **options: Any) -> "ModelConfig":
@@ -107,14 +105,14 @@ class TreeModel(WordModel, Model):
         super().__init__(encoder, Vocabulary(words, lowercase=lowercase), vectors, tuned=tuned)
         self.options = options
         self.labels = labels
-        latent = options.trees == "latent"
+        estimator = parse(options.estimator)
+        latent = estimator.reads_scores
+        family = DependencyTrees(projective=options.projective, single_root=options.single_root)
         self.trees = LatentTreeEncoder(
             MLPArcScorer(options.hidden) if latent else None,
             ChildSumTreeLSTM(options.hidden, options.hidden),
-            DependencyTrees(projective=options.projective, single_root=options.single_root),
-            strategy=options.trees,
-            temperature=options.temperature,
-            max_active=options.max_active,
+            family if latent else DependencyTrees(),
+            estimator=estimator,
         )
         self.dropout = nn.Dropout(options.dropout)
         self.add_layers()
@@ -160,7 +158,7 @@ class TreeModel(WordModel, Model):
 
     def config(self) -> dict[str, Any]:
         return {
-            "options": asdict(replace(self.options, temperature=self.temperature)),
+            "options": asdict(replace(self.options, estimator=name_of(self.trees.estimator))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
@@ -179,26 +177,22 @@ class TreeModel(WordModel, Model):
         )
 
     @property
-    def temperature(self) -> float:
-        """Of SparseMAP; may be set, which is what the search at test time does."""
-        return self.trees.temperature
+    def temperature(self) -> float | None:
+        """Of the estimator, None for one without; may be set, as the search at test time does."""
+        return getattr(self.trees.estimator, "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        self.trees.temperature = value
+        found: Any = self.trees.estimator
+        self.trees.estimator = replace(found, temperature=value)
 
     @property
-    def latent(self) -> bool:
-        return self.options.trees == "latent"
+    def variant(self) -> str:
+        return self.options.estimator
 
     @property
     def reads_heads(self) -> bool:
         return self.options.needs_heads
-
-    @property
-    def max_active(self) -> int | None:
-        """The most trees that SparseMAP keeps for a sentence; None for no limit."""
-        return self.trees.max_active
 
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers.
@@ -210,14 +204,14 @@ class TreeModel(WordModel, Model):
             self.read_words([s.words for example in examples for s in example.sentences])
         return EncodedSplit(examples, self.vocabulary, self.labels)
 
-    def read(self, side: Padded) -> tuple[SparsePosterior, Tensor]:
+    def read(self, side: Padded) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
         heads = side.heads if self.reads_heads else None
         x = self.encoder(side.tokens, side.lengths)
         posterior, roots = self.trees(x, side.lengths, heads)
         return posterior, self.dropout(roots)
 
-    def posterior(self, sentences: Sequence[Sentence]) -> SparsePosterior:
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         split = self.encode([Example((sentence,)) for sentence in sentences])
         batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
         return self.read(batch.sides[0])[0]
@@ -232,13 +226,11 @@ class TreeModel(WordModel, Model):
         """An empty metric of this task's answers."""
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
-        trees = [] if training and not self.latent else [TreeStatistics()]
+        trees = [] if training and not self.trees.estimator.reads_scores else [TreeStatistics()]
         return [self.new_metric(training=training), *trees]
 
     def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
         found = super().measured(metrics)
-        if not self.latent:  # no solver, no certificate
-            del found["unconverged"], found["capped"]
         sizes = [m.histogram() for m in metrics if isinstance(m, TreeStatistics)]
         return {**found, "histogram": {str(size): n for size, n in sizes[0].items()}}
 
@@ -250,7 +242,7 @@ def widened(x: Tensor) -> Tensor:
 
 def mixture_loss(
     log_p: Tensor,
-    posterior: SparsePosterior | PairPosterior,
+    posterior: Posterior | PairPosterior,
     targets: Tensor,
     loss: Literal["marginal", "expected"],
 ) -> tuple[Tensor, Tensor | None]:
@@ -272,4 +264,4 @@ def mixture_loss(
     of_target = log_p.gather(1, targets[instance, None]).squeeze(1)
     if loss == "expected":
         return p, -posterior.expect(of_target)
-    return p, -log_expectation(of_target, posterior.weights, instance, len(posterior))
+    return p, -log_expectation(of_target, posterior.weights, instance, posterior.sizes.shape)

@@ -32,7 +32,7 @@ class PairClassifier(Classifier):
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
         log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
         p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
-        return Output(loss, p, (left, right), self.max_active)
+        return Output(loss, p, (left, right))
 
 
 TASK = Task(PairClassifier, ModelConfig, METRICS, PROBABILITIES, sides=2)

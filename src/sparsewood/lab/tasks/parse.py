@@ -19,9 +19,8 @@ from sparsewood.lab.tasks.measures import LOSS, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
 from sparsewood.lab.tasks.task import Model, Task, VectorTable
 from sparsewood.nn._bilstm import run_bilstm
-from sparsewood.nn.latent import _certain
 from sparsewood.nn.scorers import BiaffineArcScorer
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
@@ -155,6 +154,10 @@ class DependencyParser(Model):
         names = ("words", "characters", "vector_words", "vector_size")
         return cls(ParserConfig(**config["options"]), *(config[name] for name in names))
 
+    @property
+    def variant(self) -> str:
+        return self.options.loss
+
     def encode(self, examples: Sequence[Example]) -> ParserSplit:
         return ParserSplit(examples, self.input)
 
@@ -183,14 +186,16 @@ class DependencyParser(Model):
         best = () if self.training else (self._best(scores, batch.lengths),)
         return Output(loss, scores, best)
 
-    def _best(self, scores: Tensor, lengths: Tensor) -> SparsePosterior:
-        heads = self.structure.argmax(scores.detach().cpu(), lengths)
-        return _certain(heads.to(scores.device), lengths.to(scores.device), scores.dtype)
+    def _best(self, scores: Tensor, lengths: Tensor) -> Posterior:
+        heads = self.structure.argmax(scores.detach().cpu(), lengths).to(scores.device)
+        batch, shape = scores.shape[:1], tuple(scores.shape[1:])
+        known = lengths.to(scores.device)
+        return Posterior.uniform(self.structure, heads, batch, shape, known, scores.dtype)
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
         return [LossMetric() if training else Attachment()]
 
-    def posterior(self, sentences: Sequence[Sentence]) -> SparsePosterior:
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         batch = self.input.batch(sentences)
         return self._best(self.scores(batch.to(self.embedding.weight.device)), batch.lengths)
 

@@ -76,10 +76,10 @@ class ReverseDictionary(TreeModel):
         mean = posterior.expect(normalize(widened(self.output(roots)), dim=-1))
         unit = normalize(mean, dim=-1)
         if (batch.targets < 0).any():
-            return Output(None, unit, (posterior,), self.max_active)
+            return Output(None, unit, (posterior,))
         answer = mean if self.options.loss == "expected" else unit
         loss = 1 - (answer * self.candidates[batch.targets]).sum(-1)
-        return Output(loss, unit, (posterior,), self.max_active)
+        return Output(loss, unit, (posterior,))
 
     def rank(self, prediction: Tensor, targets: Tensor) -> Tensor:
         """(B,) how many candidates are at least as near to (B, d) predictions as the targets."""

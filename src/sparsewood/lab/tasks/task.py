@@ -16,7 +16,7 @@ from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
 
 _CARD = """\
 ---
@@ -59,9 +59,9 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     options: Any  # of the task's `config`
 
     @property
-    def latent(self) -> bool:
-        """Whether trees are inferred at a temperature, which may be set."""
-        return False
+    @abstractmethod
+    def variant(self) -> str:
+        """The value of the option that tells runs on the same data apart; see `Task.varies`."""
 
     @property
     def temperature(self) -> float | None:
@@ -137,7 +137,7 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         return {}
 
     @abstractmethod
-    def posterior(self, sentences: Sequence[Sentence]) -> SparsePosterior:
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         """Over the trees of sentences."""
 
     @abstractmethod
@@ -185,7 +185,7 @@ class Task:
     config: type
     metrics: MetricSpec
     answers: Answers | None
-    varies: str = "trees"
+    varies: str = "estimator"
     sides: int = 1
     training: Mapping[str, Any] = field(default_factory=dict)
 

@@ -39,7 +39,7 @@ class TrainingConfig:
         seed: of the initial weights, the order of examples and dropout.
         device: "auto" takes a GPU where there is one.
         threads: of PyTorch and the solver on the CPU; None leaves them as they are.
-        temperatures: choose the temperature of a latent model on validation, at the end.
+        temperatures: choose the temperature of the estimator on validation, at the end.
         tensorboard: write events for TensorBoard as well.
         checkpoint_minutes: save within an epoch too, whenever so many minutes have passed.
     """

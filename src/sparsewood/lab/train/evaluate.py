@@ -8,9 +8,11 @@ import torch
 
 from sparsewood.lab.data.batches import Batches, Split
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.tasks.metrics import Output, capped
+from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.task import Model
-from sparsewood.posterior import SparsePosterior
+from sparsewood.posterior import Posterior
+from sparsewood.sparse_posterior import certificate_of
+from sparsewood.status import Status
 
 Guard = Callable[[], AbstractContextManager[None]]
 
@@ -135,22 +137,27 @@ def _entry(model: Model, split: Split, row: int, output: Output, i: int) -> dict
 def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
     """What is known of the sentences of example `i`: words, trees, certificate.
 
-    Each has `words`; `trees`, heaviest first; `gap`, the duality gap; `certified`, whether it
-    certifies the posterior; `capped`, whether the limit on the number of trees is why it does not.
+    Each has `words`; `trees`, heaviest first; and where they were solved for, `gap`, the duality
+    gap, and `status`, "solved" if it certifies the posterior, else "capped" or "stalled".
     """
     return [
         {
             "words": list(sentence.words),
             "trees": trees_of(posterior[i], len(sentence.words)),
-            "gap": float(posterior.gap[i]),
-            "certified": bool(posterior.converged[i]),
-            "capped": bool(capped(posterior[i], output.max_active)),
+            **_certificate(posterior, i),
         }
         for sentence, posterior in zip(sentences, output.posteriors, strict=True)
     ]
 
 
-def trees_of(posterior: SparsePosterior, length: int) -> list[dict[str, Any]]:
+def _certificate(posterior: Posterior, i: int) -> dict[str, Any]:
+    found = certificate_of(posterior)
+    if found is None:
+        return {}
+    return {"gap": float(found.gap[i]), "status": str(Status(int(found.status[i])))}
+
+
+def trees_of(posterior: Posterior, length: int) -> list[dict[str, Any]]:
     """The trees of a posterior over one sentence, heaviest first."""
     best = posterior.topk(int(posterior.sizes[0]))
     return [

@@ -47,7 +47,7 @@ class Judge:
 
     def search(self) -> TemperatureSearch | None:
         """What validation says of each temperature; None where there is none to choose."""
-        if not self.config.temperatures or not self.model.latent:
+        if not self.config.temperatures or self.model.temperature is None:
             return None
         batches, precision = self.batches["validation"], self.config.precision
         return temperature_search(

@@ -1,10 +1,20 @@
 """The figures of Niculae, Martins & Cardie (2018), and a table beside them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
-from sparsewood.nn.latent import STRATEGIES
+from sparsewood.lab.train.rows import labels, short
+
+# The rows of the paper's tables: the estimator, and what the paper calls it.
+ROWS = {
+    "left_to_right": "left-to-right",
+    "flat": "flat",
+    "given": "off-line",
+    "sparsemap:max_active=10": "latent",
+}
+BASELINE, LATENT = "flat", "sparsemap:max_active=10"  # whose times the paper compares
 
 
 def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
@@ -20,18 +30,33 @@ def _ranks(*figures: float) -> dict[str, dict[str, float]]:
     }
 
 
-# source -> strategy -> test -> metric. SNLI is trained on all 550,000 pairs there; the reverse
-# dictionary on other definitions, with vectors of 500 dimensions.
+# source -> name of the estimator -> test -> metric. SNLI is trained on all 550,000 pairs there; the
+# reverse dictionary on other definitions, with vectors of 500 dimensions.
 PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
-    "sst": _accuracy(left_to_right=82.10, flat=83.96, given=83.25, latent=84.73),
-    "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, latent=92.25),
-    "snli": _accuracy(left_to_right=80.98, flat=81.74, given=81.37, latent=81.87),
+    "sst": _accuracy(left_to_right=82.10, flat=83.96, given=83.25, sparsemap=84.73),
+    "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, sparsemap=92.25),
+    "snli": _accuracy(left_to_right=80.98, flat=81.74, given=81.37, sparsemap=81.87),
     "revdict": {
         "left_to_right": _ranks(17, 42.6, 73.8, 43, 33.2, 61.8, 28, 35.9, 66.7),
         "flat": _ranks(18, 45.1, 71.1, 31, 38.2, 65.6, 29, 34.3, 68.2),
-        "latent": _ranks(12, 47.5, 74.6, 40, 35.6, 60.1, 20, 38.4, 70.7),
+        "sparsemap": _ranks(12, 47.5, 74.6, 40, 35.6, 60.1, 20, 38.4, 70.7),
     },
 }
+
+
+def in_order(estimators: Iterable[str]) -> list[str]:
+    """Each once: the paper's rows in its order, then the others as they come."""
+    paper = [short(row) for row in ROWS]
+    return sorted(
+        dict.fromkeys(estimators),
+        key=lambda row: paper.index(short(row)) if short(row) in paper else len(paper),
+    )
+
+
+def beside() -> str:
+    """Whose figures stand beside ours, and what the rows are called there."""
+    others = [f"{short(row)} {word}" for row, word in ROWS.items() if word != row.replace("_", "-")]
+    return f"Niculae, Martins & Cardie (2018), who call {', '.join(others)}"
 
 
 def markdown(summary: dict[str, Any], source: str | None = None) -> str:
@@ -51,35 +76,35 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     several = len({test for test, _ in columns}) > 1
     heads = [(f"{test} " if several else "") + metric.label for test, metric in columns]
     known = any(ATTACHMENT.name in found["validation"] for found in summary["rows"].values())
-    cells_of = {row: certified_cell(row, found) for row, found in summary["rows"].items()}
+    names = labels(summary["rows"])
+    cells_of = {row: _certified_cell(found) for row, found in summary["rows"].items()}
     solved = any(cells_of.values())
     about = ["validation", "trees kept", *["certified"] * solved, *["attachment"] * known]
     about += ["lr", "seeds", "s/epoch"]
-    lines = [["trees", *heads, *about], ["---", *["---:"] * len(heads + about)]]
+    lines = [["estimator", *heads, *about], ["---", *["---:"] * len(heads + about)]]
     for row, found in summary["rows"].items():
         cells = [
             _cell(found["tests"][test][metric.name], metric)
-            + _beside(paper.get(row, {}).get(test, {}).get(metric.name), metric)
+            + _beside(paper.get(short(row), {}).get(test, {}).get(metric.name), metric)
             for test, metric in columns
         ]
         certified = [cells_of[row]] * solved
         rest = _about(found, MEASURES[summary["criterion"]], certified, known)
-        lines.append([STRATEGIES[row], *cells, *rest])
+        lines.append([names[row], *cells, *rest])
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
     if paper:
-        text += "\nIn brackets: Niculae, Martins & Cardie (2018).\n"
+        text += f"\nIn brackets: {beside()}.\n"
     return text
 
 
-def certified_cell(row: str, found: dict[str, Any]) -> str:
-    """The sentences of all tests and seeds that are certified, "13 of 1,821"; empty if not latent.
+def _certified_cell(found: dict[str, Any]) -> str:
+    """The sentences of all tests and seeds that are certified, "13 of 1,821"; empty without any.
 
     Args:
-        row: the strategy.
-        found: what a summary says of it.
+        found: what a summary says of a row.
     """
     of = found.get("certified")
-    return f"{of['certified']:,} of {of['sentences']:,}" if of and row == "latent" else ""
+    return f"{of['certified']:,} of {of['sentences']:,}" if of else ""
 
 
 def _about(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import optuna
 
 Choices = Sequence[Any] | str
-_RANGES = ("log", "uniform", "int")
+RANGES = ("log", "uniform", "int")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Range:
             low, high = (float(end) for end in ends)
         except ValueError:
             low, high = 1.0, 0.0
-        if kind not in _RANGES or low > high or (kind == "log" and low <= 0):
+        if kind not in RANGES or low > high or (kind == "log" and low <= 0):
             raise ValueError(
                 f"{name}: expected a list of values, or log:LOW:HIGH, uniform:LOW:HIGH or "
                 f"int:LOW:HIGH; got {text!r}"

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks.build import TASKS
-from sparsewood.lab.tasks.metrics import Output, capped
+from sparsewood.lab.tasks.metrics import Output, count_status
 from sparsewood.lab.tasks.task import Model
+from sparsewood.status import Status
 
 FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
 LEVEL = 0.05  # the chance of moving away from the temperature of training for nothing
@@ -28,7 +29,7 @@ class TemperatureSearch:
         chosen: that of the tests.
         curve: the criterion at each.
         p: the one-sided p value of the gain over `trained`, before correction.
-        capped: the sentences that the limit on the number of trees leaves without a certificate.
+        capped: the sentences that a cap keeps from a certificate.
         sentences: how many there are, both sides of pairs counted.
     """
 
@@ -87,14 +88,15 @@ def temperature_search(
         outputs: of `model` on validation as it is when called.
     """
     trained = model.temperature
-    assert trained is not None, "a model without a temperature"
+    if trained is None:
+        raise ValueError(f"the trees of this model, {model.variant}, have no temperature to choose")
     points: dict[float, Tensor] = {}
     reached: dict[float, int] = {}
     sentences = 0
     try:
         for factor in FACTORS:
-            heat = model.temperature = trained * factor
-            points[heat], reached[heat], sentences = _measure(model, outputs())
+            tried = model.temperature = trained * factor
+            points[tried], reached[tried], sentences = _measure(model, outputs())
     finally:
         model.temperature = trained
     sign = 1 if TASKS[model.task].metrics.criterion.higher_is_better else -1
@@ -119,7 +121,7 @@ def _measure(model: Model, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor
         outcomes.append(model.outcomes(output, batch).cpu())
         rows.append(batch.rows)
         for posterior in output.posteriors:
-            reached += int(capped(posterior, output.max_active).sum())
+            reached += count_status(posterior, Status.CAPPED)
             sentences += len(posterior)
     return torch.cat(outcomes)[torch.cat(rows).argsort()], reached, sentences
 

@@ -1,0 +1,66 @@
+"""What every estimator is: a value that turns scores into a posterior."""
+
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, fields
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
+
+
+class Estimator(ABC):
+    """How a model learns through a latent structure.
+
+    Each is a frozen dataclass with its options as fields, and is called as
+
+        posterior = estimator(scores, structure, lengths, generator=generator)
+
+    A network then uses the structures of the posterior, or its `parts`, and `posterior.expect` is
+    the expectation of what it makes of them.
+
+    Attributes:
+        reads_scores: whether the answer depends on the scores. Where it does not, they only say
+            the shape, and may hold anything.
+        gives_structures: whether there are whole structures in the posterior, or soft parts alone.
+    """
+
+    reads_scores: ClassVar[bool] = True
+    gives_structures: ClassVar[bool] = True
+
+    @abstractmethod
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Posterior:
+        """The posterior over `structure` for each instance of a batch.
+
+        Args:
+            scores: (*batch, *parts), floating; see the structure for what the parts are. -inf
+                forbids a part. Parts that the structure does not read may hold anything.
+            structure: the family of structures.
+            lengths: the size of each instance, (*batch,) or as the family has it. Default: all
+                have full size.
+            generator: of the random numbers, for estimators that draw some.
+
+        Returns:
+            A `Posterior` in the dtype and on the device of `scores`.
+        """
+
+    def options(self) -> dict[str, Any]:
+        """The options that differ from their default, in order."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)  # pyright: ignore[reportArgumentType]
+            if field.default is MISSING or getattr(self, field.name) != field.default
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
+        return f"{type(self).__name__}({shown})"

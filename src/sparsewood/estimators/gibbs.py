@@ -1,0 +1,43 @@
+"""The marginals of the distribution over all structures, in place of structures."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_real
+from sparsewood.estimators.base import Estimator
+from sparsewood.inference.marginals import marginals
+from sparsewood.soft_posterior import SoftPosterior
+from sparsewood.structures.base import Structure
+
+
+@dataclass(frozen=True, repr=False)
+class Gibbs(Estimator):
+    """Soft parts: the marginals of `p(h)` proportional to `exp(<scores, m(h)> / temperature)`.
+
+    For networks that read parts and need no whole structure, such as attention (Kim et al. 2017,
+    "Structured attention networks"). See `sparsewood.marginals`.
+
+    Args:
+        temperature: scores are divided by it; lower is sharper.
+    """
+
+    temperature: float = 1.0
+
+    gives_structures: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_real("temperature", self.temperature, positive=True)
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> SoftPosterior:
+        found = marginals(scores, structure, lengths=lengths, temperature=self.temperature)
+        return SoftPosterior(found)

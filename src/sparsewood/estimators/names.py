@@ -1,0 +1,115 @@
+"""Estimators by name: one spelling for the command line, for JSON and for tables.
+
+A name, and after a colon the options that differ from their defaults:
+
+    sparsemap    sparsemap:temperature=0.5,max_active=10    topk:k=5    flat
+
+What an estimator can be told is read off its fields. A new one needs a line in `NAMES`.
+"""
+
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sparsewood._numbers import shown
+from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.fixed import Fixed
+from sparsewood.estimators.gibbs import Gibbs
+from sparsewood.estimators.given import Given
+from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.estimators.top_k import TopK
+from sparsewood.structures.branching_trees import Branching
+
+# name -> the class, and the options that the name stands for
+NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
+    "sparsemap": (SparseMAP, {}),
+    "topk": (TopK, {}),
+    "gibbs": (Gibbs, {}),
+    **{kind: (Fixed, {"kind": kind}) for kind in get_args(Branching)},
+    "given": (Given, {}),
+}
+
+_WORDS = {int: "a whole number", float: "a number", NoneType: "none"}
+
+
+def parse(text: str) -> Estimator:
+    """The estimator of a name such as "sparsemap:max_active=10"."""
+    if not isinstance(text, str):
+        raise ValueError(f"estimator: expected a name, got {shown(text)}")
+    name, colon, rest = text.partition(":")
+    if name not in NAMES:
+        raise ValueError(f"estimator: expected one of {', '.join(NAMES)}; got {shown(text)}")
+    cls, preset = NAMES[name]
+    kinds = {key: kind for key, kind in _options(cls).items() if key not in preset}
+    values: dict[str, Any] = {}
+    for item in rest.split(",") if colon else []:
+        key, equals, value = item.partition("=")
+        if key not in kinds or key in values or not equals:
+            known = ", ".join(kinds) or "none"
+            raise ValueError(f"estimator {name}: the options are {known}; got {shown(item)}")
+        values[key] = _read(f"estimator {name}: {key}", value, kinds[key])
+    missing = [key for key in _required(cls) if key not in values and key not in preset]
+    if missing:
+        raise ValueError(f"estimator {name}: needs {', '.join(missing)}; got {shown(text)}")
+    try:
+        return cls(**preset, **values)
+    except ValueError as error:
+        raise ValueError(f"estimator {name}: {error}") from None
+
+
+def name_of(estimator: Estimator) -> str:
+    """The shortest name that `parse` turns into this estimator."""
+    spelled = _options(type(estimator)) if isinstance(estimator, Estimator) else {}
+    options = {key: value for key, value in _changed(estimator).items() if key in spelled}
+    for name, (cls, preset) in NAMES.items():
+        if type(estimator) is cls and preset.items() <= options.items():
+            rest = ",".join(f"{k}={_write(v)}" for k, v in options.items() if k not in preset)
+            return f"{name}:{rest}" if rest else name
+    raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(NAMES)}")
+
+
+def _changed(estimator: Estimator) -> dict[str, Any]:
+    return estimator.options() if isinstance(estimator, Estimator) else {}
+
+
+def _options(cls: type[Estimator]) -> dict[str, Any]:
+    """The options that can be spelled, with their types: numbers and words, no tensors."""
+    hints = get_type_hints(cls)
+    kinds = {field.name: hints[field.name] for field in fields(cls)}  # pyright: ignore[reportArgumentType]
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if all(one in _WORDS or isinstance(one, str) for one in _choices(kind))
+    }
+
+
+def _required(cls: type[Estimator]) -> list[str]:
+    listed = fields(cls)  # pyright: ignore[reportArgumentType]
+    return [field.name for field in listed if field.default is MISSING]
+
+
+def _choices(kind: Any) -> list[Any]:
+    """What an option of a type may be: types, and the words of literals."""
+    if get_origin(kind) in (Union, UnionType):
+        return [one for part in get_args(kind) for one in _choices(part)]
+    return list(get_args(kind)) if get_origin(kind) is Literal else [kind]
+
+
+def _read(what: str, text: str, kind: Any) -> Any:
+    choices = _choices(kind)
+    if text in choices:
+        return text
+    if text == "none" and NoneType in choices:
+        return None
+    for number in (int, float):
+        if number in choices:
+            try:
+                return number(text)
+            except ValueError:
+                break
+    expected = " or ".join(_WORDS.get(one, f'"{one}"') for one in choices)
+    raise ValueError(f"{what}: expected {expected}, got {shown(text)}")
+
+
+def _write(value: Any) -> str:
+    return "none" if value is None else str(value)

@@ -1,0 +1,66 @@
+"""SparseMAP: the few structures that matter, with exact gradients."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_real
+from sparsewood.estimators.base import Estimator
+from sparsewood.inference._check import check_cap
+from sparsewood.inference.sparsemap import Unconverged, check_solver, check_unconverged, sparsemap
+from sparsewood.sparse_posterior import SparsePosterior
+from sparsewood.structures.base import Structure
+
+
+@dataclass(frozen=True, repr=False)
+class SparseMAP(Estimator):
+    """The SparseMAP posterior; its weights carry the exact gradient. See `sparsewood.sparsemap`.
+
+    Niculae, Martins & Cardie 2018, "Towards dynamic computation graphs via sparse latent
+    structure".
+
+    Args:
+        temperature: scores are divided by it; lower is sparser.
+        tol: the largest duality gap, relative to the range of an instance's scores.
+        max_active: keep at most so many structures.
+        max_iter: solve at most so many quadratic programs.
+        solver: "native" or "generic"; default: native where the structure has it.
+        on_unconverged: "return", "warn" or "raise".
+    """
+
+    temperature: float = 1.0
+    tol: float = 1e-9
+    max_active: int | None = None
+    max_iter: int | None = None
+    solver: Literal["native", "generic"] | None = None
+    on_unconverged: Unconverged = "return"
+
+    def __post_init__(self) -> None:
+        check_real("temperature", self.temperature, positive=True)
+        check_real("tol", self.tol)
+        check_cap("max_active", self.max_active)
+        check_cap("max_iter", self.max_iter)
+        check_solver(self.solver)
+        check_unconverged(self.on_unconverged)
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> SparsePosterior:
+        return sparsemap(
+            scores,
+            structure,
+            lengths=lengths,
+            temperature=self.temperature,
+            tol=self.tol,
+            max_active=self.max_active,
+            max_iter=self.max_iter,
+            solver=self.solver,
+            on_unconverged=self.on_unconverged,
+        )

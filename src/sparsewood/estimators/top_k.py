@@ -1,0 +1,83 @@
+"""The k best structures, weighted by their scores."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_real, check_whole
+from sparsewood.estimators.base import Estimator
+from sparsewood.inference.kbest import kbest
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
+from sparsewood.structures.simplex import Simplex
+
+Weights = Literal["softmax", "sparsemax"]
+
+
+@dataclass(frozen=True, repr=False)
+class TopK(Estimator):
+    """The k best structures as if there were no others; the gradient goes through their weights.
+
+        weights = softmax(f) or sparsemax(f),     f_i = <scores, m(h_i)> / temperature
+
+    over the k highest scoring structures `h_1 ... h_k` of an instance, with `m(h)` their 0/1 parts.
+    Those of weight 0 are left out (sparsemax: Martins & Astudillo 2016, "From softmax to
+    sparsemax"). The gradient is that of these weights for the structures as they are: what the
+    scores of others would have to reach is not in it. Correia, Niculae, Aziz & Martins 2020,
+    "Efficient marginalization of discrete and structured latent variables via sparsity".
+
+    Args:
+        k: how many, at least 1.
+        weights: "softmax" or "sparsemax".
+        temperature: scores are divided by it; lower is sharper.
+    """
+
+    k: int
+    weights: Weights = "softmax"
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k)
+        check_real("temperature", self.temperature, positive=True)
+        if self.weights not in get_args(Weights):
+            raise ValueError(f'weights must be "softmax" or "sparsemax", got {self.weights!r}')
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Posterior:
+        best = kbest(scores.detach().double(), structure, self.k, lengths=lengths)
+        batch = best.scores.shape[:-1]
+        shape = tuple(scores.shape[len(batch) :])
+        found = best.scores.reshape(-1, self.k).isfinite()  # -inf where there are fewer than k
+        structures = best.structures.flatten(0, len(batch))[found.flatten()]
+        instance = found.nonzero()[:, 0]
+        parts = structure.indicator(structures, shape)
+        rows = scores.reshape(-1, *shape)[instance].double()
+        totals = torch.where(parts > 0, rows, 0).flatten(1).sum(-1) / self.temperature
+        table = totals.new_full(found.shape, -torch.inf).masked_scatter(found, totals)
+        weights = self._weigh(table)[found].to(scores.dtype)
+        kept = weights > 0
+        return Posterior(
+            structure,
+            structures[kept],
+            weights[kept],
+            torch.bincount(instance[kept], minlength=len(found)).reshape(batch),
+            shape,
+            lengths,
+        )
+
+    def _weigh(self, totals: Tensor) -> Tensor:
+        """(B, k) scores, -inf where there is no structure -> (B, k) weights."""
+        return totals.softmax(-1) if self.weights == "softmax" else _sparsemax(totals)
+
+
+def _sparsemax(totals: Tensor) -> Tensor:
+    return sparsemap(totals - totals.amax(-1, keepdim=True), Simplex()).marginals
