@@ -33,7 +33,7 @@ def latent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on list operations that reads the gold trees."""
     folder = tmp_path_factory.mktemp("runs") / "given"
-    return _train("listops", f"{LISTOPS} --embedding 4 --trees off-line", folder)
+    return _train("listops", f"{LISTOPS} --embedding 4 --estimator given", folder)
 
 
 @pytest.fixture(scope="session")

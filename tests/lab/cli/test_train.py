@@ -12,20 +12,25 @@ def test_a_run_has_it_all(latent: Path) -> None:
     config = json.loads((latent / "config.json").read_text())
     assert config["source"]["kind"] == "listops"
     assert config["source"]["train"] == 40
-    assert config["model"]["trees"] == "latent"
+    assert config["model"]["estimator"] == "sparsemap:max_active=10"
     assert config["training"]["max_epochs"] == 1
     assert (latent / "result.json").is_file()
     assert (latent / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_off_line_is_given(given: Path) -> None:
-    assert json.loads((given / "config.json").read_text())["model"]["trees"] == "given"
-
-
 def test_the_papers_protocol_and_what_is_said_beside_it(
     listops: list[str], prints: Callable[..., str], tmp_path: Path
 ) -> None:
-    options = ("--trees", "flat", "--no-temperatures", "--paper", "--lr", "0.3", "--out", tmp_path)
+    options = (
+        "--estimator",
+        "flat",
+        "--no-temperatures",
+        "--paper",
+        "--lr",
+        "0.3",
+        "--out",
+        tmp_path,
+    )
     prints("train", "listops", *listops, *options)
     config = json.loads((tmp_path / "config.json").read_text())
     model = {"dropout": 0.0, "loss": "expected", "hidden": 6}
@@ -50,7 +55,7 @@ def test_the_default_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["train", "listops", *listops, "--trees", "flat"]) == 0
+    assert main(["train", "listops", *listops, "--estimator", "flat"]) == 0
     said = capsys.readouterr()
     assert "run: runs/listops-flat-1\n" in said.err
     assert (said.out + said.err).count("best epoch") == 1  # the result is told once

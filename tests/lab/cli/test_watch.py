@@ -38,6 +38,6 @@ def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         _write(tmp_path, 2)
         with shown.capture() as later:
             shown.print(watch._table(watch._runs()))
-    assert "left to right, lr 0.1, seed 3" in begun.get()
+    assert "left_to_right, lr 0.1, seed 3" in begun.get()
     assert "50.00" not in begun.get()
     assert "50.00" in later.get()

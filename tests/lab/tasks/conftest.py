@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -17,6 +17,7 @@ from sparsewood.posterior import Posterior
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
 TREE_TASKS = tuple(name for name, task in TASKS.items() if task.config is ModelConfig)
+ESTIMATORS = ("sparsemap:max_active=10", "topk:k=3", "left_to_right", "flat", "given")
 
 
 class Vectors:
@@ -82,8 +83,8 @@ def task(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=STRATEGIES)
-def strategy(request: pytest.FixtureRequest) -> Trees:
+@pytest.fixture(params=ESTIMATORS)
+def estimator(request: pytest.FixtureRequest) -> str:
     return request.param
 
 

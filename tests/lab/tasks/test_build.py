@@ -58,7 +58,9 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
     read = load_model if how == "load_model" else TASKS[task].model.from_pretrained
     loaded = read(tmp_path)
     assert type(loaded) is type(model)
-    assert loaded.options == replace(model.options, temperature=0.25)
+    assert loaded.options == replace(
+        model.options, estimator="sparsemap:temperature=0.25,max_active=10"
+    )
     assert loaded.vocabulary.words == model.vocabulary.words
     assert loaded.vocabulary.lowercase == model.vocabulary.lowercase
     assert loaded.labels == model.labels

@@ -23,8 +23,8 @@ def drawn(*shape: int, seed: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
-def test_loss_is_that_of_the_mean_unit_vector(make, tree_vectors, strategy, loss):
-    model, batch = make("revdict", trees=strategy, loss=loss)
+def test_loss_is_that_of_the_mean_unit_vector(make, tree_vectors, estimator, loss):
+    model, batch = make("revdict", estimator=estimator, loss=loss)
     output = model(batch)
     (posterior,) = output.posteriors
     for b, target in enumerate(batch.targets.tolist()):

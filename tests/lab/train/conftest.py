@@ -13,16 +13,18 @@ from sparsewood.lab.tasks.model import ModelConfig
 from sparsewood.lab.train import Progress, RunConfig, TrainingConfig, train
 
 
-def _make_config(trees: Any = "latent", *, dropout: float = 0.1, **training: Any) -> RunConfig:
+def _make_config(
+    estimator: str = "sparsemap:max_active=10", *, dropout: float = 0.1, **training: Any
+) -> RunConfig:
     source = ListOps(train=40, validation=12, test=12, max_length=8, max_depth=4)
-    model = ModelConfig(trees=trees, hidden=8, embedding=6, dropout=dropout)
+    model = ModelConfig(estimator, hidden=8, embedding=6, dropout=dropout)
     options = {"optimizer": "sgd", "lr": 0.5, "batch": 8, "max_epochs": 4, "threads": 1}
     return RunConfig(source, model, TrainingConfig(**{**options, "device": "cpu", **training}))
 
 
 @pytest.fixture
 def make_config() -> Callable[..., RunConfig]:
-    """(trees, dropout=, **training options) -> the configuration of a tiny run."""
+    """(estimator, dropout=, **training options) -> the configuration of a tiny run."""
     return _make_config
 
 

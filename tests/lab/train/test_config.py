@@ -27,7 +27,7 @@ def test_the_defaults_are_what_was_published() -> None:
     for part, config in (("model", ModelConfig()), ("training", TrainingConfig())):
         for name, value in asdict(config).items():
             found = Counter(str(run[part].get(name, value)) for run in runs)
-            if name not in ("estimator", "trees", "seed", "device", "threads"):
+            if name not in ("estimator", "seed", "device", "threads"):
                 assert found.most_common(1)[0][0] == str(value), name
 
 
@@ -48,7 +48,7 @@ def test_the_papers_protocol_and_what_is_said_otherwise() -> None:
         ("training", {"clip": "no"}, "training.clip: expected float or null, got 'no'"),
         ("training", {"optimizer": "lbfgs"}, "expected 'sgd' or 'adam', got 'lbfgs'"),
         ("model", {"depth": 3}, "model: unknown depth"),
-        ("model", {"trees": "oak"}, "model.trees: expected 'latent' or"),
+        ("model", {"estimator": "oak"}, "estimator: expected one of sparsemap, "),
         ("source", {"colour": 1}, "colour"),
     ],
 )

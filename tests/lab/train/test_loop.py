@@ -79,10 +79,10 @@ def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
     assert result["tests"].keys() == {"test"}
 
 
-@pytest.mark.parametrize("trees", ["flat", "left_to_right", "right_to_left", "given"])
-def test_fixed_trees_have_no_temperature_to_choose(make_config, tmp_path: Path, trees: str) -> None:
-    result = train(make_config(trees, max_epochs=1), tmp_path, progress=QUIET)
-    assert result["temperature"] == 1.0
+@pytest.mark.parametrize("estimator", ["flat", "left_to_right", "right_to_left", "given"])
+def test_fixed_trees_have_no_temperature(make_config, tmp_path: Path, estimator: str) -> None:
+    result = train(make_config(estimator, max_epochs=1), tmp_path, progress=QUIET)
+    assert result["temperature"] is None
     assert result["temperature_curve"] == {}
     assert result["validation"]["support"] == 1.0
 
@@ -384,10 +384,10 @@ def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch) -> 
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["0001"]
 
 
-@pytest.mark.parametrize("trees", ["flat", "latent"])
-def test_divergence_is_told(make_config, tmp_path: Path, trees: str) -> None:
+@pytest.mark.parametrize("estimator", ["flat", "sparsemap"])
+def test_divergence_is_told(make_config, tmp_path: Path, estimator: str) -> None:
     with pytest.raises(NonFiniteLoss, match="not finite"):
-        train(make_config(trees, lr=1e38), tmp_path, progress=QUIET)
+        train(make_config(estimator, lr=1e38), tmp_path, progress=QUIET)
 
 
 def test_folders_in_use(make_config, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_one_label_is_too_few() -> None:
 
 def test_given_trees_need_heads() -> None:
     corpus = _corpus(train=[PARSED, OTHER], validation=[PARSED, PLAIN])
-    assert check(corpus, "latent", print) is corpus
+    assert check(corpus, "sparsemap", print) is corpus
     with pytest.raises(ValueError, match="1 of the 2 .* 'validation' have none, example 1 "):
         check(corpus, "given", print)
     many = _corpus(train=[OTHER] * 98 + [PLAIN], validation=[PARSED])

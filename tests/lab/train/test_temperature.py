@@ -26,7 +26,11 @@ N = 545  # sentences of validation
 
 
 def search(
-    outcome: Callable[[float], Tensor], *, loss: bool = False, trained: float = 1.0, cap: int = 1
+    outcome: Callable[[float], Tensor],
+    *,
+    loss: bool = False,
+    trained: float = 1.0,
+    cap: int | None = 1,
 ) -> TemperatureSearch:
     """Search with a stub whose answers are right, or have losses, as `outcome` of a temperature."""
     model = SimpleNamespace(
@@ -38,10 +42,10 @@ def search(
         order = torch.randperm(len(said))  # batches come by length: sentences must be matched
         for rows in order.split(100):
             scores = torch.full((len(rows), 2, 3), 0.1)
-            post = sp.sparsemap(scores, sp.DependencyTrees(), max_active=1)
+            post = sp.sparsemap(scores, sp.DependencyTrees(), max_active=cap)
             right = torch.stack([said[rows], 1 - said[rows]], -1)
             targets = torch.zeros(len(rows), dtype=torch.int64)
-            yield Output(said[rows], right, (post,), cap), Batch((), targets, rows)
+            yield Output(said[rows], right, (post,)), Batch((), targets, rows)
 
     found = temperature_search(cast(TreeModel, model), outputs)
     assert model.temperature == trained
@@ -119,7 +123,7 @@ def test_capped_sentences_are_told() -> None:
     assert set(found.capped.values()) == {N}
     assert str(found).endswith(f"; cap on trees reached in {N} of {N} sentences")
     assert found.to_json()["capped"] == {str(t): N for t in FACTORS}
-    assert "cap" not in str(search(lambda t: torch.zeros(N), cap=2))
+    assert "cap" not in str(search(lambda t: torch.zeros(N), cap=None))
 
 
 def test_a_failing_search_gives_the_temperature_back() -> None:
