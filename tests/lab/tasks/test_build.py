@@ -8,14 +8,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
-from sparsewood.lab.tasks import MODELS, ModelConfig, build_model, load_model
+from sparsewood.lab.tasks import TASKS, ModelConfig, build_model, load_model
 
 SMALL = ModelConfig(hidden=6, embedding=4)
 
 
 def test_every_task_has_its_model(corpus, vectors, task):
     model = build_model(corpus(task), SMALL, vectors)
-    assert type(model) is MODELS[task]
+    assert type(model) is TASKS[task].model
     assert model.task == task
     wanted = list(corpus(task).candidates) if task == "revdict" else corpus(task).labels
     assert model.labels == wanted
@@ -55,7 +55,7 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
     model = model.float().eval()
     model.temperature = 0.25
     model.save_pretrained(tmp_path)
-    read = load_model if how == "load_model" else MODELS[task].from_pretrained
+    read = load_model if how == "load_model" else TASKS[task].model.from_pretrained
     loaded = read(tmp_path)
     assert type(loaded) is type(model)
     assert loaded.options == replace(
@@ -76,7 +76,7 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
 
 def test_words_of_any_script_are_saved(tmp_path):
     words = ["<unk>", "été", "木", '"', "\u2028", "🌳"]
-    model = MODELS["classify"](SMALL, words, ["ja", "nein"], False)
+    model = TASKS["classify"].model(SMALL, words, ["ja", "nein"], False)
     model.save_pretrained(tmp_path)
     loaded = load_model(tmp_path)
     assert loaded.vocabulary.words == words

@@ -1,7 +1,7 @@
 import pytest
 
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.tasks._parser_input import ParserInput, characters_of
+from sparsewood.lab.tasks._parser_input import ParserInput, characters_of, is_punctuation
 
 OAK, WOOD = Sentence(("Oak", "wood"), (2, 0)), Sentence(("oak",), (0,))
 
@@ -13,7 +13,7 @@ def make() -> ParserInput:
 def test_a_batch_holds_words_rows_and_spellings() -> None:
     batch = make().batch([OAK, WOOD])
     assert batch.words.tolist() == [[0, 1], [0, 0]]
-    assert batch.rows.tolist() == [[1, 0], [1, 0]]
+    assert batch.vectors.tolist() == [[1, 0], [1, 0]]
     assert batch.lengths.tolist() == [2, 1]
     assert batch.heads is not None
     assert batch.heads.tolist() == [[2, 0], [0, -1]]
@@ -44,3 +44,10 @@ def test_characters_that_occur_often_enough() -> None:
 def test_no_words() -> None:
     with pytest.raises(ValueError, match="first"):
         ParserInput([], ["<unk>"], [])
+
+
+def test_punctuation_is_what_unicode_says() -> None:
+    assert all(map(is_punctuation, (".", "...", "-", "¿", "—")))
+    assert not any(map(is_punctuation, ("$", "+", "a.", "-)a", "1")))
+    batch = make().batch([Sentence(("Oak", "!")), Sentence(("?",))])
+    assert batch.punctuation.tolist() == [[False, True], [True, False]]

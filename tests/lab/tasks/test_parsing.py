@@ -8,7 +8,7 @@ import pytest
 from sparsewood.lab._extras import MissingExtra
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.sources import Classify
-from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig, build_parser
+from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig
 from sparsewood.lab.tasks.parsing import load_corpus, parse_corpus, parse_sentences, spacy_heads
 
 
@@ -112,7 +112,9 @@ def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def _save_parser(folder: Path) -> DependencyParser:
     options = ParserConfig(embedding=4, characters=2, filters=3, layers=1, hidden=4, arc=4)
-    parser = build_parser([Sentence(("a", "small", "wood"), (3, 3, 0))], None, options)
+    sentence = Sentence(("a", "small", "wood"), (3, 3, 0))
+    corpus = Corpus("parse", {"train": [Example((sentence,))]})
+    parser = DependencyParser.build(corpus, options)
     parser.save_pretrained(folder)
     return parser.eval()
 
@@ -145,8 +147,8 @@ def test_heads_are_kept_by_what_the_parser_is(own: Path, tmp_path: Path) -> None
 
 
 def test_a_folder_without_a_parser(own: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not a readable parser of sparsewood"):
+    with pytest.raises(ValueError, match="neither a run nor a model"):
         parse_sentences([("a",)], str(tmp_path), progress=False)
     (own / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="not a readable parser of sparsewood"):
+    with pytest.raises(ValueError, match="not a readable model of sparsewood"):
         parse_sentences([("a",)], str(own), progress=False)

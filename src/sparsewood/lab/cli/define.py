@@ -81,7 +81,7 @@ def newest_dictionary(runs: Path) -> Path:
     finished = [
         config.parent.parent
         for config in runs.rglob("model/config.json")
-        if json.loads(config.read_text(encoding="utf-8")).get("task") == "revdict"
+        if json.loads(config.read_text(encoding="utf-8")).get("task") == ReverseDictionary.task
     ]
     if not finished:
         raise ValueError(f"no run of a reverse dictionary in {runs}/; {_HOW}")

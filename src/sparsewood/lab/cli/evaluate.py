@@ -14,7 +14,7 @@ from sparsewood.lab.cli._results import confusion_table, remarks, splits_table
 from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
-from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.tasks import Model
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import Run, evaluate
 from sparsewood.lab.train.distributed import choose_device
@@ -77,8 +77,8 @@ def _print(results: dict[str, Any]) -> None:
     for line in remarks(results):
         print(line)
     for split, values in results.items():
-        table = confusion_table(split, values.get("confusion", {}))
-        if table is not None:
+        confusion = values.get("confusion")
+        if confusion and (table := confusion_table(split, confusion)) is not None:
             console.print("", table)
 
 
@@ -104,7 +104,7 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
     return options, source
 
 
-def _evaluate(model: TreeModel, source: Source, options: EvaluateOptions) -> dict[str, Any]:
+def _evaluate(model: Model, source: Source, options: EvaluateOptions) -> dict[str, Any]:
     device = choose_device(options.device)
     model = model.to(device)
     corpus = load_corpus(source)

@@ -71,7 +71,7 @@ def main(args: list[str]) -> None:
     folder = writable_folder(options.out or RUNS / f"sweep-{source.name}")
     space = read_space(options.space, base)
     if not folder.exists():  # bad data are to be noticed before anything is written
-        check(load_corpus(base.source), base.model.estimator, lambda _: None)
+        check(load_corpus(base.source), base.model, lambda _: None)
     with interruptible("give the same command again"):
         found = sweep(
             base,

@@ -15,7 +15,6 @@ from sparsewood.estimators import parse as parse_estimator
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab._files import write_text
 from sparsewood.lab.cli._options import Group, parse
-from sparsewood.lab.cli._results import METRICS
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
@@ -30,7 +29,11 @@ from sparsewood.lab.cli._runs import (
 )
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
+from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
+from sparsewood.lab.tasks.model import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.paper_figures import PAPER, ROWS, beside, markdown
@@ -69,12 +72,13 @@ class TableOptions(Protocol):
 
 def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
-    source = pick_source("table", args, DESCRIPTION, EXAMPLE)
+    kinds = {n: s for n, s in SOURCES.items() if TASKS[s.task].config is ModelConfig}
+    source = pick_source("table", args, DESCRIPTION, EXAMPLE, kinds)
     options, *parts = parse(
         f"sparsewood table {source.name}",
         args,
         [
-            Group("table", TableOptions, defaults={"lrs": (starting_point(args)[1].lr,)}),
+            Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[1].lr,)}),
             *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
         DESCRIPTION,
@@ -99,7 +103,8 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     if not (folder / "table.json").exists():
         _check_source(config, rows)
     print(f"table: {folder}", flush=True)
-    watch = Watch(folder) if options.workers > 1 else nullcontext()
+    criterion = TASKS[source.task].metrics.criterion
+    watch = Watch(folder, criterion) if options.workers > 1 else nullcontext()
     with watch as progress, interruptible():
         summary = train_table(
             rows,
@@ -130,7 +135,7 @@ def _check_source(config: RunConfig, rows: Sequence[str]) -> None:
     """Raise ValueError now, and not once for each run, where the data cannot be read."""
     corpus = load_corpus(config.source)
     for row in rows:
-        check(corpus, row, lambda _: None)
+        check(corpus, replace(config.model, estimator=row), lambda _: None)
 
 
 def default_rows(config: RunConfig) -> tuple[str, ...]:
@@ -150,23 +155,27 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     first = Column("estimator", no_wrap=True)
     table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
     for test, metric in columns:
-        heading = METRICS[metric][0]
+        heading = metric.heading
         table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
-    for heading in ("trees\nkept", "attach-\nment %", "lr", "seeds", "s/epoch"):
+    for heading in (SUPPORT.heading, ATTACHMENT.heading, "lr", "seeds", "s/epoch"):
         table.add_column(heading, justify="right", no_wrap=True)
     names = labels(summary["rows"])
     for row, found in summary["rows"].items():
         cells = [
-            _cell(_measured(found)[test][metric], metric, paper.get(short(row), {}).get(test, {}))
+            _cell(
+                _measured(found)[test][metric.name],
+                metric,
+                paper.get(short(row), {}).get(test, {}),
+            )
             for test, metric in columns
         ]
         validation = found["validation"]
-        attached = validation.get("attachment")
+        attached = validation.get(ATTACHMENT.name)
         table.add_row(
             names[row],
             *cells,
-            f"{validation['support']['mean']:.2f}",
-            "" if attached is None else f"{attached['mean']:.1f}",
+            SUPPORT.text(validation[SUPPORT.name]["mean"]),
+            "" if attached is None else ATTACHMENT.text(attached["mean"]),
             f"{found['lr']:g}",
             str(len(found["seeds"])),
             f"{found['seconds_per_epoch']:.1f}",
@@ -180,11 +189,11 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     return table
 
 
-def columns_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """The tests and the metrics of the task."""
+def columns_of(summary: dict[str, Any]) -> list[tuple[str, Measure]]:
+    """The tests and what is compared of them."""
     first = next(iter(summary["rows"].values()))
-    wanted = ("accuracy", "median_rank", "accuracy_10", "accuracy_100")
-    return [(t, m) for t, values in _measured(first).items() for m in wanted if m in values]
+    compared = [measure for measure in MEASURES.values() if measure.compared]
+    return [(t, m) for t, values in _measured(first).items() for m in compared if m.name in values]
 
 
 def _measured(found: dict[str, Any]) -> dict[str, Any]:
@@ -192,9 +201,8 @@ def _measured(found: dict[str, Any]) -> dict[str, Any]:
     return found["tests"] or {"validation": found["validation"]}
 
 
-def _cell(spread: dict[str, Any], metric: str, paper: dict[str, float]) -> str:
-    form = METRICS[metric][1]
-    text = form.format(spread["mean"])
+def _cell(spread: dict[str, Any], metric: Measure, paper: dict[str, float]) -> str:
+    text = metric.text(spread["mean"])
     if spread["std"] is not None:
-        text += f" ± {form.format(spread['std'])}"
-    return f"{text}\n[dim]{paper[metric]:g}[/dim]" if metric in paper else text
+        text += f" ± {metric.text(spread['std'])}"
+    return f"{text}\n[dim]{paper[metric.name]:g}[/dim]" if metric.name in paper else text

@@ -64,15 +64,17 @@ class Batch:
 
 
 class Split(Protocol):
-    """The examples of a split, out of which batches are made.
+    """The examples of a split, out of which batches are made."""
 
-    Attributes:
-        examples: as they were read.
-        lengths: of the longest sentence of each.
-    """
+    @property
+    def examples(self) -> Sequence[Example]:
+        """As they were read."""
+        ...
 
-    examples: Sequence[Example]
-    lengths: Sequence[int]
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Of the longest sentence of each."""
+        ...
 
     def batch(self, rows: Sequence[int]) -> Any:
         """The examples `rows` as one batch, which has `rows`, `units` and `to(device)`."""

@@ -29,8 +29,8 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     if told:
         about += f". Certified: {sum(told)} of {len(told)}"
     key = _KEY if any(side.get("given") for side in sides) else ""
-    column = criterion([run])
-    form = "{:.0%}" if column is None or column.metric == "accuracy" else "{:.2f}"  # cosines
+    answers = None if run.task is None else run.task.answers
+    form = "{:.0%}" if answers is None else answers.form
     cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
     return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
 
@@ -48,7 +48,7 @@ def _best(runs: Sequence[ReportedRun]) -> ReportedRun:
         value = None if column is None else column.of(run)
         if column is None or value is None:
             return -math.inf
-        return -value if column.lower_is_better else value
+        return value if column.measure.higher_is_better else -value
 
     return max(runs, key=quality)
 
@@ -99,6 +99,8 @@ def _certificate(side: Mapping[str, Any]) -> str:
 
 
 def _verdict(example: Mapping[str, Any], right: bool | None, form: str) -> str:
+    if not example.get("label") and not example.get("prediction"):
+        return ""
     mark = {True: "✓", False: "✗ wrong", None: ""}[right]
     prediction = sorted((example.get("prediction") or {}).items(), key=lambda item: -item[1])
     bars = [

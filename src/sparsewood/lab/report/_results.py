@@ -8,7 +8,9 @@ from typing import Any
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
+from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.measures import LOSS, SUPPORT, TREES, Measure
 from sparsewood.lab.train.paper_figures import BASELINE, in_order
 from sparsewood.lab.train.rows import learns, short
 
@@ -16,38 +18,16 @@ Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test ->
 
 _WIDE = 6  # with more columns than this of tests, validation is left out
 
-# name, digits after the point, whether lower is better
-_METRICS = {
-    "accuracy": ("accuracy", 2, False),
-    "macro_f1": ("macro-F1", 2, False),
-    "median_rank": ("median rank", 1, True),
-    "accuracy_10": ("acc@10", 1, False),
-    "accuracy_100": ("acc@100", 1, False),
-    "loss": ("loss", 4, True),
-}
-
 
 @dataclass(frozen=True)
 class Column:
     """A metric of a split."""
 
     split: str
-    metric: str
-
-    @property
-    def heading(self) -> str:
-        return _METRICS[self.metric][0]
-
-    @property
-    def digits(self) -> int:
-        return _METRICS[self.metric][1]
-
-    @property
-    def lower_is_better(self) -> bool:
-        return _METRICS[self.metric][2]
+    measure: Measure
 
     def of(self, run: ReportedRun) -> float | None:
-        value = split_results(run).get(self.split, {}).get(self.metric)
+        value = split_results(run).get(self.split, {}).get(self.measure.name)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
@@ -67,20 +47,17 @@ def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
             found.setdefault(split, {}).update(dict.fromkeys(values))
     columns = []
     for split, names in found.items():
-        known = [name for name in _METRICS if name in names]
-        columns += [Column(split, name) for name in known if name != "loss" or len(known) == 1]
+        known = [m for m in MEASURES.values() if m.name in names and m not in TREES]
+        columns += [Column(split, m) for m in known if m is not LOSS or len(known) == 1]
     return columns
 
 
 def criterion(runs: Iterable[ReportedRun]) -> Column | None:
     """What validation goes by; None where no run has come so far."""
-    known: dict[str, None] = {}
     for run in runs:
-        if run.result is not None and run.result.get("criterion") in _METRICS:
-            return Column("validation", run.result["criterion"])
-        known.update(dict.fromkeys(split_results(run).get("validation", {})))
-    names = [name for name in ("accuracy", "loss") if name in known]
-    return Column("validation", names[0]) if names else None
+        if run.task is not None and split_results(run):
+            return Column("validation", run.task.metrics.criterion)
+    return None
 
 
 def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
@@ -116,7 +93,7 @@ def _best_variant(
         lr = float(runs[0].raw_config.get("training", {}).get("lr", 0.0))
         if column is None or found is None:
             return -math.inf, -lr
-        return (-found[0] if column.lower_is_better else found[0]), -lr
+        return (found[0] if column.measure.higher_is_better else -found[0]), -lr
 
     return max(variants, key=quality)
 
@@ -164,7 +141,7 @@ def _head(columns: Sequence[Column]) -> str:
     for column in columns:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
-    under = [element("th", escaped(column.heading), scope="col") for column in columns]
+    under = [element("th", escaped(column.measure.label), scope="col") for column in columns]
     names = ("trees", "certified", "sentences/s", f"epoch / {BASELINE}")
     costs = [element("th", name, scope="col") for name in names]
     return element(
@@ -191,9 +168,9 @@ def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> s
     if found is None:
         return "–"
     average, spread = found
-    text = f"{average:.{column.digits}f}"
+    text = column.measure.text(average)
     if spread is not None:
-        text += f"<span class='spread'> ± {spread:.{column.digits}f}</span>"
+        text += f"<span class='spread'> ± {column.measure.text(spread)}</span>"
     return element("strong", text) if average == best else text
 
 
@@ -202,12 +179,12 @@ def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | 
     means = [item[0] for item in found if item is not None]
     if len(means) < 2:
         return None
-    return min(means) if column.lower_is_better else max(means)
+    return max(means) if column.measure.higher_is_better else min(means)
 
 
 def _paper(paper: Paper | None, row: str, column: Column) -> str:
-    value = (paper or {}).get(row, {}).get(column.split, {}).get(column.metric)
-    return "" if value is None else element("small", f"paper {value:.{column.digits}f}")
+    value = (paper or {}).get(row, {}).get(column.split, {}).get(column.measure.name)
+    return "" if value is None else element("small", f"paper {column.measure.text(value)}")
 
 
 def certificates(group: Iterable[ReportedRun]) -> Certificates | None:
@@ -229,12 +206,12 @@ def _certified(group: Sequence[ReportedRun]) -> str:
 
 
 def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:
-    support = summary(split_results(run).get("validation", {}).get("support") for run in group)
+    support = summary(split_results(run).get("validation", {}).get(SUPPORT.name) for run in group)
     speed = summary(run.mean("sentences_per_second") for run in group)
     seconds = summary(run.mean("seconds") for run in group)
     ratio = f"{seconds[0] / flat[0]:.2f}×" if seconds and flat and flat[0] else "–"
     return [
-        element("td", f"{support[0]:.2f}" if support else "–"),
+        element("td", SUPPORT.text(support[0]) if support else "–"),
         element("td", _certified(group)),
         element("td", f"{speed[0]:,.0f}" if speed else "–"),
         element("td", ratio),

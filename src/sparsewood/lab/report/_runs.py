@@ -6,6 +6,9 @@ from functools import cached_property
 from typing import Any
 from zlib import crc32
 
+from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.task import Task
 from sparsewood.lab.train.paper_figures import ROWS, in_order
 from sparsewood.lab.train.rows import labels, learns, short
 from sparsewood.lab.train.run import Run
@@ -31,8 +34,16 @@ class ReportedRun(Run):
         return notes if self.metrics else [*notes, "no metrics yet"]
 
     @property
+    def task(self) -> Task | None:
+        """The task of the run's source; None where that is of no known kind."""
+        kind = self.raw_config.get("source", {}).get("kind")
+        return TASKS[SOURCES[kind].task] if kind in SOURCES else None
+
+    @property
     def estimator(self) -> str:
-        return str(self.raw_config.get("model", {}).get("estimator", "unknown"))
+        """Or what else tells runs of the task apart."""
+        name = "" if self.task is None else self.task.varies
+        return str(self.raw_config.get("model", {}).get(name, "unknown"))
 
     @cached_property
     def label(self) -> str:

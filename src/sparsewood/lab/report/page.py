@@ -26,6 +26,7 @@ from sparsewood.lab.report._results import (
 )
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, by_source, name_apart
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.measures import SUPPORT
 from sparsewood.lab.train.paper_figures import BASELINE
 
 
@@ -153,15 +154,17 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
     column = headline(columns_of(runs))
     tiles = []
     if column is not None:
+        measure = column.measure
         ours = summary(column.of(run) for run in latent)
         theirs = summary(column.of(run) for run in baseline)
         if ours is not None:
-            name = f"{column.split} {column.heading}, {latent[0].label}"
-            tiles.append((f"{ours[0]:.{column.digits}f}", name))
+            name = f"{column.split} {measure.label}, {latent[0].label}"
+            tiles.append((measure.text(ours[0]), name))
         if ours is not None and theirs is not None:
-            name = f"against {BASELINE}" + (", lower is better" if column.lower_is_better else "")
-            tiles.append((f"{ours[0] - theirs[0]:+.{column.digits}f}".replace("-", "−"), name))
-    last = [run.history("validation", "support")[-1:] for run in latent]
+            name = f"against {BASELINE}" + ", lower is better" * (not measure.higher_is_better)
+            more = f"{ours[0] - theirs[0]:+.{measure.digits}f}"
+            tiles.append((more.replace("-", "−"), name))
+    last = [run.history("validation", SUPPORT.name)[-1:] for run in latent]
     support = summary(points[0][1] for points in last if points)
     if support is not None:
         tiles.append((f"{support[0]:.1f}", "trees per sentence in the last epoch"))

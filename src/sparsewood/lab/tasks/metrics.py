@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sparsewood._support import sum_by_instance
-from sparsewood.lab.data.batches import Batch
 from sparsewood.posterior import Posterior
 from sparsewood.sparse_posterior import certificate_of
 from sparsewood.status import Status
@@ -41,7 +41,7 @@ class Metric(ABC):
     """Adds up what is said of batch after batch."""
 
     @abstractmethod
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         """Take one more batch into account."""
 
     def merge(self, other: "Metric") -> None:
@@ -64,9 +64,9 @@ class LossMetric(Metric):
     count: int = 0
     loss: float = 0.0
 
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         assert output.loss is not None, "a metric needs targets"
-        self.count += len(batch)
+        self.count += batch.units
         self.loss += float(output.loss.detach().double().sum())
 
     def values(self) -> dict[str, float]:
@@ -87,7 +87,7 @@ class Accuracy(LossMetric):
 
     confusion: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         super().add(output, batch)
         predicted = output.prediction.argmax(-1).tolist()
         self.confusion.update(zip(batch.targets.tolist(), predicted, strict=True))
@@ -165,7 +165,7 @@ class TreeStatistics(Metric):
     agreement: float = 0.0
     attached: int = 0
 
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         for posterior, side in zip(output.posteriors, batch.sides, strict=True):
             self.add_posterior(posterior, side.heads)
 

@@ -1,25 +1,22 @@
 """What the models of all tasks share: words, encoder, trees, and how a run describes them."""
 
-import json
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
 from sparsewood.estimators import Given, name_of, parse
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab._checks import check
-from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
-from sparsewood.lab.data.examples import Example
-from sparsewood.lab.data.vectors import VectorReference
+from sparsewood.lab.data.batches import EncodedSplit, Padded
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
-from sparsewood.lab.tasks._weights import save_weights
-from sparsewood.lab.tasks.metrics import Metric, Output
+from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
+from sparsewood.lab.tasks.task import Model, VectorTable
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
@@ -56,6 +53,11 @@ class ModelConfig:
     single_root: bool = False
     loss: Literal["marginal", "expected"] = "marginal"
 
+    @property
+    def needs_heads(self) -> bool:
+        """Whether examples need heads."""
+        return isinstance(parse(self.estimator), Given)
+
     def __post_init__(self) -> None:
         estimator = parse(self.estimator)
         check(
@@ -74,28 +76,8 @@ class ModelConfig:
         return cls(**{"dropout": 0.0, "loss": "expected", **options})
 
 
-_CARD = """\
----
-{{ card_data }}
----
-
-A model made with sparsewood. `config.json` holds its options, words and labels.
-
-```python
-from sparsewood.lab.tasks import load_model
-
-model = load_model("this folder")
-```
-"""
-
-
-class TreeModel(
-    WordModel, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD
-):
+class TreeModel(WordModel, Model):
     """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
-
-    `save_pretrained(folder)` writes weights and configuration, words and labels included;
-    `from_pretrained(folder)` makes the model anew from them.
 
     Args:
         options: the shape of the model.
@@ -106,9 +88,6 @@ class TreeModel(
             vocabulary get their vectors from it, if it is there unchanged.
     """
 
-    task: ClassVar[str]
-    criterion: ClassVar[str]  # the metric that validation goes by
-    higher_is_better: ClassVar[bool] = True
     tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` has a say
 
     def __init__(
@@ -136,19 +115,66 @@ class TreeModel(
             estimator=estimator,
         )
         self.dropout = nn.Dropout(options.dropout)
+        self.add_layers()
 
-    def _save_pretrained(self, save_directory: Path) -> None:
-        save_weights(self, save_directory)
-        described = {
-            "task": self.task,
+    @abstractmethod
+    def add_layers(self) -> None:
+        """Give the model what is the task's own, from the vector of a tree on."""
+
+    @classmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        options: ModelConfig,
+        vectors: VectorTable | None = None,
+        *,
+        lowercase: bool = True,
+        min_count: int = 1,
+    ) -> Self:
+        """With `vectors` the vocabulary is that of all splits, since a word that was not seen in
+        training has a vector too; without, that of the training split.
+        """
+        if vectors is None:
+            train = (s for example in corpus.splits["train"] for s in example.sentences)
+            vocabulary = Vocabulary.build(train, lowercase=lowercase, min_count=min_count)
+        else:
+            options = replace(options, embedding=vectors.size)
+            vocabulary = Vocabulary.build(corpus.sentences(), lowercase=lowercase)
+        name = vectors.name if isinstance(vectors, WordVectors) else None
+        reference = None if name is None else VectorReference.to(name)
+        model = cls(options, vocabulary.words, cls.labels_of(corpus), lowercase, reference)
+        if vectors is not None:
+            model.start_from(vectors)
+        return model
+
+    @classmethod
+    def labels_of(cls, corpus: Corpus) -> list[str]:
+        """What the integers of the targets stand for."""
+        return corpus.labels
+
+    def start_from(self, vectors: VectorTable) -> None:
+        """Start the embeddings from word vectors."""
+        self.set_vectors(vectors.lookup(self.vocabulary.words))
+
+    def config(self) -> dict[str, Any]:
+        return {
             "options": asdict(replace(self.options, estimator=name_of(self.trees.estimator))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
             "vectors": None if self.vectors is None else asdict(self.vectors),
         }
-        text = json.dumps(described, indent=2, ensure_ascii=False)
-        (save_directory / "config.json").write_text(text, encoding="utf-8")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        told = config.get("vectors")
+        return cls(
+            ModelConfig(**config["options"]),
+            config["words"],
+            config["labels"],
+            config["lowercase"],
+            None if told is None else VectorReference(**told),
+        )
 
     @property
     def temperature(self) -> float | None:
@@ -161,9 +187,12 @@ class TreeModel(
         self.trees.estimator = replace(found, temperature=value)
 
     @property
+    def variant(self) -> str:
+        return self.options.estimator
+
+    @property
     def reads_heads(self) -> bool:
-        """Whether the trees are those that come with the sentences."""
-        return isinstance(self.trees.estimator, Given)
+        return self.options.needs_heads
 
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers.
@@ -182,13 +211,28 @@ class TreeModel(
         posterior, roots = self.trees(x, side.lengths, heads)
         return posterior, self.dropout(roots)
 
-    @abstractmethod
-    def forward(self, batch: Batch) -> Output:
-        """Loss, prediction and posteriors of a batch on the model's device."""
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
+        split = self.encode([Example((sentence,)) for sentence in sentences])
+        batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
+        return self.read(batch.sides[0])[0]
+
+    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
+        """The `k` likeliest labels of example `i`, with probabilities."""
+        p, index = output.prediction[i].float().topk(min(k, len(self.labels)))
+        return {self.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 
     @abstractmethod
-    def new_metric(self) -> Metric:
-        """An empty metric of this task."""
+    def new_metric(self, *, training: bool) -> LossMetric:
+        """An empty metric of this task's answers."""
+
+    def new_metrics(self, *, training: bool = False) -> list[Metric]:
+        trees = [] if training and not self.trees.estimator.reads_scores else [TreeStatistics()]
+        return [self.new_metric(training=training), *trees]
+
+    def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
+        found = super().measured(metrics)
+        sizes = [m.histogram() for m in metrics if isinstance(m, TreeStatistics)]
+        return {**found, "histogram": {str(size): n for size, n in sizes[0].items()}}
 
 
 def widened(x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from sparsewood.lab._files import whole_file
 from sparsewood.lab.data.cache import cache_folder
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.sources.base import Source
-from sparsewood.lab.tasks.parse import load_parser
+from sparsewood.lab.tasks.build import load_parser, model_folder
 
 DEFAULT_PIPELINE = "en_core_web_sm"
 _SAVE_EVERY = 20_000  # sentences, so that little is lost when a long run is stopped
@@ -70,8 +70,8 @@ def parse_sentences(
 
     Args:
         sentences: of at least one word each.
-        parser: "spacy" or "spacy:PIPELINE", a pipeline that is installed; or a folder that holds a
-            `sparsewood.lab.tasks.DependencyParser`.
+        parser: "spacy" or "spacy:PIPELINE", a pipeline that is installed; or the folder of a run
+            of `sparsewood train parse`, or of its model.
         progress: show a bar while parsing.
 
     Raises:
@@ -122,7 +122,8 @@ def spacy_heads(
 
 
 def own_heads(sentences: Sequence[Words], folder: Path, *, progress: bool = True) -> list[Heads]:
-    """The heads of each sentence by the `DependencyParser` that `folder` holds, one root each."""
+    """The heads of each sentence by the parser that `folder` holds, one root each."""
+    folder = model_folder(folder)
     parser = load_parser(folder).to("cuda" if torch.cuda.is_available() else "cpu")
 
     def parse(new: Sequence[Words]) -> Iterator[tuple[Words, Heads]]:

@@ -1,14 +1,14 @@
 """What a run is made from: source, model and training, and the same as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
-from sparsewood.lab.tasks.model import ModelConfig
+from sparsewood.lab.tasks.build import TASKS
 
 Config = TypeVar("Config")
 
@@ -84,6 +84,11 @@ class TrainingConfig:
         )
 
     @classmethod
+    def default(cls, source: Source | type[Source], **options: Any) -> "TrainingConfig":
+        """That of the source's task, but for `options`."""
+        return cls(**{**TASKS[source.task].training, **options})
+
+    @classmethod
     def paper(cls, **options: Any) -> "TrainingConfig":
         """That of the program of Niculae, Martins & Cardie (2018), but for `options`.
 
@@ -99,13 +104,24 @@ class RunConfig:
 
     Attributes:
         source: where the corpus and the word vectors come from.
-        model: the shape of the model.
-        training: how it is trained.
+        model: of the class that the source's task has for it; by default, its defaults.
+        training: how it is trained; by default, as the task has it.
     """
 
     source: Source
-    model: ModelConfig = field(default_factory=ModelConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
+    model: Any = None
+    training: TrainingConfig = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        kind = TASKS[self.source.task].config
+        if self.model is None:
+            object.__setattr__(self, "model", kind())
+        if self.training is None:
+            object.__setattr__(self, "training", TrainingConfig.default(self.source))
+        if not isinstance(self.model, kind):
+            raise TypeError(
+                f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """As plain dictionaries, numbers and strings."""
@@ -127,9 +143,10 @@ class RunConfig:
         missing = [name for name in parts if not isinstance(data.get(name), Mapping)]
         if missing:
             raise ValueError(f"the configuration of a run lacks {', '.join(missing)}")
+        source = source_from_json(data["source"])
         return cls(
-            source_from_json(data["source"]),
-            decode(ModelConfig, data["model"], "model"),
+            source,
+            decode(TASKS[source.task].config, data["model"], "model"),
             decode(TrainingConfig, data["training"], "training"),
         )
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
+from sparsewood.lab.tasks.build import MEASURES
+from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
 from sparsewood.lab.train.rows import labels, short
 
 # The rows of the paper's tables: the estimator, and what the paper calls it.
@@ -57,9 +59,6 @@ def beside() -> str:
     return f"Niculae, Martins & Cardie (2018), who call {', '.join(others)}"
 
 
-_METRICS = {"accuracy": 2, "median_rank": 1, "accuracy_10": 1, "accuracy_100": 1}
-
-
 def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     """A table in Markdown: mean and spread over seeds, the paper's figures in brackets.
 
@@ -71,12 +70,12 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     columns = [
         (test, metric)
         for test, metrics in next(iter(summary["rows"].values()), {"tests": {}})["tests"].items()
-        for metric in _METRICS
-        if metric in metrics
+        for metric in MEASURES.values()
+        if metric.compared and metric.name in metrics
     ]
     several = len({test for test, _ in columns}) > 1
-    heads = [(f"{test} " if several else "") + metric.replace("_", " ") for test, metric in columns]
-    known = any("attachment" in found["validation"] for found in summary["rows"].values())
+    heads = [(f"{test} " if several else "") + metric.label for test, metric in columns]
+    known = any(ATTACHMENT.name in found["validation"] for found in summary["rows"].values())
     names = labels(summary["rows"])
     cells_of = {row: _certified_cell(found) for row, found in summary["rows"].items()}
     solved = any(cells_of.values())
@@ -85,12 +84,12 @@ def markdown(summary: dict[str, Any], source: str | None = None) -> str:
     lines = [["estimator", *heads, *about], ["---", *["---:"] * len(heads + about)]]
     for row, found in summary["rows"].items():
         cells = [
-            _cell(found["tests"][test][metric], metric)
-            + _beside(paper.get(short(row), {}).get(test, {}).get(metric), metric)
+            _cell(found["tests"][test][metric.name], metric)
+            + _beside(paper.get(short(row), {}).get(test, {}).get(metric.name), metric)
             for test, metric in columns
         ]
         certified = [cells_of[row]] * solved
-        rest = _about(found, summary["criterion"], certified, known)
+        rest = _about(found, MEASURES[summary["criterion"]], certified, known)
         lines.append([names[row], *cells, *rest])
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
     if paper:
@@ -108,14 +107,16 @@ def _certified_cell(found: dict[str, Any]) -> str:
     return f"{of['certified']:,} of {of['sentences']:,}" if of else ""
 
 
-def _about(found: dict[str, Any], criterion: str, certified: list[str], known: bool) -> list[str]:
+def _about(
+    found: dict[str, Any], criterion: Measure, certified: list[str], known: bool
+) -> list[str]:
     """The cells of a row that follow its tests; attachment to heads if they are `known`."""
     validation = found["validation"]
-    attachment = validation.get("attachment")
-    attached = "" if attachment is None else f"{attachment['mean']:.1f}"
+    attachment = validation.get(ATTACHMENT.name)
+    attached = "" if attachment is None else ATTACHMENT.text(attachment["mean"])
     return [
-        _cell(validation[criterion], criterion),
-        f"{validation['support']['mean']:.2f}",
+        _cell(validation[criterion.name], criterion),
+        SUPPORT.text(validation[SUPPORT.name]["mean"]),
         *certified,
         *[attached] * known,
         f"{found['lr']:g}",
@@ -124,13 +125,10 @@ def _about(found: dict[str, Any], criterion: str, certified: list[str], known: b
     ]
 
 
-def _cell(spread: dict[str, Any], metric: str) -> str:
-    digits = _METRICS.get(metric, 4)
-    std = "" if spread["std"] is None else f" ± {spread['std']:.{digits}f}"
-    return f"{spread['mean']:.{digits}f}{std}"
+def _cell(spread: dict[str, Any], metric: Measure) -> str:
+    std = "" if spread["std"] is None else f" ± {metric.text(spread['std'])}"
+    return f"{metric.text(spread['mean'])}{std}"
 
 
-def _beside(figure: float | None, metric: str) -> str:
-    if figure is None:
-        return ""
-    return f" ({figure:g})" if metric == "median_rank" else f" ({figure:.{_METRICS[metric]}f})"
+def _beside(figure: float | None, metric: Measure) -> str:
+    return "" if figure is None else f" ({metric.text(figure)})"

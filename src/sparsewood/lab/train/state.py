@@ -1,7 +1,6 @@
 """The state of a run: all that its future depends on, as objects and as a checkpoint."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +10,9 @@ import torch
 from torch import nn
 
 from sparsewood.lab._files import write_text
-from sparsewood.lab.data.batches import EncodedSplit
-from sparsewood.lab.tasks.metrics import LossMetric, Metric, TreeStatistics
-from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.data.batches import Split
+from sparsewood.lab.tasks.metrics import Metric
+from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
@@ -33,15 +32,15 @@ class TrainingState:
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
-        metric, trees: what those saw, in this process.
+        metrics: what those saw, in this process.
         history: the metrics of each complete epoch.
     """
 
     def __init__(
         self,
         config: TrainingConfig,
-        model: TreeModel,
-        splits: dict[str, EncodedSplit],
+        model: Model,
+        splits: dict[str, Split],
         group: World,
     ) -> None:
         self.model, self.group, self._config = model, group, config
@@ -51,7 +50,7 @@ class TrainingState:
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
         self.epoch, self.step, self.seconds = 0, 0, 0.0
-        self.metric, self.trees = self.new_metrics()
+        self.metrics = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self._fingerprint = checkpoint.fingerprint(model, splits.values())
 
@@ -70,23 +69,21 @@ class TrainingState:
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
 
-    def new_metrics(self) -> tuple[Metric, TreeStatistics]:
-        """Those of training; ranking all candidates at each step would cost too much."""
-        ranked = self.model.criterion == "loss"
-        return LossMetric() if ranked else self.model.new_metric(), TreeStatistics()
+    def new_metrics(self) -> list[Metric]:
+        """Those of training."""
+        return self.model.new_metrics(training=True)
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         """An epoch is complete; `record` is its line of metrics."""
         self.history.append(record)
         self.epoch, self.step, self.seconds = record["epoch"], 0, 0.0
-        self.metric, self.trees = self.new_metrics()
+        self.metrics = self.new_metrics()
 
     def snapshot(self) -> dict[str, Any]:
         """The state as a checkpoint has it, without the weights; every process takes part."""
         mine = {
             "random": checkpoint.random_state(self.group.device),
-            "metric": dict(vars(self.metric)),
-            "trees": {**vars(self.trees), "sizes": dict(self.trees.sizes)},
+            "metrics": [dict(vars(metric)) for metric in self.metrics],
         }
         return {
             "epoch": self.epoch,
@@ -145,8 +142,8 @@ class TrainingState:
             self.schedule = Schedule(**state["schedule"])
             self.epoch, self.step = int(state["epoch"]), int(state["step"])
             self.seconds, self.history = float(state["seconds"]), list(state["history"])
-            vars(self.metric).update(mine["metric"])
-            vars(self.trees).update(mine["trees"], sizes=Counter(mine["trees"]["sizes"]))
+            for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
+                vars(metric).update(sums)
             checkpoint.set_random_state(mine["random"], self.group.device)
         except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
             raise checkpoint.Damaged(f"{path}: not a checkpoint of this run ({error})") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._files import write_json
-from sparsewood.lab.tasks.build import MODELS
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.folder import claim
@@ -155,7 +155,8 @@ def _score(run: Run) -> float:
     """The criterion on validation, higher being better."""
     assert run.result is not None
     value = run.result["validation"][run.result["criterion"]]
-    return value if MODELS[run.config.source.task].higher_is_better else -value
+    better = TASKS[run.config.source.task].metrics.criterion.higher_is_better
+    return value if better else -value
 
 
 def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:

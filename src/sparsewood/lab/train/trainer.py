@@ -11,8 +11,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from sparsewood.lab._files import write_json
-from sparsewood.lab.data.batches import Batch, Batches
-from sparsewood.lab.tasks.metrics import Metric, Output, TreeStatistics
+from sparsewood.lab.data.batches import Batches
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.measures import LOSS
+from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.board import Board
 from sparsewood.lab.train.config import RunConfig
@@ -95,7 +97,7 @@ class Trainer:
             state.step += 1
             state.seconds = time.perf_counter() - start
             seen += len(rows)
-            self.progress.step(state.step, Values(state.metric, state.trees, seen, state.seconds))
+            self.progress.step(state.step, Values(state.metrics, seen, state.seconds))
             if stopping or self._due():
                 self._save(state.snapshot())
             if stopping:
@@ -120,10 +122,10 @@ class Trainer:
             raise TrainingInterrupted(self.how_to_go_on()) from None
         return self._update(rows, seen)
 
-    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, Metric, TreeStatistics]:
+    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, list[Metric]]:
         """Loss, metrics and gradients of a step on the examples `rows`; nothing else changes."""
         t, group, state = self.config.training, self.group, self.state
-        metric, trees = state.new_metrics()
+        metrics = state.new_metrics()
         mine = rows[group.rank :: group.size]
         # A process without a share runs an example that does not count, as DDP waits for all.
         batch = self.batches.split.batch(mine or rows[:1]).to(group.device)
@@ -136,21 +138,19 @@ class Trainer:
         if group.size > 1:  # every parameter has a gradient, as DDP expects
             loss = loss + sum(0 * p.sum() for p in state.learned)
         state.scaler.scale(loss).backward()
-        if mine:
+        for metric in metrics if mine else ():
             metric.add(output, batch)
-        if mine and self.model.trees.estimator.reads_scores:  # others never change
-            trees.add(output, batch)
-        return loss.detach(), metric, trees
+        return loss.detach(), metrics
 
-    def _update(self, rows: Sequence[int], seen: tuple[Tensor, Metric, TreeStatistics]) -> bool:
+    def _update(self, rows: Sequence[int], seen: tuple[Tensor, list[Metric]]) -> bool:
         """End a step; whether a signal has asked some process to stop."""
         t, state = self.config.training, self.state
-        loss, metric, trees = seen
+        loss, metrics = seen
         broken, stopping = self.group.any(not bool(loss.isfinite()), self.stop.raised)
         if broken:
             raise self._non_finite(rows)
-        state.metric.merge(metric)
-        state.trees.merge(trees)
+        for so_far, metric in zip(state.metrics, metrics, strict=True):
+            so_far.merge(metric)
         if t.clip is not None:
             state.scaler.unscale_(state.optimizer)
             nn.utils.clip_grad_norm_(state.learned, t.clip)
@@ -159,7 +159,7 @@ class Trainer:
         state.optimizer.zero_grad()
         return stopping
 
-    def _forward(self, batch: Batch, rows: Sequence[int]) -> Output:
+    def _forward(self, batch: Any, rows: Sequence[int]) -> Output:
         try:
             with autocast(self.group.device, self.config.training.precision):
                 return self.parallel(batch)
@@ -172,10 +172,10 @@ class Trainer:
         """Validate and save; returns the line of metrics."""
         t, state = self.config.training, self.state
         snapshot = state.snapshot()  # for the case that a signal comes while validating
-        metric, trees = state.new_metrics()
-        for their_metric, their_trees in self.group.gather((state.metric, state.trees)):
-            metric.merge(their_metric)
-            trees.merge(their_trees)
+        metrics = state.new_metrics()
+        for theirs in self.group.gather(state.metrics):
+            for metric, other in zip(metrics, theirs, strict=True):
+                metric.merge(other)
 
         def validate() -> dict[str, Any]:
             try:
@@ -185,14 +185,17 @@ class Trainer:
                 raise
 
         validation = self.group.on_first(validate)
-        if not math.isfinite(validation["loss"]):
+        if not math.isfinite(validation[LOSS.name]):
             raise NonFiniteLoss(
                 f"epoch {state.epoch + 1}: the loss on validation is not finite. "
                 f"{self._last_good()}"
             )
-        value = validation[self.model.criterion]
+        criterion = TASKS[self.model.task].metrics.criterion
         best = state.schedule.update(
-            state.epoch + 1, value, decay=t.decay, higher_is_better=self.model.higher_is_better
+            state.epoch + 1,
+            validation[criterion.name],
+            decay=t.decay,
+            higher_is_better=criterion.higher_is_better,
         )
         record = {
             "epoch": state.epoch + 1,
@@ -201,7 +204,7 @@ class Trainer:
             "sentences_per_second": len(self.batches.split.examples) / state.seconds,
             "lr": state.optimizer.param_groups[0]["lr"],
             "best": best,
-            "train": {**metric.values(), **trees.values()},
+            "train": {name: v for metric in metrics for name, v in metric.values().items()},
             "validation": validation,
         }
         state.end_epoch(record)

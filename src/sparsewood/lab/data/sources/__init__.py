@@ -8,6 +8,7 @@ from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.data.sources.corpora import Sick, Snli, Sst, Subj
 from sparsewood.lab.data.sources.listops import ListOps
 from sparsewood.lab.data.sources.own import Classify, Pairs
+from sparsewood.lab.data.sources.parse import Parse
 from sparsewood.lab.data.sources.revdict import RevDict
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Classify",
     "ListOps",
     "Pairs",
+    "Parse",
     "RevDict",
     "Sick",
     "Snli",
@@ -26,7 +28,8 @@ __all__ = [
 ]
 
 SOURCES: dict[str, type[Source]] = {
-    source.name: source for source in (Sst, Subj, Snli, Sick, RevDict, ListOps, Classify, Pairs)
+    source.name: source
+    for source in (Sst, Subj, Snli, Sick, RevDict, ListOps, Classify, Pairs, Parse)
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from sparsewood.lab.data.examples import Corpus, Example, TaskName
+from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.data.heads_file import attach_heads, count_missing
 from sparsewood.lab.data.reading import listed, long_rows
 from sparsewood.lab.data.vectors import WordVectors, load_vectors
@@ -30,7 +30,7 @@ class Source(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[TaskName]
+    task: ClassVar[str]
 
     heads: tuple[Path, ...] = ()
     parser: str | None = None
