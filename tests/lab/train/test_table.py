@@ -1,14 +1,22 @@
 """Tables: learning rates chosen on validation, workers, failures, going on."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
+from sparsewood.estimators import Estimator, TopK
+from sparsewood.estimators.names import NAMES
+from sparsewood.lab.report import write_report
 from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
+from sparsewood.lab.train.paper_figures import markdown
 from sparsewood.lab.train.table import choose_lr, finished_runs, summarise, train_table
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
 
 LRS, SEEDS = (0.1, 0.5), (0, 1)
 
@@ -127,6 +135,35 @@ def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path
     with pytest.raises(ValueError, match="seed-0: .*another configuration: training.batch: 8 -> 4"):
         train_table(["sparsemap", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
     assert not (tmp_path / "sparsemap").exists()
+
+
+@dataclass(frozen=True)
+class Best(Estimator):
+    """The best tree: an estimator that nothing in the lab knows of."""
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Posterior:
+        return TopK(1)(scores, structure, lengths)
+
+
+def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(NAMES, "best", (Best, {}))
+    rows = ["flat", "best", "topk:k=2"]
+    config = make_config(max_epochs=1)
+    summary = train_table(rows, config, (0.1,), (0,), tmp_path, progress=Progress())
+    assert list(summary["rows"]) == rows
+    assert summary["rows"]["best"]["temperatures"] == [None]
+    assert summary["rows"]["best"]["certified"] is None
+    assert "| best |" in markdown(summary)
+    page = write_report(sorted(tmp_path.glob("*/*/*")), tmp_path / "report.html").read_text()
+    assert "1 run" not in page
+    assert all(f"</span>{name}<small>1 seed" in page for name in ("flat", "best", "topk"))
 
 
 def test_wrong_tables(make_config, tmp_path: Path) -> None:
