@@ -122,6 +122,16 @@ def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> N
     assert row["seeds"] == [0, 1]
 
 
+def test_runs_of_another_version_are_named(make_config, tmp_path: Path) -> None:
+    run = tmp_path / "latent/lr-0.1/seed-0"
+    _fake(run, make_config(), accuracy=50.0)
+    config = json.loads((run / "config.json").read_text())
+    config["model"] |= {"trees": "latent", "max_active": 10}
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="config.json: model: unknown max_active, trees; expected"):
+        finished_runs(tmp_path)
+
+
 def test_of_equally_good_rates_the_lowest_is_taken(make_config, tmp_path: Path) -> None:
     for lr in LRS:
         one = replace(make_config("flat"), training=TrainingConfig(lr=lr))
