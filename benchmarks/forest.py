@@ -106,15 +106,15 @@ def posteriors(trainer: Trainer, batches: list[Batch]) -> list[sp.Posterior]:
 
 def find_temperature(trainer: Trainer, batches: list[Batch], support: float) -> float:
     """Set the temperature that gives about this mean support, by bisection of its logarithm."""
-    low, high = math.log(1e-4), math.log(1e2)
+    low, high, heat = math.log(1e-4), math.log(1e2), 1.0
     for _ in range(20):
-        middle = (low + high) / 2
-        trainer.model.trees.estimator = sp.SparseMAP(temperature=math.exp(middle))
+        heat = math.exp((low + high) / 2)
+        trainer.model.trees.estimator = sp.SparseMAP(temperature=heat)
         found = mean_support(posteriors(trainer, batches))
         if abs(found - support) < 0.02 * support:
             break
-        low, high = (middle, high) if found < support else (low, middle)
-    return math.exp(middle)
+        low, high = (math.log(heat), high) if found < support else (low, math.log(heat))
+    return heat
 
 
 def steps(run: Run, size: int) -> dict[int, float]:
@@ -158,7 +158,7 @@ def without_sharing(run: Run, trainer: Trainer, found: list[sp.Posterior]) -> tu
     """
     composer = trainer.model.trees.composer
 
-    def whole(posterior: sp.SparsePosterior, shared: bool) -> tuple[Tensor, Tensor]:
+    def whole(posterior: sp.Posterior, shared: bool) -> tuple[Tensor, Tensor]:
         assert posterior.lengths is not None
         batch, n = len(posterior), posterior.structures.shape[1]
         generator = torch.Generator().manual_seed(0)

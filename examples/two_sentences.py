@@ -24,8 +24,11 @@ labels = torch.tensor([0, 2, 1, 0])
 # %%
 # One encoder serves both sides: a posterior over trees, and a vector for each tree kept.
 
-trees = sp.nn.LatentTreeEncoder(sp.nn.MLPArcScorer(size), sp.nn.ChildSumTreeLSTM(size, size))
-trees.temperature = 0.2
+trees = sp.nn.LatentTreeEncoder(
+    sp.nn.MLPArcScorer(size),
+    sp.nn.ChildSumTreeLSTM(size, size),
+    estimator=sp.SparseMAP(temperature=0.2),
+)
 post_p, u = trees(premises, premise_lengths)
 post_h, v = trees(hypotheses, hypothesis_lengths)
 

@@ -78,7 +78,7 @@ struct Solution {
     Whole parts;                  // those of all structures, one after the other
     Whole part_counts;            // (size)
     double gap = 0;
-    bool converged = false;
+    Status status = Status::kStalled;  // solved, capped or stalled
     int calls = 0;
 };
 

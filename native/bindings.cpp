@@ -83,10 +83,10 @@ std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>> kbest(const s
 
 using Posterior =
     std::tuple<Made<int64_t, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
-               Made<double, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<bool, nb::ndim<1>>,
+               Made<double, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
                Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>>;
 
-// The solutions as arrays. Rows of parts are filled up with -1.
+// The solutions as arrays. Rows of used, the parts of each structure, are filled up with -1.
 Posterior collect(const Scores& scores, size_t event, const std::vector<Solution>& solutions) {
     size_t batch = solutions.size(), cells = static_cast<size_t>(scores.parts());
     size_t total = 0, packed = 0;
@@ -95,26 +95,25 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
         total += s.weights.size(), packed += s.factor.size();
         for (int64_t count : s.part_counts) width = std::max(width, count);
     }
-    int64_t *events, *sizes, *parts, *calls;
+    int64_t *events, *sizes, *status, *used, *calls;
     double *weights, *marginals, *gap, *factor;
-    bool* converged;
     Posterior made{make<int64_t, nb::ndim<2>>({total, event}, events),
                    make<double, nb::ndim<1>>({total}, weights),
                    make<int64_t, nb::ndim<1>>({batch}, sizes),
                    make<double, nb::ndim<2>>({batch, cells}, marginals),
                    make<double, nb::ndim<1>>({batch}, gap),
-                   make<bool, nb::ndim<1>>({batch}, converged),
+                   make<int64_t, nb::ndim<1>>({batch}, status),
                    make<double, nb::ndim<1>>({packed}, factor),
-                   make<int64_t, nb::ndim<2>>({total, static_cast<size_t>(width)}, parts),
+                   make<int64_t, nb::ndim<2>>({total, static_cast<size_t>(width)}, used),
                    make<int64_t, nb::ndim<1>>({batch}, calls)};
     std::fill(marginals, marginals + batch * cells, 0.0);
-    std::fill(parts, parts + static_cast<int64_t>(total) * width, int64_t{-1});
+    std::fill(used, used + static_cast<int64_t>(total) * width, int64_t{-1});
     for (size_t b = 0; b < batch; ++b, marginals += cells) {
         const Solution& s = solutions[b];
         const int64_t* part = s.parts.data();
-        for (size_t a = 0; a < s.weights.size(); ++a, parts += width)
+        for (size_t a = 0; a < s.weights.size(); ++a, used += width)
             for (int64_t i = 0; i < s.part_counts[a]; ++i, ++part) {
-                parts[i] = *part;
+                used[i] = *part;
                 marginals[*part] += s.weights[a];
             }
         events = std::copy(s.events.begin(), s.events.end(), events);
@@ -122,7 +121,7 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
         factor = std::copy(s.factor.begin(), s.factor.end(), factor);
         sizes[b] = static_cast<int64_t>(s.weights.size());
         gap[b] = s.gap;
-        converged[b] = s.converged;
+        status[b] = static_cast<int64_t>(s.status);
         calls[b] = s.calls;
     }
     return made;
@@ -144,7 +143,7 @@ Posterior solve(const std::string& family, Whole options, Reals scores, Sizes si
 }
 
 std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<2>>> jacobian(
-    In<int64_t, nb::ndim<2>> parts, In<int64_t, nb::ndim<1>> sizes, In<double, nb::ndim<1>> factor,
+    In<int64_t, nb::ndim<2>> used, In<int64_t, nb::ndim<1>> sizes, In<double, nb::ndim<1>> factor,
     In<double, nb::ndim<1>> on_weights, In<double, nb::ndim<2>> on_parts, int threads) {
     size_t batch = sizes.shape(0), cells = on_parts.shape(1);
     int64_t total = 0, packed = 0;
@@ -152,18 +151,18 @@ std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<2>>> jacobian(
         total += sizes.data()[b];
         packed += Factor::packed(sizes.data()[b]);
     }
-    if (total != static_cast<int64_t>(parts.shape(0)) ||
-        packed != static_cast<int64_t>(factor.shape(0)) || parts.shape(0) != on_weights.shape(0) ||
+    if (total != static_cast<int64_t>(used.shape(0)) ||
+        packed != static_cast<int64_t>(factor.shape(0)) || used.shape(0) != on_weights.shape(0) ||
         on_parts.shape(0) != batch)
         throw std::invalid_argument("posterior and gradient do not belong together");
     double *out_weights, *out_parts;
-    auto made_weights = make<double, nb::ndim<1>>({parts.shape(0)}, out_weights);
+    auto made_weights = make<double, nb::ndim<1>>({used.shape(0)}, out_weights);
     auto made_parts = make<double, nb::ndim<2>>({batch, cells}, out_parts);
-    Posteriors posteriors{parts.data(),
+    Posteriors posteriors{used.data(),
                           sizes.data(),
                           factor.data(),
                           static_cast<int64_t>(batch),
-                          static_cast<int64_t>(parts.shape(1)),
+                          static_cast<int64_t>(used.shape(1)),
                           static_cast<int64_t>(cells)};
     without_gil([&] {
         std::fill(out_parts, out_parts + batch * cells, 0.0);
@@ -186,8 +185,8 @@ NB_MODULE(_native, m) {
         "The highest-scoring structures of every instance one after the other, and their number.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
-          "SparseMAP: (events, weights, sizes, marginals, gap, converged, factor, parts, calls).");
-    m.def("jacobian", &jacobian, "parts"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
+          "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls).");
+    m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
     sparsewood::bind_forest(m);
     sparsewood::bind_tree_sums(m);

@@ -155,7 +155,10 @@ class Worker {
         out.factor.assign(solver_.factor.rows, solver_.factor.rows + Factor::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
         // What rounding hides of the gap counts.
-        out.converged = status != Status::kCapped && out.gap + solver_.noise <= tol * solver_.range;
+        bool certified = out.gap + solver_.noise <= tol * solver_.range;
+        out.status = status == Status::kCapped ? status
+                     : certified               ? Status::kSolved
+                                               : Status::kStalled;
         out.calls = solver_.calls;
     }
 };

@@ -42,11 +42,11 @@ def solve(
     max_active: int,
     max_iter: int,
     threads: int,
-) -> tuple[_Whole, _Reals, _Whole, _Reals, _Reals, NDArray[np.bool_], _Reals, _Whole, _Whole]:
-    """(events, weights, sizes, marginals, gap, converged, factor, parts, calls)."""
+) -> tuple[_Whole, _Reals, _Whole, _Reals, _Reals, _Whole, _Reals, _Whole, _Whole]:
+    """(events, weights, sizes, marginals, gap, status, factor, used, calls)."""
 
 def jacobian(
-    parts: _Whole | Tensor,
+    used: _Whole | Tensor,
     sizes: _Whole | Tensor,
     factor: _Reals | Tensor,
     on_weights: _Reals | Tensor,

@@ -59,6 +59,6 @@ def test_nothing_raw_is_written(tmp_path: Path) -> None:
 
 
 def test_the_certificate_is_a_comment() -> None:
-    text = draw(["a"], [[0]], [1.0], None, "conllu", certified=False)
+    text = draw(["a"], [[0]], [1.0], None, "conllu", status="stalled")
     (block,) = conllu.parse(text)
-    assert block.metadata["certificate"] == "1 tree, not certified: stopped early"
+    assert block.metadata["certificate"] == "1 tree, not certified: stalled"

@@ -188,10 +188,10 @@ def test_a_factor_of_a_graph_is_drawn_as_its_family() -> None:
     number = graph.add(sp.Matching(), x)
     post = sp.lp_sparsemap(torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), graph)
     assert "a ── x" in repr(show(post.factor(number), ["a", "b"], other=["x", "y"]))
-    with pytest.raises(TypeError, match="show: expected a SparsePosterior, got LPPosterior"):
+    with pytest.raises(TypeError, match="show: expected a Posterior, got LPPosterior"):
         show(post)  # pyright: ignore[reportArgumentType]
     best = sp.kbest(torch.zeros(1, 3), sp.Simplex(), 2)
-    with pytest.raises(TypeError, match="show: expected a SparsePosterior, got KBest"):
+    with pytest.raises(TypeError, match="show: expected a Posterior, got KBest"):
         show(best)  # pyright: ignore[reportArgumentType]
 
 
@@ -238,7 +238,7 @@ def test_what_is_given_is_compared() -> None:
 def test_a_capped_posterior_says_so() -> None:
     scores = torch.randn(1, 6, 7, generator=torch.Generator().manual_seed(1))
     drawn = show(sp.sparsemap(scores, sp.DependencyTrees(), max_active=2))
-    caption = f"2 trees, not certified: stopped early (gap {drawn.sheet.gap:.1e})"
+    caption = f"2 trees, not certified: capped (gap {drawn.sheet.gap:.1e})"
     assert repr(drawn).splitlines()[0] == caption
     for form in get_args(Format):
         assert caption in drawn.to(form)

@@ -2,6 +2,7 @@ from xml.etree import ElementTree
 
 from sparsewood.draw._trees import checked
 from sparsewood.draw.html import page_html, trees_html
+from sparsewood.status import Status
 
 
 def test_fragment_is_well_formed_and_escaped() -> None:
@@ -35,10 +36,10 @@ def test_page_has_an_escaped_title() -> None:
 
 
 def test_the_caption_says_whether_it_is_certified() -> None:
-    def caption(certified: bool | None) -> list[str | None]:
-        sheet = checked(["a", "b"], [[0, 0], [0, 1]], [0.6, 0.4], certified=certified)
+    def caption(status: Status | None) -> list[str | None]:
+        sheet = checked(["a", "b"], [[0, 0], [0, 1]], [0.6, 0.4], status=status)
         return [p.text for p in ElementTree.fromstring(trees_html(sheet)).iter("p")]
 
-    assert caption(True) == ["2 trees, certified"]
-    assert caption(False) == ["2 trees, not certified: stopped early"]
+    assert caption(Status.SOLVED) == ["2 trees, certified"]
+    assert caption(Status.CAPPED) == ["2 trees, not certified: capped"]
     assert caption(None) == []

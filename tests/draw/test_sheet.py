@@ -2,6 +2,7 @@ import pytest
 
 from sparsewood.draw._sheet import agreement, more, percent, sheet
 from sparsewood.draw.items import Items
+from sparsewood.status import Status
 
 
 def test_the_heaviest_comes_first() -> None:
@@ -12,22 +13,22 @@ def test_the_heaviest_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "certified", "gap", "caption"),
+    ("count", "status", "gap", "caption"),
     [
-        (1, True, 0.0, "1 tree, certified"),
-        (2, True, 1e-12, "2 trees, certified"),
-        (2, False, 0.0213, "2 trees, not certified: stopped early (gap 2.1e-02)"),
-        (2, False, None, "2 trees, not certified: stopped early"),
+        (1, Status.SOLVED, 0.0, "1 tree, certified"),
+        (2, Status.SOLVED, 1e-12, "2 trees, certified"),
+        (2, Status.CAPPED, 0.0213, "2 trees, not certified: capped (gap 2.1e-02)"),
+        (2, Status.STALLED, None, "2 trees, not certified: stalled"),
         (2, None, None, ""),
     ],
 )
-def test_caption(count: int, certified: bool | None, gap: float | None, caption: str) -> None:
+def test_caption(count: int, status: Status | None, gap: float | None, caption: str) -> None:
     pictures = [Items(("a",), ())] * count
-    assert sheet("tree", "a", pictures, [1 / count] * count, certified, gap).caption == caption
+    assert sheet("tree", "a", pictures, [1 / count] * count, status, gap).caption == caption
 
 
 def test_a_part_of_the_support_is_not_counted_as_the_whole() -> None:
-    part = sheet("tree", "a", [Items(("a",), ())], [0.25], certified=True)
+    part = sheet("tree", "a", [Items(("a",), ())], [0.25], Status.SOLVED)
     assert part.caption == "the likeliest 1 tree, certified"
 
 

@@ -166,9 +166,9 @@ def test_widths_grow_with_the_text() -> None:
 
 
 def test_the_caption_stands_above_the_pictures() -> None:
-    root = parse(draw(["a", "b"], [[0, 1]], [1.0], None, "svg", certified=False))
+    root = parse(draw(["a", "b"], [[0, 1]], [1.0], None, "svg", status="capped"))
     first, *others = root.iter(f"{SVG}text")
-    assert first.text == "1 tree, not certified: stopped early"
+    assert first.text == "1 tree, not certified: capped"
     assert first.attrib["fill"] == "#d5601c"
     place = next(g.attrib["transform"] for g in root.iter(f"{SVG}g") if "transform" in g.attrib)
     assert float(place.rstrip(")").split()[1]) > float(first.attrib["y"])

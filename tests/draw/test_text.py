@@ -132,9 +132,10 @@ def test_posterior_text_ranks_and_counts_the_rest() -> None:
         structures=torch.tensor([[0, 1], [2, 0], [0, 0], [0, 1]]),
         weights=torch.tensor([1.0, 0.25, 0.125, 0.625]),
         sizes=torch.tensor([1, 3]),
-        marginals=torch.zeros(2, 2, 3),
+        shape=(2, 3),
         gap=torch.zeros(2, dtype=torch.float64),
-        converged=torch.ones(2, dtype=torch.bool),
+        status=torch.zeros(2, dtype=torch.int64),
+        calls=torch.ones(2, dtype=torch.int64),
     )
     text = posterior_text(post, ["a", "b"], instance=1, k=1)
     caption, empty, first, *tree, blank, rest = rows_of(text)

@@ -51,5 +51,5 @@ def test_other_families_are_drawn_by_their_shapes() -> None:
 
 
 def test_the_certificate_is_said() -> None:
-    text = draw(["a"], [[0]], [1.0], None, "tikz", certified=True)
+    text = draw(["a"], [[0]], [1.0], None, "tikz", status="solved")
     assert r"\noindent 1 tree, certified\par" in text

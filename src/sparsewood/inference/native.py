@@ -100,8 +100,7 @@ def _sparsemap(
     tensors = [torch.from_numpy(values) for values in found]
     if scores.device.type != "cpu":
         tensors = [tensor.to(scores.device) for tensor in tensors]
-    structures, weights, sizes, marginals, gap, converged, factor, used, calls = tensors
-    status = 1 - converged.long()
+    structures, weights, sizes, marginals, gap, status, factor, used, calls = tensors
     weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
     marginals = marginals.reshape(scores.shape)
     structures = structures.reshape(-1, *event)

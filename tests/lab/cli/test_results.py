@@ -36,7 +36,7 @@ def test_the_title_says_what_was_chosen() -> None:
 def test_certificates_and_unknown_words() -> None:
     trees = {"unconverged": 8.0, "capped": 7.0, "histogram": {"3": 1, "10": 1200}}
     splits = {"validation": trees, "a": {**trees, "unknown": 1.26}, "b": {"loss": 1.0}}
-    certified = "certified 1,193 of 1,201, cap reached in 7"
+    certified = "certified 1,193 of 1,201, 7 capped, 1 stalled"
     assert remarks(splits) == [
         f"validation: {certified}",
         f"a: {certified}; unknown words 1.3 %",

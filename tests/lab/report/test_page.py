@@ -133,10 +133,10 @@ def test_certificates(tmp_path: Path, write_run: WriteRun) -> None:
         (run / "gallery.json").write_text(json.dumps(examples))
     runs.append(write_run(tmp_path / "flat", "flat", epochs=1))
     page = read(write_report(runs, tmp_path / "report.html"))
-    assert page.row("sparsemap")[4] == "26 of 3,642cap reached in 3,616"
+    assert page.row("sparsemap")[4] == "26 of 3,6423,616 capped"
     assert page.row("flat")[4] == "–"
-    assert "of 3,642 sentences certified, cap on trees reached in 3,616" in page.text
-    assert "There the cap on trees is reached in 3,616 of 3,642 sentences." in page.text
+    assert "of 3,642 sentences certified, 3,616 capped" in page.text
+    assert "There: certified 26 of 3,642, 3,616 capped." in page.text
     assert "Certified: 2 of 6." in page.text
     assert page.text.count("certified, duality gap 1e-12") == 2
     assert page.text.count("not certified: capped, duality gap 2e-02") == 4
@@ -148,8 +148,7 @@ def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
     edit(run / "result.json", tests={"test": {"accuracy": 84.0, **trees}})
     page = read(write_report([run], tmp_path / "report.html"))
     assert page.row("sparsemap")[4] == "13 of 1,821"
-    assert "cap reached" not in page.text
-    assert "cap on trees" not in page.text
+    assert "capped" not in page.text
 
 
 def test_it_needs_no_network(tmp_path: Path, write_run: WriteRun) -> None:

@@ -8,7 +8,8 @@ CAPPED = {"histogram": {"9": 3, "10": 4}, "unconverged": 4.0, "capped": 4.0}
 def test_of_the_metrics_of_a_split() -> None:
     found = Certificates.of(CAPPED)
     assert found == Certificates(3, 7, 4)
-    assert str(found) == "certified 3 of 7, cap reached in 4"
+    assert str(found) == "certified 3 of 7, 4 capped"
+    assert str(Certificates(3, 9, 4)) == "certified 3 of 9, 4 capped, 2 stalled"
 
 
 def test_results_that_do_not_tell_the_cause() -> None:

@@ -3,6 +3,7 @@
 import copy
 import statistics
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -88,9 +89,13 @@ def test_sentences_that_reach_the_cap_are_counted():
     metric = TreeStatistics()
     side = Padded(torch.zeros(3, 6, dtype=torch.int64), torch.full((3,), 6), None)
     batch = Batch((side,), torch.zeros(3, dtype=torch.int64), torch.arange(3))
-    metric.add(Output(None, torch.zeros(3, 1), (post,), 3), batch)
+    metric.add(Output(None, torch.zeros(3, 1), (post,)), batch)
     assert (metric.values()["unconverged"], metric.values()["capped"]) == (2, 2)
-    metric.add(Output(None, torch.zeros(3, 1), (post,), 4), batch)  # it was something else
+    stalled = replace(post, status=2 * post.status)
+    metric.add(Output(None, torch.zeros(3, 1), (stalled,)), batch)
+    assert (metric.values()["unconverged"], metric.values()["capped"]) == (4, 2)
+    flat = sp.Fixed("flat")(scores, sp.DependencyTrees())  # nothing to be certified
+    metric.add(Output(None, torch.zeros(3, 1), (flat,)), batch)
     assert (metric.values()["unconverged"], metric.values()["capped"]) == (4, 2)
 
 

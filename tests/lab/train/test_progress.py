@@ -42,7 +42,7 @@ def test_the_line_of_a_run_that_is_over() -> None:
     tests = {"test": {"accuracy": 60.0, **trees}, "odd": {"accuracy": 10.0, "unknown": 8.03}}
     assert finished(Path("runs/a"), {**result, "tests": tests}) == (
         "runs/a: best epoch 2 of 3, validation accuracy 50.00; "
-        "test accuracy 60.00, trees 9.90, certified 2 of 7, cap reached in 4; "
+        "test accuracy 60.00, trees 9.90, certified 2 of 7, 4 capped, 1 stalled; "
         "odd accuracy 10.00, unknown words 8.0 %"
     )
 

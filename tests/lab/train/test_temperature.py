@@ -121,7 +121,7 @@ def test_a_loss_falls() -> None:
 def test_capped_sentences_are_told() -> None:
     found = search(lambda t: torch.zeros(N))
     assert set(found.capped.values()) == {N}
-    assert str(found).endswith(f"; cap on trees reached in {N} of {N} sentences")
+    assert str(found).endswith(f"; {N} of {N} sentences capped")
     assert found.to_json()["capped"] == {str(t): N for t in FACTORS}
     assert "cap" not in str(search(lambda t: torch.zeros(N), cap=None))
 

@@ -201,8 +201,8 @@ def _certified(group: Sequence[ReportedRun]) -> str:
     found = certificates(group)
     if found is None:
         return "–"
-    cap = element("small", f"cap reached in {found.capped:,}") if found.capped else ""
-    return f"{found.certified:,} of {found.sentences:,}{cap}"
+    others = element("small", found.others) if found.others else ""
+    return f"{found.certified:,} of {found.sentences:,}{others}"
 
 
 def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:

@@ -171,8 +171,7 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
     certified = certificates(latent)
     if certified is not None:
         name = f"of {certified.sentences:,} sentences certified"
-        if certified.capped:
-            name += f", cap on trees reached in {certified.capped:,}"
+        name += f", {certified.others}" if certified.others else ""
         tiles.append((f"{certified.certified:,}", name))
     seconds = [summary(run.mean("seconds") for run in group) for group in (latent, baseline)]
     if seconds[0] and seconds[1] and seconds[1][0]:
@@ -190,10 +189,7 @@ def _at_temperature(runs: Sequence[ReportedRun]) -> str:
         text += " That of training stays unless another is significantly better on validation."
     results = [run.result for run in runs if run.result is not None]
     found = Certificates.total(Certificates.of(r.get("validation", {})) for r in results)
-    if found is None or not found.capped:
-        return text
-    reached = f"reached in {found.capped:,} of {found.sentences:,} sentences"
-    return f"{text} There the cap on trees is {reached}."
+    return text if found is None or not found.others else f"{text} There: {found}."
 
 
 def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sparsewood.status import Status
+
 
 @dataclass(frozen=True)
 class Certificates:
@@ -48,10 +50,15 @@ class Certificates:
         """The share that is certified."""
         return 100.0 * self.certified / self.sentences if self.sentences else 100.0
 
+    @property
+    def others(self) -> str:
+        """Why the others are not, "2 capped, 1 stalled"; empty where that is not known."""
+        if self.capped is None:
+            return ""
+        stalled = self.sentences - self.certified - self.capped
+        counts = ((self.capped, Status.CAPPED), (stalled, Status.STALLED))
+        return ", ".join(f"{count:,} {status}" for count, status in counts if count)
+
     def __str__(self) -> str:
         told = f"certified {self.certified:,} of {self.sentences:,}"
-        if self.capped is None:
-            return told
-        stalled = self.sentences - self.certified - self.capped
-        told += f", {self.capped:,} capped" if self.capped else ""
-        return told + (f", {stalled:,} stalled" if stalled else "")
+        return f"{told}, {self.others}" if self.others else told

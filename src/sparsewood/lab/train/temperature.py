@@ -64,7 +64,7 @@ class TemperatureSearch:
             )
         cap = self.capped[self.chosen]
         if cap:
-            text += f"; cap on trees reached in {cap:,} of {self.sentences:,} sentences"
+            text += f"; {cap:,} of {self.sentences:,} sentences capped"
         return text
 
     def _compared(self, other: float) -> str:
