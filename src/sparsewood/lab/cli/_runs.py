@@ -185,7 +185,8 @@ def set_temperature(model: Model, temperature: float | None) -> None:
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
     if model.temperature is None:
-        raise ValueError(f"--temperature: the trees of this model, {model.variant}, have none")
+        varies = f"{TASKS[model.task].varies} of this model, {model.variant}"
+        raise ValueError(f"--temperature: the {varies}, has none")
     model.temperature = temperature
 
 

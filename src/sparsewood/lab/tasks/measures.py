@@ -61,13 +61,13 @@ SINGLE = Measure(
 )
 FLAT = Measure("flat", "flat tree %", 1, "%", title="Mean probability of the flat tree")
 AGREEMENT = Measure(
-    "agreement", "given arcs %", 1, "%", title="Mean probability of the off-line trees' arcs"
+    "agreement", "given arcs %", 1, "%", title="Mean probability of the given trees' arcs"
 )
 ATTACHMENT = Measure(
     "attachment",
     "attach- ment %",
     1,
     "%",
-    title="Attachment of the likeliest tree to the off-line tree",
+    title="Attachment of the likeliest tree to the given tree",
 )
 TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT)
