@@ -1,14 +1,22 @@
 """Tables: learning rates chosen on validation, workers, failures, going on."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
+from sparsewood.estimators import Estimator, TopK
+from sparsewood.estimators.names import NAMES
+from sparsewood.lab.report import write_report
 from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
+from sparsewood.lab.train.paper_figures import markdown
 from sparsewood.lab.train.table import choose_lr, finished_runs, summarise, train_table
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
 
 LRS, SEEDS = (0.1, 0.5), (0, 1)
 
@@ -114,6 +122,16 @@ def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> N
     assert row["seeds"] == [0, 1]
 
 
+def test_runs_of_another_version_are_named(make_config, tmp_path: Path) -> None:
+    run = tmp_path / "latent/lr-0.1/seed-0"
+    _fake(run, make_config(), accuracy=50.0)
+    config = json.loads((run / "config.json").read_text())
+    config["model"] |= {"trees": "latent", "max_active": 10}
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="config.json: model: unknown max_active, trees; expected"):
+        finished_runs(tmp_path)
+
+
 def test_of_equally_good_rates_the_lowest_is_taken(make_config, tmp_path: Path) -> None:
     for lr in LRS:
         one = replace(make_config("flat"), training=TrainingConfig(lr=lr))
@@ -127,6 +145,35 @@ def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path
     with pytest.raises(ValueError, match="seed-0: .*another configuration: training.batch: 8 -> 4"):
         train_table(["sparsemap", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
     assert not (tmp_path / "sparsemap").exists()
+
+
+@dataclass(frozen=True)
+class Best(Estimator):
+    """The best tree: an estimator that nothing in the lab knows of."""
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Posterior:
+        return TopK(1)(scores, structure, lengths)
+
+
+def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(NAMES, "best", (Best, {}))
+    rows = ["flat", "best", "topk:k=2"]
+    config = make_config(max_epochs=1)
+    summary = train_table(rows, config, (0.1,), (0,), tmp_path, progress=Progress())
+    assert list(summary["rows"]) == rows
+    assert summary["rows"]["best"]["temperatures"] == [None]
+    assert summary["rows"]["best"]["certified"] is None
+    assert "| best |" in markdown(summary)
+    page = write_report(sorted(tmp_path.glob("*/*/*")), tmp_path / "report.html").read_text()
+    assert "1 run" not in page
+    assert all(f"</span>{name}<small>1 seed" in page for name in ("flat", "best", "topk"))
 
 
 def test_wrong_tables(make_config, tmp_path: Path) -> None:

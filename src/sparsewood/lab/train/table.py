@@ -96,8 +96,8 @@ def finished_runs(folder: Path) -> dict[Key, Run]:
     found: dict[Key, Run] = {}
     for path in sorted(folder.glob("*/*/*/result.json")):
         run = Run(path.parent)
-        model, training = run.raw_config["model"], run.raw_config["training"]
-        found[model["estimator"], training["lr"], training["seed"]] = run
+        training = run.config.training
+        found[run.config.model.estimator, training.lr, training.seed] = run
     return found
 
 
