@@ -1,18 +1,19 @@
 import pytest
 import torch
 
+import sparsewood as sp
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.tasks._parser_input import ParserInput
 from sparsewood.lab.tasks.attachment import Attachment
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.nn.latent import _certain
 
 READER = ParserInput(["<unk>"], ["<unk>"], [])
 
 
 def add(score: Attachment, sentences: list[Sentence], heads: list[list[int]]) -> None:
     batch = READER.batch(sentences)
-    best = _certain(torch.tensor(heads), batch.lengths, torch.float32)
+    scores = torch.zeros(len(heads), len(heads[0]), len(heads[0]) + 1)
+    best = sp.Given(torch.tensor(heads))(scores, sp.DependencyTrees(), batch.lengths)
     loss = torch.arange(1.0, 1.0 + len(sentences))
     score.add(Output(loss, torch.zeros(()), (best,)), batch)
 

@@ -81,7 +81,7 @@ def about(source: type[Source]) -> str:
 
 def source_group(source: type[Source], **defaults: object) -> Group:
     """The options of a source."""
-    return Group("source", source, _COMMON_SOURCE, dict(defaults))
+    return Group("source", source, _COMMON_SOURCE, dict(defaults), source.unused)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,11 @@ def config_groups(
         Group("training", TrainingConfig, _COMMON_TRAINING, asdict(training)),
     ]
     return [
-        replace(g, common=tuple(n for n in g.common or () if n not in rare), without=without)
+        replace(
+            g,
+            common=tuple(n for n in g.common or () if n not in rare),
+            without=(*g.without, *without),
+        )
         for g in groups
     ]
 
@@ -185,7 +189,8 @@ def set_temperature(model: Model, temperature: float | None) -> None:
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
     if model.temperature is None:
-        raise ValueError(f"--temperature: the trees of this model, {model.variant}, have none")
+        varies = f"{TASKS[model.task].varies} of this model, {model.variant}"
+        raise ValueError(f"--temperature: the {varies}, has none")
     model.temperature = temperature
 
 

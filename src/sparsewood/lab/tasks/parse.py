@@ -287,6 +287,7 @@ TASK = Task(
         "beta2": 0.9,
         "batch_words": 1000,
         "max_epochs": 30,
+        "decay": 1.0,
         "patience": None,
         "warm_up": 100,
         "linear": True,

@@ -67,7 +67,7 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
         few = name == "train" and len(missing) * _SPARED <= len(examples)
         if missing and not few:
             raise ValueError(
-                f"this model needs heads for every sentence: {len(missing)} of the "
+                f"{_name(corpus, options)} needs heads for every sentence: {len(missing)} of the "
                 f"{len(examples)} examples of the split {name!r} have none, example {missing[0]} "
                 "(counted from 0) being the first; give files of heads or a parser"
             )
@@ -75,6 +75,11 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
             note(f"{len(missing)} of {len(examples)} training examples have no heads: left out")
     train = [example for example in corpus.splits["train"] if _has_heads(example)]
     return replace(corpus, splits={**corpus.splits, "train": train})
+
+
+def _name(corpus: Corpus, options: Any) -> str:
+    varies = TASKS[corpus.task].varies
+    return f"the {varies} {getattr(options, varies)}"
 
 
 def _has_heads(example: Example) -> bool:

@@ -3,7 +3,7 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,6 +31,7 @@ class Source(ABC):
 
     name: ClassVar[str]
     task: ClassVar[str]
+    unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
 
     heads: tuple[Path, ...] = ()
     parser: str | None = None
@@ -39,6 +40,11 @@ class Source(ABC):
     lowercase: bool = True
     vectors: str | None = None
     min_count: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name in self.unused and getattr(self, field.name) != field.default:
+                raise ValueError(f"{field.name}: is no option of the source {self.name}")
 
     def load(self) -> Corpus:
         """Read everything; the parser's part is `sparsewood.lab.tasks.parsing.load_corpus`.

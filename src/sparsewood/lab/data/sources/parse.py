@@ -24,6 +24,7 @@ class Parse(Source):
 
     name = "parse"
     task = "parse"
+    unused = ("heads", "parser", "skip_unparsed", "lowercase")
 
     data: Path
     keep_vectors: int = 50_000
