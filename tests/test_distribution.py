@@ -33,6 +33,25 @@ def test_copies_are_of_their_own(needs_gradient: bool, lengths: torch.Tensor | N
             assert_close(*slopes)
 
 
+def test_samples_are_a_posterior() -> None:
+    scores, trees = draw_scores("normal", 3, (4, 5), seed=0), sp.DependencyTrees()
+    lengths = torch.tensor([4, 2, 3])
+    dist = sp.marginals(scores, trees, lengths=lengths)
+    post = dist.posterior(5, generator=torch.Generator().manual_seed(0))
+    draws = dist.sample(5, generator=torch.Generator().manual_seed(0))
+    assert post.sizes.tolist() == [5, 5, 5]
+    assert_close(post.weights, torch.full((15,), 0.2).double())
+    assert torch.equal(post.structures.reshape(3, 5, 4), draws.transpose(0, 1))
+    assert post.lengths is not None
+    assert torch.equal(post.lengths, lengths)
+    mean = trees.indicator(draws.flatten(0, 1)).reshape(5, 3, 4, 5).mean(0)
+    assert_close(post.marginals, mean)
+    same = (draws == post.mode).all(-1).double().mean(0)
+    assert_close(post.log_prob(post.mode).exp(), same)
+    assert post.forest().shape == (3, 4)
+    assert sp.marginals(scores[:0], trees).posterior(3).marginals.shape == (0, 4, 5)
+
+
 def test_no_graph_without_need() -> None:
     dist = sp.marginals(draw_scores("normal", 2, (4,), seed=0), sp.Simplex())
     assert not dist.entropy().requires_grad

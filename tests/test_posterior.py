@@ -1,6 +1,7 @@
 """The surface of a posterior, on one made by hand and on inferred ones."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -113,6 +114,75 @@ def test_one_instance(post: sp.Posterior) -> None:
     for i in (2, -3):
         with pytest.raises(IndexError, match="of a posterior over 2 instances"):
             post[i]
+
+
+@pytest.mark.parametrize("batch", [(2, 3), (1, 6, 1), (6,)])
+def test_any_batch_shape(batch: tuple[int, ...]) -> None:
+    scores, lengths = draw_scores("normal", 6, (4, 5), seed=5), torch.tensor([4, 2, 3, 4, 1, 4])
+    flat = sp.sparsemap(scores.requires_grad_(), TREES, lengths=lengths)
+    fields = ("sizes", "gap", "status", "calls", "lengths")
+    shaped = replace(
+        flat,
+        **{name: getattr(flat, name).reshape(batch) for name in fields},
+        _marginals=None,
+    )
+    assert len(shaped) == 6
+    assert torch.equal(shaped.instance, flat.instance)
+    values = torch.randn(len(flat.weights), 2)
+    best, known = shaped.topk(3), flat.topk(3)
+    pairs = shaped.product(shaped)
+    draws = [one.sample(4, generator=torch.Generator().manual_seed(0)) for one in (shaped, flat)]
+    for found, expected in (
+        (shaped.mode, flat.mode),
+        (shaped.marginals, flat.marginals),
+        (shaped.expect(values), flat.expect(values)),
+        (shaped.expect(values[:, 0]), flat.expect(values[:, 0])),
+        (shaped.entropy(), flat.entropy()),
+        (shaped.log_prob(shaped.mode), flat.log_prob(flat.mode)),
+        (shaped.converged, flat.converged),
+        (best.weights, known.weights),
+        (best.structures, known.structures),
+        (pairs.expect(pairs.weights), flat.product(flat).expect(pairs.weights)),
+    ):
+        assert found.shape == (*batch, *expected.shape[1:])
+        torch.testing.assert_close(found.flatten(0, len(batch) - 1), expected)
+    assert draws[0].shape == (4, *batch, 4)
+    assert torch.equal(draws[0].reshape(draws[1].shape), draws[1])
+    assert torch.equal(shaped.forest().roots, flat.forest().roots)
+    for one, other in zip(shaped, flat, strict=True):
+        assert torch.equal(one.marginals, other.marginals)
+        assert torch.equal(one.status, other.status)
+        assert repr(one) == repr(other)
+    assert (f"batch {batch}, 6 instances" in repr(shaped)) == (len(batch) > 1)
+
+
+def test_one_instance_without_a_batch(post: sp.Posterior) -> None:
+    first = post[0]
+    alone = replace(first, sizes=first.sizes[0], lengths=torch.tensor(2))
+    assert len(alone) == 1
+    assert alone.mode.tolist() == [2, 0]
+    assert alone.marginals.shape == (2, 3)
+    assert alone.entropy().shape == alone.log_prob(alone.mode).shape == ()
+    assert alone.topk(2).structures.shape == (2, 2)
+    assert alone.sample(5).shape == (5, 2)
+    assert alone.expect(torch.ones(3, 4)).shape == (4,)
+    assert alone.forest().shape == (1, 2)
+    assert repr(alone[0]) == repr(alone) == repr(first)
+    with pytest.raises(ValueError, match=r"batches of shape \(\) and \(2,\)"):
+        alone.product(post)
+
+
+def test_parts_that_carry_a_gradient(post: sp.Posterior) -> None:
+    assert torch.equal(post.parts, TREES.indicator(post.structures))
+    soft = (0.5 * post.parts).requires_grad_()
+    bent = post.with_parts(soft)
+    assert bent.parts is soft
+    torch.testing.assert_close(bent.marginals, 0.5 * post.marginals)
+    torch.testing.assert_close(bent[0].marginals, bent.marginals[:1])
+    (slope,) = torch.autograd.grad(bent.marginals.sum(), soft)
+    torch.testing.assert_close(slope, post.weights[:, None, None].expand_as(soft))
+    with pytest.raises(ValueError, match=r"expected \(4, 2, 3\), got \(3, 2, 3\)"):
+        post.with_parts(soft[1:])
 
 
 def test_repr(post: sp.Posterior) -> None:

@@ -13,7 +13,7 @@ def instances(sizes: Tensor, total: int) -> Tensor:
 def sum_by_instance(values: Tensor, instance: Tensor, batch: Size) -> Tensor:
     """(T, ...) -> (*batch, ...)."""
     flat = values.new_zeros(batch.numel(), *values.shape[1:]).index_add(0, instance, values)
-    return flat if len(batch) == 1 else flat.reshape(*batch, *values.shape[1:])
+    return flat if len(batch) == 1 else flat.reshape((*batch, *values.shape[1:]))
 
 
 def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: Size) -> Tensor:

@@ -284,7 +284,7 @@ class Posterior(CopiedWithGraph):
     def _batched(self, table: Tensor) -> Tensor:
         """(B, ...) -> (*batch, ...)."""
         batch: Size = self.sizes.shape
-        return table if len(batch) == 1 else table.reshape(*batch, *table.shape[1:])
+        return table if len(batch) == 1 else table.reshape((*batch, *table.shape[1:]))
 
 
 def one_of(table: Tensor, batch: Size, i: int) -> Tensor:

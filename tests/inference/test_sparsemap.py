@@ -169,7 +169,48 @@ def test_max_iter(trees: sp.DependencyTrees, solver) -> None:
         post = sp.sparsemap(scores, trees, max_iter=max_iter, solver=solver)
         assert post.sizes.max() <= max_iter
         assert (post.weights > 0).all()
-        assert not post.converged.any()
+        assert (post.status == sp.Status.CAPPED).all()
+
+
+@pytest.mark.parametrize("solver", ["native", "generic"])
+def test_status(solver) -> None:
+    scores, trees = draw_scores("normal", 3, (6, 7), seed=0), sp.DependencyTrees()
+    post = sp.sparsemap(scores, trees, solver=solver)
+    assert post.status.dtype == post.calls.dtype == torch.int64
+    assert post.status.tolist() == [sp.Status.SOLVED] * 3
+    assert (post.calls >= 2).all()
+    one = sp.sparsemap(scores, trees, max_active=1, solver=solver)
+    assert one.status.tolist() == [sp.Status.CAPPED] * 3
+    tiny = sp.sparsemap(1e-12 * scores, trees, solver=solver)
+    assert tiny.status.tolist() == [sp.Status.STALLED] * 3
+    for found in (post, one, tiny):
+        assert torch.equal(found.converged, found.status == sp.Status.SOLVED)
+
+
+@pytest.mark.parametrize("solver", ["native", "generic"])
+def test_on_unconverged(solver) -> None:
+    scores, trees = draw_scores("normal", 3, (6, 7), seed=0), sp.DependencyTrees()
+    scores[0] = 60 * trees.indicator(torch.tensor([[0, 1, 2, 3, 4, 5]]))
+    said = "1 solved, 2 capped; the first that is not solved is instance 1, capped at a gap of "
+    with pytest.warns(RuntimeWarning, match=said) as seen:
+        warned = sp.sparsemap(scores, trees, max_active=2, solver=solver, on_unconverged="warn")
+    assert seen[0].filename == __file__
+    assert warned.sizes.tolist() == [1, 2, 2]
+    with pytest.raises(sp.UnconvergedError, match=said):
+        sp.sparsemap(scores, trees, max_active=2, solver=solver, on_unconverged="raise")
+    for choice in ("warn", "raise"):  # nothing to tell
+        assert sp.sparsemap(scores, trees, solver=solver, on_unconverged=choice).converged.all()
+    with pytest.raises(ValueError, match='on_unconverged must be "return", "warn" or "raise"'):
+        sp.sparsemap(scores, trees, on_unconverged="ignore")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_compiled_graph_only_returns() -> None:
+    def solve(scores: torch.Tensor) -> torch.Tensor:
+        return sp.sparsemap(scores, sp.DependencyTrees(), on_unconverged="raise").marginals
+
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match='a compiled graph can only "return"'):
+        torch.compile(solve, fullgraph=True, backend="eager")(torch.zeros(1, 2, 3))
 
 
 def test_temperature() -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from sparsewood._numbers import shown
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 
@@ -64,3 +65,11 @@ class Estimator(ABC):
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
         return f"{type(self).__name__}({shown})"
+
+
+def check_estimator(estimator: Any) -> None:
+    """An estimator: an instance, not its class or its name."""
+    if not isinstance(estimator, Estimator):
+        is_class = isinstance(estimator, type)
+        kind = f"the class {estimator.__name__}" if is_class else shown(estimator)
+        raise ValueError(f"estimator: expected an Estimator such as SparseMAP(), got {kind}")

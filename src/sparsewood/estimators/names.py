@@ -45,8 +45,8 @@ def parse(text: str) -> Estimator:
     for item in rest.split(",") if colon else []:
         key, equals, value = item.partition("=")
         if key not in kinds or key in values or not equals:
-            known = ", ".join(kinds) or "none"
-            raise ValueError(f"estimator {name}: the options are {known}; got {shown(item)}")
+            known = f"the options are {', '.join(kinds)}" if kinds else "it has no options"
+            raise ValueError(f"estimator {name}: {known}; got {shown(item)}")
         values[key] = _read(f"estimator {name}: {key}", value, kinds[key])
     missing = [key for key in _required(cls) if key not in values and key not in preset]
     if missing:
@@ -59,17 +59,14 @@ def parse(text: str) -> Estimator:
 
 def name_of(estimator: Estimator) -> str:
     """The shortest name that `parse` turns into this estimator."""
-    spelled = _options(type(estimator)) if isinstance(estimator, Estimator) else {}
-    options = {key: value for key, value in _changed(estimator).items() if key in spelled}
     for name, (cls, preset) in NAMES.items():
-        if type(estimator) is cls and preset.items() <= options.items():
+        if type(estimator) is not cls:
+            continue
+        options = {k: v for k, v in estimator.options().items() if k in _options(cls)}
+        if preset.items() <= options.items():
             rest = ",".join(f"{k}={_write(v)}" for k, v in options.items() if k not in preset)
             return f"{name}:{rest}" if rest else name
     raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(NAMES)}")
-
-
-def _changed(estimator: Estimator) -> dict[str, Any]:
-    return estimator.options() if isinstance(estimator, Estimator) else {}
 
 
 def _options(cls: type[Estimator]) -> dict[str, Any]:

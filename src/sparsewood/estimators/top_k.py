@@ -61,7 +61,7 @@ class TopK(Estimator):
         instance = found.nonzero()[:, 0]
         parts = structure.indicator(structures, shape)
         rows = scores.reshape(-1, *shape)[instance].double()
-        totals = torch.where(parts > 0, rows, 0).flatten(1).sum(-1) / self.temperature
+        totals = torch.where(parts > 0, rows, 0).flatten(1).sum(-1)
         table = totals.new_full(found.shape, -torch.inf).masked_scatter(found, totals)
         weights = self._weigh(table)[found].to(scores.dtype)
         kept = weights > 0
@@ -76,8 +76,8 @@ class TopK(Estimator):
 
     def _weigh(self, totals: Tensor) -> Tensor:
         """(B, k) scores, -inf where there is no structure -> (B, k) weights."""
-        return totals.softmax(-1) if self.weights == "softmax" else _sparsemax(totals)
-
-
-def _sparsemax(totals: Tensor) -> Tensor:
-    return sparsemap(totals - totals.amax(-1, keepdim=True), Simplex()).marginals
+        best = totals.detach().amax(-1, keepdim=True)  # weights stay as they are, sums stay small
+        theta = (totals - best) / self.temperature
+        if self.weights == "softmax":
+            return theta.softmax(-1)
+        return sparsemap(theta, Simplex()).marginals

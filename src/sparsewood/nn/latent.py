@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, check_estimator
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.nn._check import check_lengths
@@ -39,6 +39,7 @@ class LatentTreeEncoder(nn.Module):
         estimator: Estimator = SparseMAP(),
     ) -> None:
         super().__init__()
+        check_estimator(estimator)
         if scorer is None and estimator.reads_scores:
             raise ValueError(f"the estimator {estimator} needs a scorer")
         self.scorer = scorer if estimator.reads_scores else None

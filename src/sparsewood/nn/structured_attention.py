@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, check_estimator
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
@@ -46,6 +46,7 @@ class StructuredAttention(nn.Module):
         state: int | None = None,
     ) -> None:
         super().__init__()
+        check_estimator(estimator)
         if isinstance(structure, BinaryTrees):
             raise ValueError(f"{structure}: a span chooses no single value to attend to")
         if (state is None) == isinstance(structure, LinearChain | SemiMarkov):

@@ -5,6 +5,10 @@
         shape = staticmethod(lambda n: (n, n))  # of the parts of an instance of size n
 
 `MarginalsConformance`, used the same way, checks the sums over a structure with `log_partition`.
+`EstimatorConformance` checks an estimator:
+
+    class TestMyEstimator(EstimatorConformance):
+        estimator = MyEstimator()
 
 The structure must define `enumerate`, here the ground truth: everything is compared with sums over
 all structures of small instances. Needs hypothesis and pytest; the rest of `sparsewood` never
@@ -12,8 +16,16 @@ imports this package.
 """
 
 from sparsewood.testing.conformance import StructureConformance
+from sparsewood.testing.estimators import EstimatorConformance
 from sparsewood.testing.marginals import MarginalsConformance
 from sparsewood.testing.reference import project
 from sparsewood.testing.scores import KINDS, draw_scores
 
-__all__ = ["KINDS", "MarginalsConformance", "StructureConformance", "draw_scores", "project"]
+__all__ = [
+    "KINDS",
+    "EstimatorConformance",
+    "MarginalsConformance",
+    "StructureConformance",
+    "draw_scores",
+    "project",
+]

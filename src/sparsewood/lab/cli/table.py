@@ -12,7 +12,6 @@ from rich.table import Column, Table
 
 from sparsewood.estimators import Given
 from sparsewood.estimators import parse as parse_estimator
-from sparsewood.estimators.names import NAMES
 from sparsewood.lab._files import write_text
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
@@ -33,7 +32,7 @@ from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
-from sparsewood.lab.tasks.model import ModelConfig
+from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.paper_figures import PAPER, ROWS, beside, markdown
@@ -62,7 +61,7 @@ class TableOptions(Protocol):
         title: of the report.
     """
 
-    estimators: tuple[Annotated[str, "|".join(NAMES)], ...] = ()
+    estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
     lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
     workers: int = 1

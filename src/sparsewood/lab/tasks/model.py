@@ -26,6 +26,9 @@ from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
+# What help offers: the names of those that give whole trees.
+ESTIMATORS = "|".join(name for name, (kind, _) in NAMES.items() if kind.gives_structures)
+
 
 @dataclass(frozen=True)
 class ModelConfig:
@@ -44,7 +47,7 @@ class ModelConfig:
             sum_h p(h | x) (-log p(y | h, x)).
     """
 
-    estimator: Annotated[str, "|".join(NAMES)] = "sparsemap:max_active=10"
+    estimator: Annotated[str, ESTIMATORS] = "sparsemap:max_active=10"
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
