@@ -119,3 +119,9 @@ def test_a_temperature(latent: Path, prints: Prints, fails: Fails) -> None:
 
 def test_the_name_of_a_file_is_not_classified(latent: Path, fails: Fails) -> None:
     assert fails("predict", latent, "absent.tsv").startswith("absent.tsv: no such file")
+
+
+def test_a_parser_has_no_labels(parser: Path, fails: Callable[..., str]) -> None:
+    said = fails("predict", parser, "oaks shade elms .")
+    assert "has no labels to tell" in said
+    assert said.endswith(f"sparsewood trees {parser} SENTENCE")

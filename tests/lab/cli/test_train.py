@@ -39,6 +39,34 @@ def test_the_papers_protocol_and_what_is_said_beside_it(
     assert config["training"].items() >= {**training, "clip": 5.0, "max_epochs": 1}.items()
 
 
+def test_a_parser(parser: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
+    config = json.loads((parser / "config.json").read_text())
+    assert config["model"]["loss"] == "hinge"
+    assert config["training"].items() >= {"batch_words": 1000, "linear": True, "clip": 5.0}.items()
+    page = (parser / "report.html").read_text()
+    assert "hinge" in page
+    assert "Validation attachment" in page
+    assert "best epoch 1 of 1" in prints("train", "--resume", parser)
+    message = "--paper: the paper has no model for parse"
+    assert fails("train", "parse", "--data", parser.parent, "--paper") == message
+    assert "no option --parser" in fails("train", "parse", "--data", parser.parent, "--parser", "x")
+    assert "unknown source 'parse'" in fails("table", "parse", "--data", parser.parent)
+
+
+def test_a_parser_serves_other_runs(
+    parser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prints: Callable[..., str]
+) -> None:
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "train.tsv").write_text("x\toaks shade elms\ny\telms shade\n" * 6)
+    small = "--estimator given --hidden 6 --embedding 4 --max-epochs 1 --threads 1 --device cpu"
+    for name, folder in (("run", parser), ("model", parser / "model")):
+        given = ("--train", tmp_path / "train.tsv", "--parser", folder, "--out", tmp_path / name)
+        prints("train", "classify", *given, *small.split())
+    results = [json.loads((tmp_path / n / "result.json").read_text()) for n in ("run", "model")]
+    assert results[0]["tests"] == results[1]["tests"]
+    assert len(list((tmp_path / "cache" / "parses").iterdir())) == 1  # what it is, not where
+
+
 def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
     assert "best epoch 1 of 1" in prints("train", "--resume", latent)
     assert "holds no run" in fails("train", "--resume", latent.parent)

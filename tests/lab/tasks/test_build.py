@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
-from sparsewood.lab.tasks import TASKS, ModelConfig, build_model, load_model
+from sparsewood.lab.tasks import TASKS, ModelConfig, SentenceClassifier, build_model, load_model
 
 SMALL = ModelConfig(hidden=6, embedding=4)
 
@@ -29,14 +30,21 @@ def one_word_splits() -> Corpus:
 
 
 def test_vocabulary_of_training_without_vectors():
-    assert build_model(one_word_splits(), SMALL).vocabulary.words == ["<unk>", "oak", "elm"]
-    model = build_model(one_word_splits(), SMALL, lowercase=False, min_count=1)
+    assert SentenceClassifier.build(one_word_splits(), SMALL).vocabulary.words == [
+        "<unk>",
+        "oak",
+        "elm",
+    ]
+    model = SentenceClassifier.build(one_word_splits(), SMALL, lowercase=False, min_count=1)
     assert set(model.vocabulary.words) == {"<unk>", "Oak", "oak", "elm"}
-    assert build_model(one_word_splits(), SMALL, min_count=2).vocabulary.words == ["<unk>", "oak"]
+    assert SentenceClassifier.build(one_word_splits(), SMALL, min_count=2).vocabulary.words == [
+        "<unk>",
+        "oak",
+    ]
 
 
 def test_vocabulary_of_all_splits_with_vectors(vectors):
-    model = build_model(one_word_splits(), replace(SMALL, embedding=300), vectors)
+    model = SentenceClassifier.build(one_word_splits(), replace(SMALL, embedding=300), vectors)
     assert model.vocabulary.words == ["<unk>", "oak", "ash", "elm"]
     assert model.options.embedding == vectors.size
     table = model.encoder.embedding.weight
@@ -56,7 +64,7 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
     model.temperature = 0.25
     model.save_pretrained(tmp_path)
     read = load_model if how == "load_model" else TASKS[task].model.from_pretrained
-    loaded = read(tmp_path)
+    loaded: Any = read(tmp_path)
     assert type(loaded) is type(model)
     assert loaded.options == replace(
         model.options, estimator="sparsemap:temperature=0.25,max_active=10"
@@ -76,9 +84,9 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
 
 def test_words_of_any_script_are_saved(tmp_path):
     words = ["<unk>", "été", "木", '"', "\u2028", "🌳"]
-    model = TASKS["classify"].model(SMALL, words, ["ja", "nein"], False)
+    model = SentenceClassifier(SMALL, words, ["ja", "nein"], False)
     model.save_pretrained(tmp_path)
-    loaded = load_model(tmp_path)
+    loaded: Any = load_model(tmp_path)
     assert loaded.vocabulary.words == words
     assert not loaded.vocabulary.lowercase
 

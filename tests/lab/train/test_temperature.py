@@ -45,6 +45,7 @@ def search(
     model = stub(kind, trained)
 
     def outputs() -> Iterator[tuple[Output, Batch]]:
+        assert model.temperature is not None
         said = outcome(model.temperature)
         order = torch.randperm(len(said))  # batches come by length: sentences must be matched
         for rows in order.split(100):

@@ -13,7 +13,7 @@ from sparsewood.lab.tasks.model import ModelConfig, TreeModel, mixture_loss, wid
 from sparsewood.lab.tasks.task import Answers, Task
 
 ACCURACY = Measure("accuracy", "accuracy", 2, "%", brief="accuracy {:.2f}", compared=True)
-MACRO_F1 = Measure("macro_f1", "macro- F1", 2, "%")
+MACRO_F1 = Measure("macro_f1", "macro-F1", 2, "%", narrow="macro-\nF1")
 METRICS = MetricSpec(ACCURACY, (LOSS, ACCURACY, MACRO_F1, *TREES))
 PROBABILITIES = Answers("{:.1%}")
 

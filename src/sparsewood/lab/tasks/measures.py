@@ -9,13 +9,14 @@ class Measure:
 
     Attributes:
         name: in `result.json` and `metrics.jsonl`.
-        label: for people, above a column.
+        label: for people.
         digits: after the point.
         unit: "%" or none.
         higher_is_better: of two models, the better has the higher value.
         brief: how a line of progress tells it, "accuracy {:.2f}"; None leaves it out.
         compared: tables of several runs have a column for it.
         title: above a chart of it by epoch.
+        narrow: the label above a narrow column, in two lines; by default parted at its first space.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Measure:
     brief: str | None = None
     compared: bool = False
     title: str = ""
+    narrow: str = ""
 
     def text(self, value: float) -> str:
         """The value in digits."""
@@ -33,8 +35,8 @@ class Measure:
 
     @property
     def heading(self) -> str:
-        """The label for a narrow column."""
-        return self.label.replace(" ", "\n", 1)
+        """The label above a narrow column."""
+        return self.narrow or self.label.replace(" ", "\n", 1)
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,10 @@ AGREEMENT = Measure(
 )
 ATTACHMENT = Measure(
     "attachment",
-    "attach- ment %",
+    "attachment",
     1,
     "%",
     title="Attachment of the likeliest tree to the given tree",
+    narrow="attach-\nment %",
 )
 TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT)

@@ -270,11 +270,19 @@ class _Spelling(nn.Module):
         return answers.masked_fill(spellings[:, None] == 0, -torch.inf).amax(-1)
 
 
-_UAS = Measure("uas", "attach- ment %", 2, "%", brief="attachment {:.2f}", compared=True)
+_UAS = Measure(
+    "uas",
+    "attachment",
+    2,
+    "%",
+    brief="attachment {:.2f}",
+    compared=True,
+    narrow="attach-\nment %",
+)
 _UAS_WITHOUT_PUNCTUATION = Measure(
     "uas_without_punctuation", "without punctuation", 2, "%", compared=True
 )
-_EXACT = Measure("exact", "whole trees %", 2, "%", compared=True)
+_EXACT = Measure("exact", "whole trees", 2, "%", compared=True, narrow="whole\ntrees %")
 TASK = Task(
     DependencyParser,
     ParserConfig,
