@@ -72,7 +72,7 @@ def test_the_paper_s_figures_stand_under_ours() -> None:
         "seconds_per_epoch": 1.0,
     }
     table = summary_table({"criterion": "accuracy", "rows": {LATENT: row}}, "sst")
-    assert list(table.columns[1].cells) == ["85.00\n[dim]84.73[/dim]"]
+    assert list(table.columns[1].cells) == ["85.00\n(84.73)"]
 
 
 def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path: Path) -> None:
