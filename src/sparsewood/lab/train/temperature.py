@@ -89,7 +89,9 @@ def temperature_search(
     """
     trained = model.temperature
     if trained is None:
-        raise ValueError(f"the trees of this model, {model.variant}, have no temperature to choose")
+        raise ValueError(
+            f"the {TASKS[model.task].variant(model.options)} has no temperature to choose"
+        )
     points: dict[float, Tensor] = {}
     reached: dict[float, int] = {}
     sentences = 0
