@@ -23,9 +23,7 @@ _COMMON_SOURCE = (
     *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
 )
 _COMMON_MODEL = ("hidden", "layers", "dropout")
-_COMMON_TRAINING = (
-    *("optimizer", "lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),
-)
+_COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
 
 # What an example of a command on each source needs beside the name of the source.
 EXAMPLES = {
@@ -89,8 +87,7 @@ class Protocol:
     """The options that say where those of model and training start from.
 
     Attributes:
-        paper: what is not said is as in the paper's program: SGD on the summed loss, clipped,
-            without dropout.
+        paper: the defaults are those of the paper's program, SGD on summed losses.
     """
 
     paper: bool = False

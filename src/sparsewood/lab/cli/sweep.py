@@ -61,7 +61,7 @@ def main(args: list[str]) -> None:
         args,
         [
             Group("search", SweepOptions, ("space", "trials", "out", "prune", "paper")),
-            *config_groups(source, args, rare=["lr", "patience", "device", "threads"]),
+            *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
         ],
         DESCRIPTION,
         example("sweep", source.name, EXAMPLE),

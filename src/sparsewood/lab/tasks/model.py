@@ -35,7 +35,7 @@ class ModelConfig:
     """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
-        estimator: where the trees come from: a name, and after a colon its options. The paper's
+        estimator: where the trees come from; a name, and after a colon its options. The paper's
             solver stopped after ten steps.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
