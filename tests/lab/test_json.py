@@ -17,7 +17,7 @@ class Options:
     rate: float | None = None
     kind: Literal["a", "b"] = "a"
     files: tuple[Path, ...] = ()
-    names: list[str] = field(default_factory=list)
+    names: tuple[str, ...] = field(default_factory=tuple)
 
 
 def test_both_ways() -> None:

@@ -69,8 +69,8 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
         if missing and not few:
             raise ValueError(
                 f"the {task.variant(options)} needs heads for every sentence: {len(missing)} of "
-                f"the {len(examples)} examples of the split {name!r} have none, example {missing[0]} "
-                "(counted from 0) being the first; give files of heads or a parser"
+                f"the {len(examples)} examples of the split {name!r} have none, example "
+                f"{missing[0]} (counted from 0) being the first; give files of heads or a parser"
             )
         if missing:
             note(f"{len(missing)} of {len(examples)} training examples have no heads: left out")
