@@ -54,7 +54,7 @@ def test_pairs(pairs: Path, prints: Prints, fails: Fails, monkeypatch: pytest.Mo
 def test_given_trees(given: Path, prints: Prints, fails: Fails) -> None:
     (side,) = json.loads(prints("predict", given, "[MAX 2 9 ]", "--json"))["sides"]
     assert side["trees"] == [{"heads": [0, 1, 1, 1], "weight": 1.0}]
-    assert "the estimator of this model, given, has none" in fails(
+    assert "the estimator given of this model has none" in fails(
         "predict", given, "[MAX 2 9 ]", "--temperature", "2"
     )
     assert "--parser spacy" in fails("predict", given, "a small wood")

@@ -186,8 +186,8 @@ def set_temperature(model: Model, temperature: float | None) -> None:
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
     if model.temperature is None:
-        varies = f"{TASKS[model.task].varies} of this model, {model.variant}"
-        raise ValueError(f"--temperature: the {varies}, has none")
+        variant = TASKS[model.task].variant(model.options)
+        raise ValueError(f"--temperature: the {variant} of this model has none")
     model.temperature = temperature
 
 

@@ -146,8 +146,7 @@ class TreeModel(WordModel, Model):
         name = vectors.name if isinstance(vectors, WordVectors) else None
         reference = None if name is None else VectorReference.to(name)
         model = cls(options, vocabulary.words, cls.labels_of(corpus), lowercase, reference)
-        if vectors is not None:
-            model.start_from(vectors)
+        model.start_from(vectors)
         return model
 
     @classmethod
@@ -155,9 +154,10 @@ class TreeModel(WordModel, Model):
         """What the integers of the targets stand for."""
         return corpus.labels
 
-    def start_from(self, vectors: VectorTable) -> None:
-        """Start the embeddings from word vectors."""
-        self.set_vectors(vectors.lookup(self.vocabulary.words))
+    def start_from(self, vectors: VectorTable | None) -> None:
+        """Start the embeddings from word vectors, if any."""
+        if vectors is not None:
+            self.set_vectors(vectors.lookup(self.vocabulary.words))
 
     def config(self) -> dict[str, Any]:
         return {
@@ -188,10 +188,6 @@ class TreeModel(WordModel, Model):
     def temperature(self, value: float) -> None:
         found: Any = self.trees.estimator
         self.trees.estimator = replace(found, temperature=value)
-
-    @property
-    def variant(self) -> str:
-        return self.options.estimator
 
     @property
     def reads_heads(self) -> bool:

@@ -154,10 +154,6 @@ class DependencyParser(Model):
         names = ("words", "characters", "vector_words", "vector_size")
         return cls(ParserConfig(**config["options"]), *(config[name] for name in names))
 
-    @property
-    def variant(self) -> str:
-        return self.options.loss
-
     def encode(self, examples: Sequence[Example]) -> ParserSplit:
         return ParserSplit(examples, self.input)
 

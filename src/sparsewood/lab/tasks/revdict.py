@@ -1,7 +1,5 @@
 """The reverse dictionary: from a definition to the word that it defines."""
 
-from typing import Self
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
@@ -38,24 +36,12 @@ class ReverseDictionary(TreeModel):
         self.register_buffer("candidates", torch.zeros(len(self.labels), self.options.embedding))
 
     @classmethod
-    def build(
-        cls,
-        corpus: Corpus,
-        options: ModelConfig,
-        vectors: VectorTable | None = None,
-        *,
-        lowercase: bool = True,
-        min_count: int = 1,
-    ) -> Self:
-        if vectors is None:
-            raise ValueError("a reverse dictionary needs word vectors")
-        return super().build(corpus, options, vectors, lowercase=lowercase, min_count=min_count)
-
-    @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
         return list(corpus.candidates)
 
-    def start_from(self, vectors: VectorTable) -> None:
+    def start_from(self, vectors: VectorTable | None) -> None:
+        if vectors is None:
+            raise ValueError("a reverse dictionary needs word vectors")
         super().start_from(vectors)
         self.set_candidates(vectors.lookup(self.labels))
 

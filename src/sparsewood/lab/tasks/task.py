@@ -59,11 +59,6 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     options: Any  # of the task's `config`
 
     @property
-    @abstractmethod
-    def variant(self) -> str:
-        """The value of the option that tells runs on the same data apart; see `Task.varies`."""
-
-    @property
     def temperature(self) -> float | None:
         """Of the posterior over trees; None where it has none."""
         return None
@@ -193,3 +188,7 @@ class Task:
     def name(self) -> str:
         """As `config.json` and sources have it."""
         return self.model.task
+
+    def variant(self, options: Any) -> str:
+        """The option that tells runs apart, as messages name it: "estimator flat"."""
+        return f"{self.varies} {getattr(options, self.varies)}"

@@ -1,16 +1,14 @@
 """What a run is made from: source, model and training, and the same as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from sparsewood.lab._checks import check
+from sparsewood.lab._json import decode, encode, no_others
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.build import TASKS
-
-Config = TypeVar("Config")
 
 
 @dataclass(frozen=True)
@@ -127,8 +125,8 @@ class RunConfig:
         """As plain dictionaries, numbers and strings."""
         return {
             "source": source_to_json(self.source),
-            "model": asdict(self.model),
-            "training": asdict(self.training),
+            "model": encode(self.model),
+            "training": encode(self.training),
         }
 
     @classmethod
@@ -139,7 +137,7 @@ class RunConfig:
             ValueError: on entries that are unknown or of the wrong kind, naming them.
         """
         parts = ("source", "model", "training")
-        _no_others(data, (*parts, "sparsewood"), "the configuration of a run")
+        no_others(data, (*parts, "sparsewood"), "the configuration of a run")
         missing = [name for name in parts if not isinstance(data.get(name), Mapping)]
         if missing:
             raise ValueError(f"the configuration of a run lacks {', '.join(missing)}")
@@ -149,24 +147,6 @@ class RunConfig:
             decode(TASKS[source.task].config, data["model"], "model"),
             decode(TrainingConfig, data["training"], "training"),
         )
-
-
-def decode(cls: type[Config], data: Mapping[str, Any], where: str) -> Config:
-    """An object of the dataclass `cls` out of JSON.
-
-    Raises:
-        ValueError: on entries that are unknown, missing or of the wrong kind, as `where.name`.
-    """
-    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-    _no_others(data, known, where)
-    for name, f in known.items():
-        if name not in data and f.default is MISSING and f.default_factory is MISSING:
-            raise ValueError(f"{where}.{name} is missing")
-    hints = get_type_hints(cls)
-    for name, value in data.items():
-        if not _fits(value, hints[name]):
-            raise ValueError(f"{where}.{name}: expected {_kind(hints[name])}, got {value!r}")
-    return cls(**data)
 
 
 def differences(old: RunConfig, new: RunConfig) -> list[str]:
@@ -181,29 +161,3 @@ def differences(old: RunConfig, new: RunConfig) -> list[str]:
 
 def _flat(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {f"{part}.{name}": value for part, d in data.items() for name, value in d.items()}
-
-
-def _no_others(data: Mapping[str, Any], known: Any, where: str) -> None:
-    unknown = sorted(set(data) - set(known))
-    if unknown:
-        raise ValueError(f"{where}: unknown {', '.join(unknown)}; expected {', '.join(known)}")
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if get_origin(hint) in (UnionType, Union):
-        return any(_fits(value, option) for option in get_args(hint))
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)
-
-
-def _kind(hint: Any) -> str:
-    if get_origin(hint) in (UnionType, Union):
-        return " or ".join(_kind(option) for option in get_args(hint))
-    if get_origin(hint) is Literal:
-        return " or ".join(map(repr, get_args(hint)))
-    return "null" if hint is NoneType else hint.__name__

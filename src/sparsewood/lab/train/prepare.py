@@ -59,7 +59,8 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
     for name in ("train", "validation", *corpus.tests):
         if not corpus.splits.get(name):
             raise ValueError(f"the split {name!r} has no examples")
-    TASKS[corpus.task].model.check(corpus)
+    task = TASKS[corpus.task]
+    task.model.check(corpus)
     if not options.needs_heads:
         return corpus
     for name, examples in corpus.splits.items():
@@ -67,19 +68,14 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
         few = name == "train" and len(missing) * _SPARED <= len(examples)
         if missing and not few:
             raise ValueError(
-                f"{_name(corpus, options)} needs heads for every sentence: {len(missing)} of the "
-                f"{len(examples)} examples of the split {name!r} have none, example {missing[0]} "
-                "(counted from 0) being the first; give files of heads or a parser"
+                f"the {task.variant(options)} needs heads for every sentence: {len(missing)} of "
+                f"the {len(examples)} examples of the split {name!r} have none, example "
+                f"{missing[0]} (counted from 0) being the first; give files of heads or a parser"
             )
         if missing:
             note(f"{len(missing)} of {len(examples)} training examples have no heads: left out")
     train = [example for example in corpus.splits["train"] if _has_heads(example)]
     return replace(corpus, splits={**corpus.splits, "train": train})
-
-
-def _name(corpus: Corpus, options: Any) -> str:
-    varies = TASKS[corpus.task].varies
-    return f"the {varies} {getattr(options, varies)}"
 
 
 def _has_heads(example: Example) -> bool:

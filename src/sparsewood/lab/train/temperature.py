@@ -89,7 +89,8 @@ def temperature_search(
     """
     trained = model.temperature
     if trained is None:
-        raise ValueError(f"the trees of this model, {model.variant}, have no temperature to choose")
+        variant = TASKS[model.task].variant(model.options)
+        raise ValueError(f"the {variant} has no temperature to choose")
     points: dict[float, Tensor] = {}
     reached: dict[float, int] = {}
     sentences = 0
