@@ -87,3 +87,9 @@ def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path
 def test_options_are_checked_before_anything_is_said(fails: Callable[..., str]) -> None:
     assert fails("table", "listops", "--lrs") == "--lrs: expected at least one value"
     assert fails("table", "listops", "--lrs", "0").startswith("training.lr: expected a positive")
+
+
+def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
+    for more, rate in (((), "(0.001)"), (("--paper",), "(0.1)")):
+        shown = " ".join(prints("table", "listops", *more, "--help").split())
+        assert rate in shown.rpartition("--lrs")[2].partition("--seeds")[0]
