@@ -32,7 +32,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"(demo|parser)\.py$",
+    "ignore_pattern": r"demo\.py$",
     "image_scrapers": (),
     "capture_repr": (),
     "reset_modules": (),

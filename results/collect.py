@@ -3,7 +3,7 @@
     sparsewood table sst ... --out runs/sst
     python results/collect.py sst runs/sst
 
-leaves `sst/STRATEGY/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
+leaves `sst/ESTIMATOR/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
 into README.md, after the line `<!-- table sst -->`. `sparsewood report results/sst/*/*/*`
 draws the runs. Without the folder, `python results/collect.py sst` makes the table anew from the
 runs that are here.
@@ -12,12 +12,12 @@ runs that are here.
 import sys
 from pathlib import Path
 
-from sparsewood.lab.train.paper_figures import markdown
-from sparsewood.lab.train.table import summarise
+from sparsewood.lab.train.grid import Grid
+from sparsewood.lab.train.paper_figures import in_order
+from sparsewood.lab.train.table import finished_runs, summarise
 
 HERE = Path(__file__).parent
 KEPT = ("config.json", "metrics.jsonl", "result.json")
-ROWS = ("left_to_right", "right_to_left", "flat", "given", "latent")
 
 
 def main(name: str, folder: Path) -> None:
@@ -26,10 +26,10 @@ def main(name: str, folder: Path) -> None:
         raise SystemExit(f"{folder}: no finished run")
     if folder != HERE / name:
         copy(runs, folder, HERE / name)
-    lrs = sorted({float(run.parent.name.removeprefix("lr-")) for run in runs})
-    seeds = sorted({int(run.name.removeprefix("seed-")) for run in runs})
-    summary = summarise(HERE / name, [row for row in ROWS if (folder / row).is_dir()], lrs, seeds)
-    show(name, markdown(summary).strip() if name == "revdict" else markdown(summary, name).strip())
+    finished = finished_runs(HERE / name)
+    rows, lrs, seeds = (list(dict.fromkeys(values)) for values in zip(*finished, strict=True))
+    summary = summarise(finished, in_order(rows), sorted(lrs), sorted(seeds))
+    show(name, Grid.of(summary, None if name == "revdict" else name).markdown().strip())
 
 
 def copy(runs: list[Path], folder: Path, to: Path) -> None:

@@ -25,9 +25,11 @@ class Estimator(ABC):
     Attributes:
         reads_scores: whether the answer depends on the scores. Where it does not, they only say
             the shape, and may hold anything.
+        gives_structures: whether there are whole structures in the posterior, or soft parts alone.
     """
 
     reads_scores: ClassVar[bool] = True
+    gives_structures: ClassVar[bool] = True
 
     @abstractmethod
     def __call__(

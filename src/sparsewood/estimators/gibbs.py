@@ -1,6 +1,7 @@
 """The marginals of the distribution over all structures, in place of structures."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ class Gibbs(Estimator):
     """
 
     temperature: float = 1.0
+
+    gives_structures: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_real("temperature", self.temperature, positive=True)

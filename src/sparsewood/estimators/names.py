@@ -4,7 +4,7 @@ A name, and after a colon the options that differ from their defaults:
 
     sparsemap    sparsemap:temperature=0.5,max_active=10    topk:k=5    flat
 
-What an estimator can be told is read off its fields. A new one needs a line in `_NAMES`.
+What an estimator can be told is read off its fields. A new one needs a line in `NAMES`.
 """
 
 from dataclasses import MISSING, fields
@@ -21,7 +21,7 @@ from sparsewood.estimators.top_k import TopK
 from sparsewood.structures.branching_trees import Branching
 
 # name -> the class, and the options that the name stands for
-_NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
+NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "topk": (TopK, {}),
     "gibbs": (Gibbs, {}),
@@ -37,9 +37,9 @@ def parse(text: str) -> Estimator:
     if not isinstance(text, str):
         raise ValueError(f"estimator: expected a name, got {shown(text)}")
     name, colon, rest = text.partition(":")
-    if name not in _NAMES:
-        raise ValueError(f"estimator: expected one of {', '.join(_NAMES)}; got {shown(text)}")
-    cls, preset = _NAMES[name]
+    if name not in NAMES:
+        raise ValueError(f"estimator: expected one of {', '.join(NAMES)}; got {shown(text)}")
+    cls, preset = NAMES[name]
     kinds = {key: kind for key, kind in _options(cls).items() if key not in preset}
     values: dict[str, Any] = {}
     for item in rest.split(",") if colon else []:
@@ -59,14 +59,14 @@ def parse(text: str) -> Estimator:
 
 def name_of(estimator: Estimator) -> str:
     """The shortest name that `parse` turns into this estimator."""
-    for name, (cls, preset) in _NAMES.items():
+    for name, (cls, preset) in NAMES.items():
         if type(estimator) is not cls:
             continue
         options = {k: v for k, v in estimator.options().items() if k in _options(cls)}
         if preset.items() <= options.items():
             rest = ",".join(f"{k}={_write(v)}" for k, v in options.items() if k not in preset)
             return f"{name}:{rest}" if rest else name
-    raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(_NAMES)}")
+    raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(NAMES)}")
 
 
 def _options(cls: type[Estimator]) -> dict[str, Any]:

@@ -5,10 +5,14 @@ It needs the extra [lab]. Nothing outside this package imports it.
 
 from importlib.util import find_spec
 
-_NEEDED = ("docstring_parser", "huggingface_hub", "rich", "safetensors", "tyro")
 
-if _missing := [name for name in _NEEDED if find_spec(name) is None]:
-    raise ImportError(
-        f"the workbench needs {', '.join(_missing)}: pip install 'sparsewood[lab]'",
-        name=_missing[0],
-    )
+def demand(*modules: str) -> None:
+    """Raise ImportError naming those of `modules` that are not installed, and the extra."""
+    if missing := [name for name in modules if find_spec(name) is None]:
+        raise ImportError(
+            f"the workbench needs {', '.join(missing)}: pip install 'sparsewood[lab]'",
+            name=missing[0],
+        )
+
+
+demand("huggingface_hub", "rich", "safetensors")

@@ -33,7 +33,7 @@ def latent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on list operations that reads the gold trees."""
     folder = tmp_path_factory.mktemp("runs") / "given"
-    return _train("listops", f"{LISTOPS} --embedding 4 --trees off-line", folder)
+    return _train("listops", f"{LISTOPS} --embedding 4 --estimator given", folder)
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +57,20 @@ def dictionary(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vectors.write_text("".join(f"word{i} {i} 1\n" for i in range(40)) + "thing 1 2\n")
         options = f"--data {folder} --vectors {vectors}"
         return _train("revdict", options, folder / "runs" / "mine")
+
+
+@pytest.fixture(scope="session")
+def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a parser."""
+    pytest.importorskip("conllu", reason="the extra [conllu] is not installed")
+    folder = tmp_path_factory.mktemp("parser")
+    row = "{}\t{}\t_\t_\t_\t_\t{}\t_\t_\t_\n"
+    words = (("oaks", 2), ("shade", 0), ("elms", 2), (".", 2))
+    text = "".join(row.format(i, *word) for i, word in enumerate(words, 1)) + "\n"
+    for name in ("train", "dev", "test"):
+        (folder / f"toy-{name}.conllu").write_text(text * 6)
+    small = "--embedding 4 --characters 2 --filters 3 --layers 1 --arc 4 --loss hinge"
+    return _train("parse", f"--data {folder} {small}", folder / "run")
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_options_are_asked_for_once(completes: Callable[..., list[str]], tmp_pat
 def test_fish(tmp_path: Path) -> None:
     fish = _shell("fish")
     (tmp_path / "script").write_text(script("fish"))
-    ask = "source $argv[1]; complete -C 'sparsewood tr'; complete -C 'sparsewood table p'"
+    ask = "source $argv[1]; complete -C 'sparsewood tr'; complete -C 'sparsewood table pai'"
     command = [fish, "-c", ask, str(tmp_path / "script")]
     out = subprocess.run(command, capture_output=True, text=True, check=True)
     assert [line.split("\t")[0] for line in out.stdout.splitlines()] == ["train", "trees", "pairs"]

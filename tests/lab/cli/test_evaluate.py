@@ -56,3 +56,17 @@ def test_what_cannot_be_evaluated(latent: Path, fails: Callable[..., str], tmp_p
     assert fails("evaluate", latent, *empty) == "the split 'test' has no examples"
     (tmp_path / "c.tsv").write_text("good\t[MAX 2 9 ]\n")
     assert "'good'" in fails("evaluate", latent, "classify", "--test", tmp_path / "c.tsv")
+
+
+def test_a_parser_and_a_dictionary(
+    parser: Path, dictionary: Path, prints: Callable[..., str], fails: Callable[..., str]
+) -> None:
+    found = json.loads(prints("evaluate", parser, "--json"))
+    assert found.keys() == {"validation", "test"}
+    assert found["test"] == found["validation"]  # the same sentences
+    assert 0 <= found["test"]["exact"] <= found["test"]["uas"] <= 100
+    assert "punctuation" in prints("evaluate", parser)
+    other = json.loads(prints("evaluate", parser, "parse", "--data", parser.parent, "--json"))
+    assert other == found
+    assert "median" in prints("evaluate", dictionary)  # no labels, no confusion
+    assert "model for parse, listops is data for classify" in fails("evaluate", parser, "listops")

@@ -54,7 +54,7 @@ def test_pairs(pairs: Path, prints: Prints, fails: Fails, monkeypatch: pytest.Mo
 def test_given_trees(given: Path, prints: Prints, fails: Fails) -> None:
     (side,) = json.loads(prints("predict", given, "[MAX 2 9 ]", "--json"))["sides"]
     assert side["trees"] == [{"heads": [0, 1, 1, 1], "weight": 1.0}]
-    assert "the trees of this model are off-line" in fails(
+    assert "the estimator given of this model has none" in fails(
         "predict", given, "[MAX 2 9 ]", "--temperature", "2"
     )
     assert "--parser spacy" in fails("predict", given, "a small wood")
@@ -119,3 +119,9 @@ def test_a_temperature(latent: Path, prints: Prints, fails: Fails) -> None:
 
 def test_the_name_of_a_file_is_not_classified(latent: Path, fails: Fails) -> None:
     assert fails("predict", latent, "absent.tsv").startswith("absent.tsv: no such file")
+
+
+def test_a_parser_has_no_labels(parser: Path, fails: Callable[..., str]) -> None:
+    said = fails("predict", parser, "oaks shade elms .")
+    assert "has no labels to tell" in said
+    assert said.endswith(f"sparsewood trees {parser} SENTENCE")

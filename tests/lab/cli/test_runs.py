@@ -27,14 +27,14 @@ def test_options_have_descriptions(name: str) -> None:
     from sparsewood.lab.cli._options import descriptions, fields
 
     assert about(SOURCES[name])
-    groups: list[Group] = config_groups(SOURCES[name])
+    groups: list[Group] = config_groups(SOURCES[name], [])
     for group in groups:
         assert {field.name for field in fields(group)} <= set(descriptions(group.kind))
 
 
 def test_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    config = RunConfig(ListOps(), ModelConfig(trees="left_to_right"))
+    config = RunConfig(ListOps(), ModelConfig("left_to_right"))
     assert new_folder(config) == Path("runs/listops-left-to-right-1")
     new_folder(config).mkdir(parents=True)
     assert new_folder(config) == Path("runs/listops-left-to-right-2")

@@ -13,18 +13,23 @@ BASE = RunConfig(ListOps())
 def test_all_values_are_tried(
     listops: list[str], prints: Callable[..., str], tmp_path: Path
 ) -> None:
-    options = ("--space", "lr=0.1,0.2", "--trees", "flat", "--out", tmp_path)
+    options = ("--space", "lr=0.1,0.2", "--estimator", "flat", "--out", tmp_path)
     text = prints("sweep", "listops", *listops, *options)
     assert text.count("complete") == 2
     assert (tmp_path / "trial-0001" / "result.json").is_file()
 
 
 def test_options_find_the_part_they_belong_to() -> None:
-    space = ["lr=log:1e-3:1", "hidden=10,20", "trees=off-line,latent", "max-length=30"]
+    space = [
+        "lr=log:1e-3:1",
+        "hidden=10,20",
+        "estimator=given,sparsemap:max_active=5,tol=0.1,flat",
+        "max-length=30",
+    ]
     assert read_space(space, BASE) == {
         "training.lr": "log:1e-3:1",
         "model.hidden": [10, 20],
-        "model.trees": ["given", "latent"],
+        "model.estimator": ["given", "sparsemap:max_active=5,tol=0.1", "flat"],
         "source.max_length": [30],
     }
 

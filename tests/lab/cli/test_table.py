@@ -8,6 +8,7 @@ from sparsewood.lab.cli import main
 from sparsewood.lab.cli.table import default_rows, summary_table
 from sparsewood.lab.data.sources import ListOps, Sst
 from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train.paper_figures import LATENT, ROWS
 
 
 def test_a_table_and_its_files(
@@ -15,23 +16,23 @@ def test_a_table_and_its_files(
 ) -> None:
     out = tmp_path / "table"
     command = ("table", "listops", *listops, "--out", out, "--seeds", "0", "1", "--lrs", "0.1")
-    rows = ("--rows", "left-to-right", "latent")
+    rows = ("--estimators", "left_to_right", "sparsemap")
     text = prints(*command, *rows)
-    assert "left to right" in text
+    assert "left_to_right" in text
     assert "±" in text
     assert "certified" in text
     assert (out / "report.html").is_file()
-    assert "| latent |" in (out / "table.md").read_text()
+    assert "| sparsemap |" in (out / "table.md").read_text()
     summary = json.loads((out / "table.json").read_text())
-    assert summary["rows"]["latent"]["seeds"] == [0, 1]
+    assert summary["rows"]["sparsemap"]["seeds"] == [0, 1]
     assert prints(*command, *rows) == text  # what is trained is not trained again
 
 
 def test_two_workers(listops: list[str], prints: Callable[..., str], tmp_path: Path) -> None:
-    options = ("--rows", "flat", "given", "--workers", "2", "--out", tmp_path)
+    options = ("--estimators", "flat", "given", "--workers", "2", "--out", tmp_path)
     text = prints("table", "listops", *listops, *options)
     assert "flat" in text
-    assert "off-line" in text
+    assert "given" in text
 
 
 def test_bad_data_is_noticed_before_anything_is_trained(
@@ -40,23 +41,23 @@ def test_bad_data_is_noticed_before_anything_is_trained(
     out = tmp_path / "table"
     assert "absent" in fails("table", "sst", "--data", tmp_path / "absent", "--out", out)
     (tmp_path / "t.tsv").write_text("a\tone two\nb\tthree\n" * 10)
-    options = ("--train", tmp_path / "t.tsv", "--rows", "flat", "off-line", "--out", out)
-    assert "off-line trees need heads" in fails("table", "classify", *options)
+    options = ("--train", tmp_path / "t.tsv", "--estimators", "flat", "given", "--out", out)
+    assert "the estimator given needs heads" in fails("table", "classify", *options)
     assert not out.exists()
 
 
 def test_failures_are_told_at_the_end(
     listops: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--rows", "flat", "--lrs", "0.1", "1e38", "--out", str(tmp_path)]
+    options = ["--estimators", "flat", "--lrs", "0.1", "1e38", "--out", str(tmp_path)]
     assert main(["table", "listops", *listops, *options]) == 2
     out, error = capsys.readouterr()
     assert "flat" in out
     assert error.splitlines()[-1].startswith("sparsewood: 1 of 2 runs failed: ")
 
 
-def test_off_line_where_there_are_heads() -> None:
-    assert default_rows(RunConfig(ListOps())) == ("left_to_right", "flat", "given", "latent")
+def test_given_trees_where_there_are_heads() -> None:
+    assert default_rows(RunConfig(ListOps())) == tuple(ROWS)
     assert "given" not in default_rows(RunConfig(Sst(Path("sst"))))
     assert "given" in default_rows(RunConfig(Sst(Path("sst"), heads=(Path("heads"),))))
 
@@ -70,13 +71,13 @@ def test_the_paper_s_figures_stand_under_ours() -> None:
         "tests": {"test": {"accuracy": spread}},
         "seconds_per_epoch": 1.0,
     }
-    table = summary_table({"criterion": "accuracy", "rows": {"latent": row}}, "sst")
-    assert list(table.columns[1].cells) == ["85.00\n[dim]84.73[/dim]"]
+    table = summary_table({"criterion": "accuracy", "rows": {LATENT: row}}, "sst")
+    assert list(table.columns[1].cells) == ["85.00\n(84.73)"]
 
 
 def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("x\ta b\ny\tc d\n" * 10)
-    options = "--hidden 4 --max-epochs 1 --device cpu --rows flat".split()
+    options = "--hidden 4 --max-epochs 1 --device cpu --estimators flat".split()
     train = ("--train", tmp_path / "a.tsv", "--out", tmp_path / "table")
     text = prints("table", "classify", *train, *options)
     assert "classify, validation" in text
@@ -86,3 +87,9 @@ def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path
 def test_options_are_checked_before_anything_is_said(fails: Callable[..., str]) -> None:
     assert fails("table", "listops", "--lrs") == "--lrs: expected at least one value"
     assert fails("table", "listops", "--lrs", "0").startswith("training.lr: expected a positive")
+
+
+def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
+    for more, rate in (((), "(0.001)"), (("--paper",), "(0.1)")):
+        shown = " ".join(prints("table", "listops", *more, "--help").split())
+        assert rate in shown.rpartition("--lrs")[2].partition("--seeds")[0]

@@ -12,14 +12,59 @@ def test_a_run_has_it_all(latent: Path) -> None:
     config = json.loads((latent / "config.json").read_text())
     assert config["source"]["kind"] == "listops"
     assert config["source"]["train"] == 40
-    assert config["model"]["trees"] == "latent"
+    assert config["model"]["estimator"] == "sparsemap:max_active=10"
     assert config["training"]["max_epochs"] == 1
     assert (latent / "result.json").is_file()
     assert (latent / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 
-def test_off_line_is_given(given: Path) -> None:
-    assert json.loads((given / "config.json").read_text())["model"]["trees"] == "given"
+def test_the_papers_protocol_and_what_is_said_beside_it(
+    listops: list[str], prints: Callable[..., str], tmp_path: Path
+) -> None:
+    options = (
+        "--estimator",
+        "flat",
+        "--no-temperatures",
+        "--paper",
+        "--lr",
+        "0.3",
+        "--out",
+        tmp_path,
+    )
+    prints("train", "listops", *listops, *options)
+    config = json.loads((tmp_path / "config.json").read_text())
+    model = {"dropout": 0.0, "loss": "expected", "hidden": 6}
+    training = {"optimizer": "sgd", "lr": 0.3, "reduction": "sum", "shuffle": "batches"}
+    assert config["model"].items() >= model.items()
+    assert config["training"].items() >= {**training, "clip": 5.0, "max_epochs": 1}.items()
+
+
+def test_a_parser(parser: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
+    config = json.loads((parser / "config.json").read_text())
+    assert config["model"]["loss"] == "hinge"
+    assert config["training"].items() >= {"batch_words": 1000, "linear": True, "clip": 5.0}.items()
+    page = (parser / "report.html").read_text()
+    assert "hinge" in page
+    assert "Validation attachment" in page
+    assert "best epoch 1 of 1" in prints("train", "--resume", parser)
+    message = "--paper: the paper has no model for parse"
+    assert fails("train", "parse", "--data", parser.parent, "--paper") == message
+    assert "no option --parser" in fails("train", "parse", "--data", parser.parent, "--parser", "x")
+    assert "unknown source 'parse'" in fails("table", "parse", "--data", parser.parent)
+
+
+def test_a_parser_serves_other_runs(
+    parser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prints: Callable[..., str]
+) -> None:
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "train.tsv").write_text("x\toaks shade elms\ny\telms shade\n" * 6)
+    small = "--estimator given --hidden 6 --embedding 4 --max-epochs 1 --threads 1 --device cpu"
+    for name, folder in (("run", parser), ("model", parser / "model")):
+        given = ("--train", tmp_path / "train.tsv", "--parser", folder, "--out", tmp_path / name)
+        prints("train", "classify", *given, *small.split())
+    results = [json.loads((tmp_path / n / "result.json").read_text()) for n in ("run", "model")]
+    assert results[0]["tests"] == results[1]["tests"]
+    assert len(list((tmp_path / "cache" / "parses").iterdir())) == 1  # what it is, not where
 
 
 def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
@@ -38,7 +83,7 @@ def test_the_default_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["train", "listops", *listops, "--trees", "flat"]) == 0
+    assert main(["train", "listops", *listops, "--estimator", "flat"]) == 0
     said = capsys.readouterr()
     assert "run: runs/listops-flat-1\n" in said.err
     assert (said.out + said.err).count("best epoch") == 1  # the result is told once

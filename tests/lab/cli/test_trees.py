@@ -74,3 +74,10 @@ def test_what_can_be_one_after_the_other(latent: Path, fails: Callable[..., str]
     assert "--temperature: expected a positive" in fails(
         "trees", latent, SENTENCE, "--temperature", "0"
     )
+
+
+def test_a_parser_draws_its_parse(parser: Path, prints: Callable[..., str]) -> None:
+    drawn = prints("trees", parser, "oaks shade elms .", "--format", "conllu")
+    rows = [line.split("\t") for line in drawn.splitlines() if line[:1].isdigit()]
+    assert [row[1] for row in rows] == ["oaks", "shade", "elms", "."]
+    assert sum(row[6] == "0" for row in rows) == 1

@@ -5,6 +5,7 @@ import pytest
 from rich.console import Console
 
 from sparsewood.lab.cli._watch import Watch
+from sparsewood.lab.tasks import MEASURES
 
 
 def _write(folder: Path, epochs: int) -> None:
@@ -21,7 +22,7 @@ def _write(folder: Path, epochs: int) -> None:
 
 def test_new_epochs_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _write(tmp_path, 1)
-    with Watch(tmp_path):
+    with Watch(tmp_path, MEASURES["accuracy"]):
         _write(tmp_path, 3)
     told = capsys.readouterr().err.splitlines()
     assert [line.split(",")[2] for line in told] == [" seed 3: epoch 2", " seed 3: epoch 3"]
@@ -29,7 +30,7 @@ def test_new_epochs_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    watch = Watch(tmp_path)
+    watch = Watch(tmp_path, MEASURES["accuracy"])
     shown = Console(width=100)
     with watch:
         _write(tmp_path, 0)
@@ -38,6 +39,6 @@ def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         _write(tmp_path, 2)
         with shown.capture() as later:
             shown.print(watch._table(watch._runs()))
-    assert "left to right, lr 0.1, seed 3" in begun.get()
+    assert "left_to_right, lr 0.1, seed 3" in begun.get()
     assert "50.00" not in begun.get()
     assert "50.00" in later.get()

@@ -5,10 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsewood.lab.data.batches import Batches, EncodedSplit
+from sparsewood.lab.data.batches import Batches, EncodedSplit, Shuffle
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
 
+ORDERS: tuple[Shuffle | None, ...] = (None, "examples", "batches")
 VOCABULARY = Vocabulary([UNKNOWN, *"abcdefghij"])
 
 
@@ -65,27 +66,39 @@ def test_sentences_and_pairs_do_not_mix():
         EncodedSplit(examples, VOCABULARY, ["x"])
 
 
-@given(st.lists(st.integers(1, 9), max_size=250), st.integers(1, 7), st.booleans())
+@given(st.lists(st.integers(1, 9), max_size=250), st.integers(1, 7), st.sampled_from(ORDERS))
 def test_every_row_comes_once(lengths, size, shuffle):
     batches = Batches(split(lengths), size, shuffle=shuffle, seed=3)
     drawn = [batch.rows.tolist() for batch in batches.epoch(2)]
     assert drawn == batches.order(2)
-    assert len(drawn) == len(batches)
     assert sorted(row for rows in drawn for row in rows) == list(range(len(lengths)))
     assert all(1 <= len(rows) <= size for rows in drawn)
     assert sum(len(rows) < size for rows in drawn) <= 1
 
 
-def test_seed_and_epoch_fix_the_order():
+@pytest.mark.parametrize("shuffle", ["examples", "batches"])
+def test_seed_and_epoch_fix_the_order(shuffle):
     encoded = split([1 + i % 9 for i in range(100)])
-    batches = Batches(encoded, 4, shuffle=True, seed=1)
+    batches = Batches(encoded, 4, shuffle=shuffle, seed=1)
     state = torch.get_rng_state()
     order = batches.order(5)
     assert batches.order(5) == order
-    assert Batches(encoded, 4, shuffle=True, seed=1).order(5) == order
+    assert Batches(encoded, 4, shuffle=shuffle, seed=1).order(5) == order
     assert batches.order(6) != order
-    assert Batches(encoded, 4, shuffle=True, seed=2).order(5) != order
+    assert Batches(encoded, 4, shuffle=shuffle, seed=2).order(5) != order
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_batches_are_composed_once_or_every_epoch():
+    encoded = split([1 + i % 9 for i in range(100)])
+    anew, once = (Batches(encoded, 8, shuffle=shuffle) for shuffle in ORDERS[1:])
+    assert sorted(anew.order(1)) != sorted(anew.order(2))
+    assert sorted(once.order(1)) == sorted(once.order(2))
+
+    def lengths(batches: Batches) -> int:
+        return sum(len(set(batch.sides[0].lengths.tolist())) for batch in batches.epoch())
+
+    assert lengths(once) > 2 * lengths(anew)
 
 
 def test_without_shuffling_the_order_is_by_length():
@@ -96,8 +109,29 @@ def test_without_shuffling_the_order_is_by_length():
 def test_shuffled_batches_hold_little_padding():
     lengths = [1 + i * 7 % 50 for i in range(400)]
     encoded = split(lengths)
-    padded = sum(b.sides[0].tokens.numel() for b in Batches(encoded, 8, shuffle=True).epoch())
+    padded = sum(b.sides[0].tokens.numel() for b in Batches(encoded, 8, shuffle="examples").epoch())
     assert padded < 1.1 * sum(lengths)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 30), min_size=1, max_size=40),
+    words=st.integers(1, 80),
+    shuffle=st.sampled_from(ORDERS),
+)
+def test_batches_by_words(lengths, words, shuffle):
+    batches = Batches(split(lengths), 1, words=words, shuffle=shuffle, seed=3).order(2)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= words
+
+
+def test_batches_by_words_hold_little_padding_and_change():
+    lengths = [1 + i * 7 % 50 for i in range(400)]
+    batches = Batches(split(lengths), 1, words=100, shuffle="examples")
+    padded = [len(b) * max(lengths[row] for row in b) for b in batches.order(0)]
+    assert sum(padded) < 1.1 * sum(lengths)
+    assert sorted(padded) != padded
+    assert batches.order(0) != batches.order(1)
 
 
 def test_batch_size_must_be_positive():

@@ -16,9 +16,9 @@ _ACCURACY = {
     "right_to_left": 81.8,
     "flat": 84.0,
     "given": 83.2,
-    "latent": 84.9,
+    "sparsemap": 84.9,
 }
-_SPEED = {"left_to_right": 310, "right_to_left": 305, "flat": 820, "given": 560, "latent": 405}
+_SPEED = {"left_to_right": 310, "right_to_left": 305, "flat": 820, "given": 560, "sparsemap": 405}
 _ARCS = {"left_to_right": 31.0, "right_to_left": 24.0, "flat": 6.0, "given": 100.0}
 _SENTENCES = [
     "a gorgeous , witty , seductive movie .",
@@ -41,7 +41,7 @@ def _tree(rng: random.Random, n: int) -> list[int]:
     return heads
 
 
-def _gallery(rng: random.Random, strategy: str, sides: int) -> list[dict[str, Any]]:
+def _gallery(rng: random.Random, estimator: str, sides: int) -> list[dict[str, Any]]:
     def side(words: list[str]) -> dict[str, Any]:
         n = len(words)
         given = _tree(rng, n)
@@ -49,8 +49,8 @@ def _gallery(rng: random.Random, strategy: str, sides: int) -> list[dict[str, An
         other[-1] = 0 if given[-1] else 1
         trees = [(given, 0.53), (other, 0.26), ([0] * n, 0.13), (_tree(rng, n), 0.08)]
         fixed = {"flat": [0] * n, "left_to_right": [*range(2, n + 1), 0], "given": given}
-        if strategy != "latent":
-            trees = [(fixed.get(strategy, list(range(n))), 1.0)]
+        if estimator != "sparsemap":
+            trees = [(fixed.get(estimator, list(range(n))), 1.0)]
         return {
             "words": words,
             "given": given,
@@ -67,16 +67,15 @@ def _gallery(rng: random.Random, strategy: str, sides: int) -> list[dict[str, An
     ]
 
 
-def _trees_of(strategy: str, epoch: int, rng: random.Random) -> dict[str, Any]:
+def _trees_of(estimator: str, epoch: int, rng: random.Random) -> dict[str, Any]:
     """Tree statistics that settle down with the epochs."""
     left = math.exp(-epoch / 4)
-    if strategy != "latent":
-        arcs = _ARCS[strategy]
+    if estimator != "sparsemap":
+        arcs = _ARCS[estimator]
         return {
             "support": 1.0,
             "single": 100.0,
-            "flat": 100.0 if strategy == "flat" else 1.2,
-            "unconverged": 0.0,
+            "flat": 100.0 if estimator == "flat" else 1.2,
             "agreement": arcs,
             "attachment": arcs,
             "histogram": {"1": 872},
@@ -97,8 +96,8 @@ def _trees_of(strategy: str, epoch: int, rng: random.Random) -> dict[str, Any]:
     }
 
 
-def _record(strategy: str, epoch: int, task: str, rng: random.Random) -> dict[str, Any]:
-    final = _ACCURACY[strategy]
+def _record(estimator: str, epoch: int, task: str, rng: random.Random) -> dict[str, Any]:
+    final = _ACCURACY[estimator]
     accuracy = final - 12 * math.exp(-epoch / 2.5) + rng.gauss(0, 0.35)
     loss = 0.36 + 0.33 * math.exp(-epoch / 3) + 0.004 * max(0, epoch - 8) + rng.gauss(0, 0.005)
     quality: dict[str, float] = {"accuracy": accuracy}
@@ -108,8 +107,8 @@ def _record(strategy: str, epoch: int, task: str, rng: random.Random) -> dict[st
             "accuracy_10": accuracy / 2,
             "accuracy_100": accuracy - 10,
         }
-    trees = _trees_of(strategy, epoch, rng)
-    seconds = 6920 / _SPEED[strategy] * (1 + rng.random() / 20)
+    trees = _trees_of(estimator, epoch, rng)
+    seconds = 6920 / _SPEED[estimator] * (1 + rng.random() / 20)
     return {
         "epoch": epoch,
         "step": 433 * epoch,
@@ -128,7 +127,7 @@ def _record(strategy: str, epoch: int, task: str, rng: random.Random) -> dict[st
 
 def _write_run(
     folder: Path,
-    strategy: str = "latent",
+    estimator: str = "sparsemap",
     seed: int = 0,
     *,
     epochs: int = 12,
@@ -136,7 +135,7 @@ def _write_run(
     finished: bool = True,
     gallery: bool = True,
 ) -> Path:
-    rng = random.Random(f"{strategy}{seed}{kind}")
+    rng = random.Random(f"{estimator}{seed}{kind}")
     folder.mkdir(parents=True)
 
     def write(name: str, data: Any) -> None:
@@ -147,7 +146,7 @@ def _write_run(
         {
             "sparsewood": "0.1.0",
             "source": {"kind": kind, "data": f"data/{kind}", "vectors": "glove.npz"},
-            "model": {"trees": strategy, "hidden": 300, "scorer": "mlp", "loss": "marginal"},
+            "model": {"estimator": estimator, "hidden": 300, "loss": "marginal"},
             "training": {"optimizer": "sgd", "lr": 0.1, "batch": 16, "seed": seed},
         },
     )
@@ -160,11 +159,11 @@ def _write_run(
             "command": ["sparsewood", "train", kind],
         },
     )
-    records = [_record(strategy, epoch, kind, rng) for epoch in range(1, epochs + 1)]
+    records = [_record(estimator, epoch, kind, rng) for epoch in range(1, epochs + 1)]
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (folder / "metrics.jsonl").write_text(lines, encoding="utf-8")
     if gallery:
-        write("gallery.json", _gallery(rng, strategy, 2 if kind == "sick" else 1))
+        write("gallery.json", _gallery(rng, estimator, 2 if kind == "sick" else 1))
     if finished:
         last = records[-1]["validation"]
         tests = ("seen", "unseen", "concepts") if kind == "revdict" else ("test",)
@@ -178,8 +177,8 @@ def _write_run(
             "result.json",
             {
                 "best_epoch": max(1, epochs - 3),
-                "temperature": 2.0 if strategy == "latent" else 1.0,
-                "temperature_curve": curve if strategy == "latent" else {},
+                "temperature": 2.0 if estimator == "sparsemap" else 1.0,
+                "temperature_curve": curve if estimator == "sparsemap" else {},
                 "validation": last,
                 "tests": {
                     name: {**last, criterion: last[criterion] + rng.gauss(0, 0.3)} for name in tests
@@ -193,5 +192,5 @@ def _write_run(
 
 @pytest.fixture(scope="session")
 def write_run() -> WriteRun:
-    """(folder, strategy, seed, *, epochs, kind, finished, gallery) -> the folder of a run."""
+    """(folder, estimator, seed, *, epochs, kind, finished, gallery) -> the folder of a run."""
     return _write_run

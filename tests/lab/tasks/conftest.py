@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -11,20 +11,20 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch, Padded
-from sparsewood.lab.data.examples import Corpus, Example, Sentence, TaskName
-from sparsewood.lab.tasks import ModelConfig, TreeModel, build_model
-from sparsewood.lab.tasks.trees import Trees
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model
 from sparsewood.posterior import Posterior
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
-TASKS: tuple[TaskName, ...] = get_args(TaskName)
-STRATEGIES: tuple[Trees, ...] = get_args(Trees)
+TREE_TASKS = tuple(name for name, task in TASKS.items() if task.config is ModelConfig)
+ESTIMATORS = ("sparsemap:max_active=10", "topk:k=3", "left_to_right", "flat", "given")
 
 
 class Vectors:
     """A random vector for each word; the same word gets the same."""
 
     size = 4
+    words = tuple(WORDS)
 
     def lookup(self, words: Sequence[str]) -> Tensor:
         rows = [torch.Generator().manual_seed(crc32(w.encode())) for w in words]
@@ -41,7 +41,7 @@ def _sentence(draw: random.Random) -> Sentence:
     return Sentence(words, tuple(heads))
 
 
-def _corpus(task: TaskName) -> Corpus:
+def _corpus(task: str) -> Corpus:
     draw = random.Random(task)
     labels = WORDS if task == "revdict" else ["no", "yes", "maybe"]
 
@@ -54,12 +54,13 @@ def _corpus(task: TaskName) -> Corpus:
     return Corpus(task, splits, tuple(WORDS) if task == "revdict" else ())
 
 
-def _make(task: TaskName, **options: Any) -> tuple[TreeModel, Batch]:
+def _make(task: str, **options: Any) -> tuple[TreeModel, Batch]:
     torch.manual_seed(0)
-    config = ModelConfig(**{"hidden": 6, "embedding": 4, **options})
+    config = ModelConfig(**{"hidden": 6, "embedding": 4, "dropout": 0.0, **options})
     corpus = _corpus(task)
     vectors = Vectors() if task == "revdict" else None
     model = build_model(corpus, config, vectors).double()
+    assert isinstance(model, TreeModel)
     return model, model.encode(corpus.splits["train"]).batch(range(8))
 
 
@@ -77,18 +78,18 @@ def _tree_vectors(
     ]
 
 
-@pytest.fixture(params=TASKS)
-def task(request: pytest.FixtureRequest) -> TaskName:
+@pytest.fixture(params=TREE_TASKS)
+def task(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=STRATEGIES)
-def strategy(request: pytest.FixtureRequest) -> Trees:
+@pytest.fixture(params=ESTIMATORS)
+def estimator(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 @pytest.fixture
-def corpus() -> Callable[[TaskName], Corpus]:
+def corpus() -> Callable[[str], Corpus]:
     """task -> a corpus of it; sentences have heads."""
     return _corpus
 

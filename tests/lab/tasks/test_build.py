@@ -2,20 +2,21 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
-from sparsewood.lab.tasks import MODELS, ModelConfig, build_model, load_model
+from sparsewood.lab.tasks import TASKS, ModelConfig, SentenceClassifier, build_model, load_model
 
 SMALL = ModelConfig(hidden=6, embedding=4)
 
 
 def test_every_task_has_its_model(corpus, vectors, task):
     model = build_model(corpus(task), SMALL, vectors)
-    assert type(model) is MODELS[task]
+    assert type(model) is TASKS[task].model
     assert model.task == task
     wanted = list(corpus(task).candidates) if task == "revdict" else corpus(task).labels
     assert model.labels == wanted
@@ -29,14 +30,21 @@ def one_word_splits() -> Corpus:
 
 
 def test_vocabulary_of_training_without_vectors():
-    assert build_model(one_word_splits(), SMALL).vocabulary.words == ["<unk>", "oak", "elm"]
-    model = build_model(one_word_splits(), SMALL, lowercase=False, min_count=1)
+    assert SentenceClassifier.build(one_word_splits(), SMALL).vocabulary.words == [
+        "<unk>",
+        "oak",
+        "elm",
+    ]
+    model = SentenceClassifier.build(one_word_splits(), SMALL, lowercase=False, min_count=1)
     assert set(model.vocabulary.words) == {"<unk>", "Oak", "oak", "elm"}
-    assert build_model(one_word_splits(), SMALL, min_count=2).vocabulary.words == ["<unk>", "oak"]
+    assert SentenceClassifier.build(one_word_splits(), SMALL, min_count=2).vocabulary.words == [
+        "<unk>",
+        "oak",
+    ]
 
 
 def test_vocabulary_of_all_splits_with_vectors(vectors):
-    model = build_model(one_word_splits(), replace(SMALL, embedding=300), vectors)
+    model = SentenceClassifier.build(one_word_splits(), replace(SMALL, embedding=300), vectors)
     assert model.vocabulary.words == ["<unk>", "oak", "ash", "elm"]
     assert model.options.embedding == vectors.size
     table = model.encoder.embedding.weight
@@ -51,14 +59,16 @@ def test_a_reverse_dictionary_needs_vectors(corpus):
 
 @pytest.mark.parametrize("how", ["load_model", "from_pretrained"])
 def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
-    model, batch = make(task, scorer="biaffine", composer="gru", loss="expected", dropout=0.5)
+    model, batch = make(task, projective=True, loss="expected", dropout=0.5)
     model = model.float().eval()
     model.temperature = 0.25
     model.save_pretrained(tmp_path)
-    read = load_model if how == "load_model" else MODELS[task].from_pretrained
-    loaded = read(tmp_path)
+    read = load_model if how == "load_model" else TASKS[task].model.from_pretrained
+    loaded: Any = read(tmp_path)
     assert type(loaded) is type(model)
-    assert loaded.options == replace(model.options, temperature=0.25)
+    assert loaded.options == replace(
+        model.options, estimator="sparsemap:temperature=0.25,max_active=10"
+    )
     assert loaded.vocabulary.words == model.vocabulary.words
     assert loaded.vocabulary.lowercase == model.vocabulary.lowercase
     assert loaded.labels == model.labels
@@ -74,9 +84,9 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
 
 def test_words_of_any_script_are_saved(tmp_path):
     words = ["<unk>", "été", "木", '"', "\u2028", "🌳"]
-    model = MODELS["classify"](SMALL, words, ["ja", "nein"], False)
+    model = SentenceClassifier(SMALL, words, ["ja", "nein"], False)
     model.save_pretrained(tmp_path)
-    loaded = load_model(tmp_path)
+    loaded: Any = load_model(tmp_path)
     assert loaded.vocabulary.words == words
     assert not loaded.vocabulary.lowercase
 

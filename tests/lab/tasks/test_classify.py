@@ -5,8 +5,8 @@ import torch
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
-def test_loss_is_the_sum_over_trees(make, tree_vectors, strategy, loss):
-    model, batch = make("classify", trees=strategy, loss=loss)
+def test_loss_is_the_sum_over_trees(make, tree_vectors, estimator, loss):
+    model, batch = make("classify", estimator=estimator, loss=loss)
     output = model(batch)
     (posterior,) = output.posteriors
     for b, target in enumerate(batch.targets.tolist()):

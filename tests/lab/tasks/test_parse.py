@@ -1,7 +1,7 @@
 """The dependency parser, on a made-up treebank."""
 
-import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +9,12 @@ import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.data.batches import Batches
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
-from sparsewood.lab.tasks.attachment import Attachment
-from sparsewood.lab.tasks.parse import (
-    LOSSES,
-    DependencyParser,
-    ParserConfig,
-    ParserLoss,
-    build_parser,
-    load_parser,
-)
+from sparsewood.lab.tasks.build import load_model, load_parser
+from sparsewood.lab.tasks.parse import LOSSES, DependencyParser, ParserConfig
+from sparsewood.lab.train import evaluate
 
 SMALL = ParserConfig(
     embedding=12, characters=6, filters=8, layers=2, hidden=16, arc=16, dropout=0.0
@@ -49,34 +44,41 @@ def vectors() -> WordVectors:
     return WordVectors(5, words, torch.randn(len(words), 5, generator=generator))
 
 
-def train(
-    parser: DependencyParser, sentences: list[Sentence], loss: ParserLoss, steps: int
-) -> None:
+def build(
+    sentences: list[Sentence], table: WordVectors | None = None, options: ParserConfig = SMALL
+) -> DependencyParser:
+    torch.manual_seed(0)
+    corpus = Corpus("parse", {"train": [Example((sentence,)) for sentence in sentences]})
+    return DependencyParser.build(corpus, options, table, min_count=2)
+
+
+def train(parser: DependencyParser, sentences: list[Sentence], steps: int) -> None:
     optimizer = torch.optim.Adam(parser.parameters(), 0.01)
     batch = parser.input.batch(sentences)
     parser.train()
     for _ in range(steps):
         optimizer.zero_grad()
-        parser.loss(batch, loss).backward()
+        loss = parser(batch).loss
+        assert loss is not None
+        (loss.sum() / batch.units).backward()
         optimizer.step()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_learns_the_treebank(loss: ParserLoss) -> None:
-    torch.manual_seed(0)
+def test_learns_the_treebank(loss: Any) -> None:
     sentences = treebank(24, seed=0)
-    parser = build_parser(sentences, vectors(), SMALL)
-    train(parser, sentences, loss, steps=60)
-    score = Attachment()
+    parser = build(sentences, vectors(), replace(SMALL, loss=loss))
+    train(parser, sentences, steps=60)
+    split = parser.encode([Example((sentence,)) for sentence in sentences])
+    found = evaluate(parser, Batches(split, 7))
+    assert found["uas"] == found["uas_without_punctuation"] == found["exact"] == 100
+    assert found["unknown"] == 0
     words = [s.words for s in sentences]
-    for sentence, heads in zip(sentences, parser.parse(words), strict=True):
-        score.add(sentence, heads)
-    assert score.values()["uas"] == 100
+    assert parser.parse(words) == [s.heads for s in sentences]
 
 
 def test_trees_have_one_root_and_batches_do_not_matter() -> None:
-    torch.manual_seed(0)
-    parser = build_parser(treebank(8, seed=0), vectors(), SMALL)
+    parser = build(treebank(8, seed=0), vectors())
     words = [s.words for s in treebank(12, seed=2)]
     heads = parser.parse(words)
     assert heads == [parser.parse([one], budget=1)[0] for one in words]
@@ -89,7 +91,7 @@ def test_trees_have_one_root_and_batches_do_not_matter() -> None:
 
 
 def test_parsing_leaves_the_mode_alone() -> None:
-    parser = build_parser(treebank(4, seed=0), None, SMALL)
+    parser = build(treebank(4, seed=0))
     for mode in (True, False):
         parser.train(mode)
         parser.parse([("oaks",)])
@@ -99,34 +101,40 @@ def test_parsing_leaves_the_mode_alone() -> None:
 
 
 def test_dropout_acts_while_training_alone() -> None:
-    torch.manual_seed(0)
-    options = ParserConfig(**{**vars(SMALL), "dropout": 0.5})
-    parser = build_parser(treebank(4, seed=0), vectors(), options)
+    parser = build(treebank(4, seed=0), vectors(), replace(SMALL, dropout=0.5))
     batch = parser.input.batch(treebank(4, seed=0))
-    assert not torch.equal(parser(batch), parser(batch))
+    assert not torch.equal(parser.scores(batch), parser.scores(batch))
     parser.eval()
-    assert torch.equal(parser(batch), parser(batch))
+    assert torch.equal(parser.scores(batch), parser.scores(batch))
 
 
-def test_the_loss_is_a_mean_over_words() -> None:
-    torch.manual_seed(0)
-    parser = build_parser(treebank(4, seed=0), None, SMALL)
+def test_the_loss_is_that_of_each_sentence_and_its_mean_one_over_words() -> None:
+    parser = build(treebank(4, seed=0))
     sentences = treebank(3, seed=1)
-    batch = parser.input.batch(sentences)
+    split = parser.encode([Example((sentence,)) for sentence in sentences])
+    batch = split.batch([2, 0])
+    assert batch.rows.tolist() == [2, 0]
     assert batch.heads is not None
     each = sp.crf_loss(
-        parser(batch), batch.heads, parser.structure, lengths=batch.lengths, reduction="none"
+        parser.scores(batch), batch.heads, parser.structure, lengths=batch.lengths, reduction="none"
     )
-    words = sum(len(s.words) for s in sentences)
-    torch.testing.assert_close(parser.loss(batch, "crf"), each.sum() / words)
-    with pytest.raises(ValueError, match="expected sentences with heads"):
-        parser.loss(parser.input.batch([Sentence(("oaks",))]))
+    output = parser(batch)
+    torch.testing.assert_close(output.loss, each)
+    assert output.posteriors == ()  # while training, trees are not asked for
+    assert split.units([2, 0]) == batch.units == sum(len(sentences[i].words) for i in (2, 0))
+    assert parser(parser.input.batch([Sentence(("oaks",))])).loss is None
+    with pytest.raises(ValueError, match="example 1: 2 sentences, expected one"):
+        parser.encode([Example((sentences[0],)), Example((sentences[0], sentences[1]))])
+
+
+def test_words_of_which_only_the_spelling_is_seen() -> None:
+    parser = build(treebank(8, seed=0), vectors())
+    assert parser.unknown(["Oaks", "ash", "yew", "."]) == ["yew"]
 
 
 def test_vectors_serve_words_that_training_has_not_seen() -> None:
-    torch.manual_seed(0)
-    parser = build_parser(treebank(4, seed=0), vectors(), SMALL)
-    known, unknown = (int(parser.input.batch([Sentence((w,))]).rows) for w in ("Ash", "yew"))
+    parser = build(treebank(4, seed=0), vectors())
+    known, unknown = (int(parser.input.batch([Sentence((w,))]).vectors) for w in ("Ash", "yew"))
     torch.testing.assert_close(
         parser.vectors[known].float(), vectors().lookup(["ash"])[0], rtol=1e-3, atol=1e-3
     )
@@ -136,39 +144,33 @@ def test_vectors_serve_words_that_training_has_not_seen() -> None:
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    parser = build_parser(treebank(8, seed=0), vectors(), SMALL)
+    parser = build(treebank(8, seed=0), vectors())
     words = [s.words for s in treebank(5, seed=3)]
     parser.save_pretrained(tmp_path)
-    for loaded in (load_parser(tmp_path), DependencyParser.from_pretrained(tmp_path)):
+    for loaded in (load_model(tmp_path), DependencyParser.from_pretrained(tmp_path)):
+        assert isinstance(loaded, DependencyParser)
         assert loaded.options == parser.options
         assert loaded.vectors.dtype == torch.float16
         assert loaded.parse(words) == parser.parse(words)
         assert not loaded.training
 
 
-def test_what_cannot_be_loaded(tmp_path: Path) -> None:
+def test_a_run_or_its_model_is_a_parser_and_nothing_else_is(tmp_path: Path, make: Any) -> None:
     with pytest.raises(ValueError, match="absent: no such folder"):
         load_parser(tmp_path / "absent")
-    with pytest.raises(ValueError, match="not a readable parser of sparsewood"):
+    with pytest.raises(ValueError, match="neither a run nor a model"):
         load_parser(tmp_path)
-    build_parser(treebank(4, seed=0), None, SMALL).save_pretrained(tmp_path)
-    config = tmp_path / "config.json"
-    good = json.loads(config.read_text(encoding="utf-8"))
-    for bad, message in (
-        ({"task": "nli"}, "config.json is not that of a parser"),
-        ({"words": good["words"][:-1]}, "size mismatch|not a readable"),
-        ({"options": {"depth": 3}}, "depth"),
-    ):
-        config.write_text(json.dumps(good | bad), encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            load_parser(tmp_path)
+    build(treebank(4, seed=0)).save_pretrained(tmp_path / "run" / "model")
+    assert type(load_parser(tmp_path / "run")) is DependencyParser
+    make("classify")[0].save_pretrained(tmp_path / "other")
+    with pytest.raises(ValueError, match="other: a model for classify, not a parser"):
+        load_parser(tmp_path / "other")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"layers": 0}, "layers"), ({"dropout": 1.0}, "dropout"), ({"vectors": -1}, "vectors")],
+    [({"layers": 0}, "layers"), ({"dropout": 1.0}, "dropout"), ({"loss": "mse"}, "loss")],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=rf"parser\.{message}: expected"):
+    with pytest.raises(ValueError, match=rf"model\.{message}: expected"):
         ParserConfig(**options)

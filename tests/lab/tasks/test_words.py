@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from sparsewood.lab.data.batches import Batches
-from sparsewood.lab.data.examples import Corpus, Example, Sentence, TaskName
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors, load_vectors
-from sparsewood.lab.tasks import MODELS, ModelConfig, TreeModel, build_model, load_model, words
+from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model, load_model, words
 from sparsewood.lab.train import evaluate
 
 NEW = {"larch": [0.5, -1.0, 0.25, 2.0], "birch": [3.0, 0.0, 1.0, 4.0]}
@@ -30,13 +30,14 @@ def vector_file(tmp_path: Path, monkeypatch) -> Path:
     return path
 
 
-def saved(path: Path, folder: Path, task: TaskName = "classify", **options: Any) -> TreeModel:
+def saved(path: Path, folder: Path, task: str = "classify", **options: Any) -> TreeModel:
     """A model that was trained on "oak elm xyzzy"; its folder is `folder`."""
     rows = [example("Oak elm xyzzy", "oak"), example("elm", "elm")]
     candidates = ("oak", "elm") if task == "revdict" else ()
     corpus = Corpus(task, {"train": rows, "validation": rows}, candidates)
     vectors = load_vectors(path, ["oak", "elm", "xyzzy"])
     model = build_model(corpus, ModelConfig(hidden=4, **options), vectors)
+    assert isinstance(model, TreeModel)
     model.save_pretrained(folder)
     return model
 
@@ -45,7 +46,7 @@ def saved(path: Path, folder: Path, task: TaskName = "classify", **options: Any)
 @pytest.mark.parametrize("how", ["load_model", "from_pretrained"])
 def test_a_saved_model_knows_the_words_of_the_file(how, tuned, vector_file, tmp_path) -> None:
     model = saved(vector_file, tmp_path / "m", tune_vectors=tuned)
-    loaded = (load_model if how == "load_model" else MODELS["classify"].from_pretrained)(
+    loaded: Any = (load_model if how == "load_model" else TASKS["classify"].model.from_pretrained)(
         tmp_path / "m"
     )
     split = loaded.encode([example("Oak Larch xyzzy plugh")])
@@ -61,7 +62,7 @@ def test_a_saved_model_knows_the_words_of_the_file(how, tuned, vector_file, tmp_
 def test_new_words_change_what_is_said_of_a_sentence(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
     with warnings.catch_warnings(action="ignore"):
-        loaded = load_model(tmp_path / "m")
+        loaded: Any = load_model(tmp_path / "m")
         first, second = (
             loaded(loaded.encode([example(f"oak {word}")]).batch([0])).prediction
             for word in ("plugh", "larch")
@@ -71,7 +72,7 @@ def test_new_words_change_what_is_said_of_a_sentence(vector_file, tmp_path) -> N
 
 def test_a_reverse_dictionary_scales_new_vectors(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m", "revdict")
-    loaded = load_model(tmp_path / "m")
+    loaded: Any = load_model(tmp_path / "m")
     loaded.take_in(["birch"])
     row = loaded.encoder.embedding.weight[-1]
     torch.testing.assert_close(
@@ -83,7 +84,7 @@ def test_a_stream_of_sentences_reads_the_file_a_few_times_only(
     vector_file, tmp_path, monkeypatch
 ) -> None:
     saved(vector_file, tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded: Any = load_model(tmp_path / "m")
     reads = []
 
     def count(name: str, words: Any, **options: Any) -> WordVectors:
@@ -117,7 +118,7 @@ def test_training_takes_no_words_in(vector_file, tmp_path) -> None:
 def test_a_file_that_is_lost_is_named_once(change, reason, vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
     change(vector_file)
-    loaded = load_model(tmp_path / "m")
+    loaded: Any = load_model(tmp_path / "m")
     with pytest.warns(UserWarning, match=rf"vectors.txt: .* {reason}; .* 1 of 4 here \(25.0 %\)"):
         loaded.encode([example("oak larch elm oak")])
     assert loaded.encode([example("oak larch birch")]).tokens == [[[2, 0, 0]]]
@@ -126,14 +127,14 @@ def test_a_file_that_is_lost_is_named_once(change, reason, vector_file, tmp_path
 def test_a_file_that_has_moved_can_be_named(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
     moved = vector_file.rename(tmp_path / "elsewhere.txt")
-    loaded = load_model(tmp_path / "m", vectors=moved)
+    loaded: Any = load_model(tmp_path / "m", vectors=moved)
     loaded.encode([example("oak larch")])
     assert loaded.unknown(["larch"]) == []
 
 
 def test_sentences_without_a_known_word(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded: Any = load_model(tmp_path / "m")
     with pytest.warns(UserWarning, match="no word is known of the sentence 'qqq www eee'"):
         loaded.encode([example("qqq www eee")])
     with pytest.warns(UserWarning, match="of 2 of 3 sentences, the first being 'xyzzy'"):
@@ -142,7 +143,7 @@ def test_sentences_without_a_known_word(vector_file, tmp_path) -> None:
 
 def test_evaluation_tells_the_share_of_unknown_words(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded: Any = load_model(tmp_path / "m")
     split = loaded.encode([example("oak larch xyzzy plugh", "oak"), example("elm", "elm")])
     assert evaluate(loaded, Batches(split, 2))["unknown"] == pytest.approx(40.0)
 

@@ -49,13 +49,14 @@ def _together(config, folder: Path, processes: int) -> subprocess.CompletedProce
     )
 
 
-def test_two_processes_equal_one(make_config, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"lr": 0.2}, {"lr": 0.02, "reduction": "sum"}])
+def test_two_processes_equal_one(make_config, tmp_path: Path, options: dict) -> None:
     """Two stop after an epoch and go on. One of them has no share of the last batch of an epoch.
 
     A thread of the group that outlives it would abort the process in one of three runs: it frees
     tensors while the interpreter ends.
     """
-    config = make_config(dropout=0.0, batch=13, accumulate=2, max_epochs=3, lr=0.2)
+    config = make_config(dropout=0.0, batch=13, max_epochs=3, **options)
     train(config, tmp_path / "one", progress=Progress())
     first = replace(config, training=replace(config.training, max_epochs=1))
     for part in (first, config):

@@ -16,7 +16,10 @@ from sparsewood.lab.train.prepare import prepare
 @pytest.fixture
 def model_and_split(make_config) -> tuple[TreeModel, EncodedSplit]:
     _, model, splits = prepare(make_config())
-    return model, splits["validation"]
+    split = splits["validation"]
+    assert isinstance(model, TreeModel)
+    assert isinstance(split, EncodedSplit)
+    return model, split
 
 
 def test_evaluation(model_and_split) -> None:

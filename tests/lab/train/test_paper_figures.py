@@ -1,80 +1,14 @@
-"""Tables in Markdown."""
+"""The paper's figures and rows."""
 
-from typing import Any
-
-from sparsewood.lab.train.paper_figures import PAPER, markdown
-
-
-def _spread(mean: float, std: float | None = None) -> dict[str, Any]:
-    return {"mean": mean, "std": std, "values": [mean]}
-
-
-def _row(tests: dict[str, dict[str, Any]], validation: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "lr": 0.1,
-        "seeds": [0, 1],
-        "seconds_per_epoch": 12.34,
-        "tests": tests,
-        "validation": {**validation, "support": _spread(1.5)},
-    }
-
-
-def test_accuracies_beside_the_papers() -> None:
-    summary = {
-        "criterion": "accuracy",
-        "rows": {
-            "latent": _row({"test": {"accuracy": _spread(84.8, 0.3)}}, {"accuracy": _spread(85)}),
-            "right_to_left": _row({"test": {"accuracy": _spread(80)}}, {"accuracy": _spread(81)}),
-        },
-    }
-    lines = markdown(summary, "sst").splitlines()
-    assert lines[0] == "| trees | accuracy | validation | trees kept | lr | seeds | s/epoch |"
-    assert lines[2] == "| latent | 84.80 ± 0.30 (84.73) | 85.00 | 1.50 | 0.1 | 2 | 12.3 |"
-    assert lines[3] == "| right to left | 80.00 | 81.00 | 1.50 | 0.1 | 2 | 12.3 |"
-    assert "(2018)" in lines[-1]
-    assert "84.73" not in markdown(summary)
-
-
-def test_certificates_of_latent_rows() -> None:
-    accuracy = {"accuracy": _spread(60.0)}
-    all_of_them = {"certified": 1821, "sentences": 1821, "capped": 0}
-    few = {"certified": 13, "sentences": 1821, "capped": 1808}
-    rows = {
-        "flat": {**_row({"test": accuracy}, accuracy), "certified": all_of_them},
-        "latent": {**_row({"test": accuracy}, accuracy), "certified": few},
-    }
-    head, _, flat, latent = markdown({"criterion": "accuracy", "rows": rows}).splitlines()
-    assert head.endswith("| trees kept | certified | lr | seeds | s/epoch |")
-    assert flat.endswith("| 1.50 |  | 0.1 | 2 | 12.3 |")
-    assert latent.endswith("| 1.50 | 13 of 1,821 | 0.1 | 2 | 12.3 |")
-
-
-def test_attachment_where_heads_are_known() -> None:
-    accuracy = {"accuracy": _spread(60.0)}
-    rows = {
-        "flat": _row({"test": accuracy}, accuracy),
-        "latent": _row({"test": accuracy}, {**accuracy, "attachment": _spread(18.58)}),
-    }
-    head, _, flat, latent = markdown({"criterion": "accuracy", "rows": rows}).splitlines()
-    assert head.endswith("| trees kept | attachment | lr | seeds | s/epoch |")
-    assert flat.endswith("| 1.50 |  | 0.1 | 2 | 12.3 |")
-    assert latent.endswith("| 1.50 | 18.6 | 0.1 | 2 | 12.3 |")
-
-
-def test_ranks() -> None:
-    metrics = {"median_rank": _spread(12.5), "accuracy_10": _spread(40), "loss": _spread(0.25)}
-    tests = {"seen": metrics, "concepts": metrics}
-    summary = {"criterion": "loss", "rows": {"flat": _row(tests, {"loss": _spread(0.3)})}}
-    head, _, row, *_ = markdown(summary, "revdict").splitlines()
-    assert head.startswith("| trees | seen median rank | seen accuracy 10 | concepts median rank |")
-    assert row.startswith("| flat | 12.5 (18) | 40.0 (45.1) | 12.5 (29) | 40.0 (34.3) | 0.3000 |")
-
-
-def test_no_rows() -> None:
-    assert markdown({"rows": {}}).startswith("| trees |")
+from sparsewood.lab.train.paper_figures import PAPER, in_order
 
 
 def test_latent_wins_in_the_paper_where_it_says_so() -> None:
     for source in ("sst", "snli"):
         figures = {row: tests["test"]["accuracy"] for row, tests in PAPER[source].items()}
-        assert max(figures, key=lambda row: figures[row]) == "latent"
+        assert max(figures, key=lambda row: figures[row]) == "sparsemap"
+
+
+def test_the_papers_rows_come_in_its_order() -> None:
+    rows = ["topk:k=5", "sparsemap", "flat", "topk:k=5", "left_to_right"]
+    assert in_order(rows) == ["left_to_right", "flat", "sparsemap", "topk:k=5"]

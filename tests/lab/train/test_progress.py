@@ -51,7 +51,7 @@ def test_lines() -> None:
     file = io.StringIO()
     lines = Lines(file)
     lines.start_epoch(3, 0, 10)
-    lines.step(1, Values(Accuracy(), TreeStatistics(), 4, 2.0))
+    lines.step(1, Values([Accuracy(), TreeStatistics()], 4, 2.0))
     lines.end_epoch(RECORD)
     lines.note("over")
     lines.close()
@@ -62,9 +62,8 @@ def test_bars() -> None:
     file = io.StringIO()
     bars = Bars(Console(file=file, force_terminal=True, width=150))
     bars.start_epoch(3, 2, 10)
-    bars.step(
-        4, Values(Accuracy(4, 2.0, Counter({(1, 1): 3, (1, 0): 1})), TreeStatistics(), 4, 2.0)
-    )
+    right = Accuracy(4, 2.0, Counter({(1, 1): 3, (1, 0): 1}))
+    bars.step(4, Values([right, TreeStatistics()], 4, 2.0))
     bars._bar.refresh()
     bars.end_epoch(RECORD)
     bars.note("[red] is no markup here")
@@ -86,7 +85,7 @@ def test_the_time_left_is_that_of_the_whole_run(monkeypatch: pytest.MonkeyPatch)
         progress.begin(Path("runs/a"), 2, 12)  # two epochs were done before
     bars.start_epoch(3, 0, 10)
     now += 30.0
-    bars.step(5, Values(Accuracy(), TreeStatistics(), 4, 2.0))  # half an epoch in 30 seconds
+    bars.step(5, Values([Accuracy(), TreeStatistics()], 4, 2.0))  # half an epoch in 30 seconds
     bars._bar.refresh()
     assert "at most 9:30 left" in file.getvalue()
     bars.close()

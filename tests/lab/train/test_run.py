@@ -20,7 +20,7 @@ def test_a_finished_run(make_config, tmp_path: Path) -> None:
     assert run.environment["torch"]
     assert repr(run).endswith("finished)")
     model = run.load_model()
-    assert model.temperature == model.options.temperature == result["temperature"]
+    assert model.temperature == result["temperature"]
     assert not model.training
 
 

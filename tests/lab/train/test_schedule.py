@@ -2,7 +2,7 @@
 
 import pytest
 
-from sparsewood.lab.train.schedule import Schedule
+from sparsewood.lab.train.schedule import Schedule, share
 
 
 def _run(values: list[float], *, higher: bool = True) -> tuple[Schedule, list[bool], int]:
@@ -35,3 +35,16 @@ def test_the_most_epochs() -> None:
     schedule = Schedule(1.0)
     assert not schedule.over(4, max_epochs=5, patience=1)
     assert schedule.over(5, max_epochs=5, patience=1)
+
+
+def test_no_patience_is_endless() -> None:
+    schedule = Schedule(1.0, best=1.0, best_epoch=1, bad=100)
+    assert not schedule.over(101, max_epochs=102, patience=None)
+    assert schedule.over(101, max_epochs=102, patience=100)
+
+
+def test_the_rate_rises_and_falls_step_by_step() -> None:
+    assert [share(i) for i in (0, 9)] == [1, 1]
+    assert [share(i, warm_up=4) for i in range(6)] == [0.25, 0.5, 0.75, 1, 1, 1]
+    assert [share(i, steps=4) for i in range(6)] == [1, 0.75, 0.5, 0.25, 0, 0]
+    assert [share(i, warm_up=2, steps=4) for i in range(4)] == [0.5, 0.75, 0.5, 0.25]

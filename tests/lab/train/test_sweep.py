@@ -15,14 +15,14 @@ QUIET = Progress()
 
 
 def test_a_grid(make_config, tmp_path: Path) -> None:
-    space = {"training.lr": [0.1, 0.5], "model.trees": ["flat", "latent"]}
+    space = {"training.lr": [0.1, 0.5], "model.estimator": ["flat", "sparsemap"]}
     base = make_config(max_epochs=1)
     found = sweep(base, tmp_path, space, progress=QUIET)
     options = [trial["options"] for trial in found["trials"]]
     assert options == [
-        {"training.lr": lr, "model.trees": trees}
+        {"training.lr": lr, "model.estimator": estimator}
         for lr in (0.1, 0.5)
-        for trees in ("flat", "latent")
+        for estimator in ("flat", "sparsemap")
     ]
     for trial in found["trials"]:
         run = Run(trial["folder"])

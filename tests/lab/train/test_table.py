@@ -1,14 +1,22 @@
 """Tables: learning rates chosen on validation, workers, failures, going on."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor
 
+from sparsewood.estimators import Estimator, TopK
+from sparsewood.estimators.names import NAMES
+from sparsewood.lab.report import write_report
 from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
-from sparsewood.lab.train.table import choose_lr, summarise, train_table
+from sparsewood.lab.train.grid import Grid
+from sparsewood.lab.train.table import choose_lr, finished_runs, summarise, train_table
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
 
 LRS, SEEDS = (0.1, 0.5), (0, 1)
 
@@ -19,7 +27,7 @@ def _tree(folder: Path) -> set[str]:
 
 def test_two_workers_and_one_give_the_same(make_config, tmp_path: Path) -> None:
     """A run that fails is reported and stops no other."""
-    config = make_config(max_epochs=2, threads=None, weight_decay=1e10)
+    config = make_config(max_epochs=2, threads=None)
     lrs = (1e38, 1e-12)
     one, two = (
         train_table(["flat"], config, lrs, SEEDS, tmp_path / str(n), workers=n, progress=Progress())
@@ -51,21 +59,21 @@ def test_a_table_goes_on(make_config, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(jobs, "train", recorded)
 
     def table() -> dict[str, Any]:
-        return train_table(["flat", "latent"], config, LRS, (0,), tmp_path, progress=Progress())
+        return train_table(["flat", "sparsemap"], config, LRS, (0,), tmp_path, progress=Progress())
 
     with pytest.raises(KeyboardInterrupt):
         table()
-    assert trained == ["latent/lr-0.1/seed-0", "latent/lr-0.5/seed-0", "flat/lr-0.1/seed-0"]
-    before = (tmp_path / "latent/lr-0.5/seed-0/result.json").stat().st_mtime_ns
-    assert table()["rows"].keys() == {"flat", "latent"}
-    assert (tmp_path / "latent/lr-0.5/seed-0/result.json").stat().st_mtime_ns == before
+    assert trained == ["sparsemap/lr-0.1/seed-0", "sparsemap/lr-0.5/seed-0", "flat/lr-0.1/seed-0"]
+    before = (tmp_path / "sparsemap/lr-0.5/seed-0/result.json").stat().st_mtime_ns
+    assert table()["rows"].keys() == {"flat", "sparsemap"}
+    assert (tmp_path / "sparsemap/lr-0.5/seed-0/result.json").stat().st_mtime_ns == before
 
 
 def test_a_row_without_a_finished_run(make_config, tmp_path: Path) -> None:
-    config = make_config(max_epochs=1, weight_decay=1e10)
+    config = make_config(max_epochs=1)
     summary = train_table(["flat"], config, (1e38,), (0, 1), tmp_path, progress=Progress())
     assert summary["rows"] == {}
-    assert choose_lr(tmp_path, "flat", (1e38,), 0) is None
+    assert choose_lr(finished_runs(tmp_path), "flat", (1e38,), 0) is None
 
 
 def _fake(folder: Path, config: RunConfig, **validation: float) -> None:
@@ -84,11 +92,13 @@ def _fake(folder: Path, config: RunConfig, **validation: float) -> None:
 
 
 def test_summary_of_finished_runs(make_config, tmp_path: Path) -> None:
-    config = make_config()
+    config = make_config("flat")
     for lr, seed, accuracy in ((0.1, 0, 50.0), (1.0, 0, 60.0), (1.0, 1, 70.0), (1.0, 2, 80.0)):
         one = replace(config, training=TrainingConfig(lr=lr, seed=seed))
         _fake(tmp_path / f"flat/lr-{lr:g}/seed-{seed}", one, accuracy=accuracy)
-    row = summarise(tmp_path, ["flat", "latent"], (0.1, 1.0, 10.0), (0, 1, 2, 3))["rows"]["flat"]
+    row = summarise(finished_runs(tmp_path), ["flat", "sparsemap"], (0.1, 1.0, 10.0), (0, 1, 2, 3))[
+        "rows"
+    ]["flat"]
     assert row["lr"] == 1.0
     assert row["by_lr"] == {"0.1": 50.0, "1": 60.0}
     assert row["seeds"] == [0, 1, 2]
@@ -112,23 +122,62 @@ def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> N
     assert row["seeds"] == [0, 1]
 
 
+def test_runs_of_another_version_are_named(make_config, tmp_path: Path) -> None:
+    run = tmp_path / "latent/lr-0.1/seed-0"
+    _fake(run, make_config(), accuracy=50.0)
+    config = json.loads((run / "config.json").read_text())
+    config["model"] |= {"trees": "latent", "max_active": 10}
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="config.json: model: unknown max_active, trees; expected"):
+        finished_runs(tmp_path)
+
+
 def test_of_equally_good_rates_the_lowest_is_taken(make_config, tmp_path: Path) -> None:
     for lr in LRS:
-        one = replace(make_config(), training=TrainingConfig(lr=lr))
+        one = replace(make_config("flat"), training=TrainingConfig(lr=lr))
         _fake(tmp_path / f"flat/lr-{lr:g}/seed-0", one, accuracy=50.0)
-    assert choose_lr(tmp_path, "flat", LRS[::-1], 0) == min(LRS)
+    assert choose_lr(finished_runs(tmp_path), "flat", LRS[::-1], 0) == min(LRS)
 
 
 def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path) -> None:
     train_table(["flat"], make_config(max_epochs=1), (0.1,), (0,), tmp_path, progress=Progress())
     other = make_config(max_epochs=1, batch=4)
     with pytest.raises(ValueError, match="seed-0: .*another configuration: training.batch: 8 -> 4"):
-        train_table(["latent", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
-    assert not (tmp_path / "latent").exists()
+        train_table(["sparsemap", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
+    assert not (tmp_path / "sparsemap").exists()
+
+
+@dataclass(frozen=True)
+class Best(Estimator):
+    """The best tree: an estimator that nothing in the lab knows of."""
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Posterior:
+        return TopK(1)(scores, structure, lengths)
+
+
+def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setitem(NAMES, "best", (Best, {}))
+    rows = ["flat", "best", "topk:k=2"]
+    config = make_config(max_epochs=1)
+    summary = train_table(rows, config, (0.1,), (0,), tmp_path, progress=Progress())
+    assert list(summary["rows"]) == rows
+    assert summary["rows"]["best"]["temperatures"] == [None]
+    assert summary["rows"]["best"]["certified"] is None
+    assert "| best |" in Grid.of(summary).markdown()
+    page = write_report(sorted(tmp_path.glob("*/*/*")), tmp_path / "report.html").read_text()
+    assert "1 run" not in page
+    assert all(f"</span>{name}<small>1 seed" in page for name in ("flat", "best", "topk"))
 
 
 def test_wrong_tables(make_config, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at least one strategy"):
+    with pytest.raises(ValueError, match="at least one estimator"):
         train_table([], make_config(), LRS, SEEDS, tmp_path)
     with pytest.raises(ValueError, match="workers: expected at least 1"):
         train_table(["flat"], make_config(), LRS, SEEDS, tmp_path, workers=0)

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import cast
 
@@ -12,8 +13,8 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.tasks import ReverseDictionary, SentenceClassifier, TreeModel
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.train.temperature import (
     FACTORS,
     TemperatureSearch,
@@ -25,6 +26,13 @@ from sparsewood.lab.train.temperature import (
 N = 545  # sentences of validation
 
 
+def stub(kind: type[TreeModel], temperature: float) -> TreeModel:
+    """A model that has a temperature and is asked for nothing but its outcomes."""
+    outcomes = partial(kind.outcomes, cast(TreeModel, None))
+    found = SimpleNamespace(temperature=temperature, task=kind.task, outcomes=outcomes)
+    return cast(TreeModel, found)
+
+
 def search(
     outcome: Callable[[float], Tensor],
     *,
@@ -33,11 +41,11 @@ def search(
     cap: int | None = 1,
 ) -> TemperatureSearch:
     """Search with a stub whose answers are right, or have losses, as `outcome` of a temperature."""
-    model = SimpleNamespace(
-        temperature=trained, higher_is_better=not loss, criterion="loss" if loss else "accuracy"
-    )
+    kind = ReverseDictionary if loss else SentenceClassifier  # one goes by the loss
+    model = stub(kind, trained)
 
     def outputs() -> Iterator[tuple[Output, Batch]]:
+        assert model.temperature is not None
         said = outcome(model.temperature)
         order = torch.randperm(len(said))  # batches come by length: sentences must be matched
         for rows in order.split(100):
@@ -47,7 +55,7 @@ def search(
             targets = torch.zeros(len(rows), dtype=torch.int64)
             yield Output(said[rows], right, (post,)), Batch((), targets, rows)
 
-    found = temperature_search(cast(TreeModel, model), outputs)
+    found = temperature_search(model, outputs)
     assert model.temperature == trained
     return found
 
@@ -127,13 +135,13 @@ def test_capped_sentences_are_told() -> None:
 
 
 def test_a_failing_search_gives_the_temperature_back() -> None:
-    model = SimpleNamespace(temperature=1.0, higher_is_better=True, criterion="accuracy")
+    model = stub(SentenceClassifier, 1.0)
 
     def outputs() -> Iterator[tuple[Output, Batch]]:
         raise KeyError("stop")
 
     with pytest.raises(KeyError):
-        temperature_search(cast(TreeModel, model), outputs)
+        temperature_search(model, outputs)
     assert model.temperature == 1.0
 
 

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from sparsewood import __version__
+from sparsewood.lab import demand
+
+demand("docstring_parser", "tyro")  # what the command line alone needs
 
 COMMANDS = {
     "train": "train a model on a source and keep everything in a run folder",
@@ -29,9 +32,9 @@ COMMANDS = {
 }
 
 EXAMPLES = """\
-  sparsewood train listops --trees latent
-  sparsewood train sst --data data/sst --vectors glove.6B.300d.txt --lr 0.1
-  sparsewood trees runs/sst-latent-1 "a gripping film about nothing much" """.rstrip()
+  sparsewood train listops --estimator topk:k=5
+  sparsewood train sst --data data/sst --vectors glove.6B.300d.txt
+  sparsewood trees runs/sst-sparsemap-1 "a gripping film about nothing much" """.rstrip()
 
 
 class Interrupted(KeyboardInterrupt):

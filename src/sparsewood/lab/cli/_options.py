@@ -14,13 +14,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import docstring_parser
 import tyro
 
-ALIASES = {
-    "off_line": "given",
-    "offline": "given",
-    "ltr": "left_to_right",
-    "rtl": "right_to_left",
-}
-
 
 @dataclass(frozen=True)
 class Group:
@@ -50,7 +43,6 @@ def parse(
     matters most of each, --help-all everything.
     """
     _check_names(groups)
-    args = plain_strategies(args)
     short = "--help" in args or "-h" in args
     text = f"{description}\n\nExample: {example}"
     if short and any(group.common is not None for group in groups):
@@ -78,7 +70,9 @@ def parse(
             raise ValueError(f"{_complaint(said.getvalue())} ({prog} --help)") from None
     values = [parsed, *(getattr(parsed, group.name) for group in others)]
     return [
-        group.kind(**{field.name: getattr(value, field.name) for field in fields(group)})
+        group.kind(
+            **group.defaults | {field.name: getattr(value, field.name) for field in fields(group)}
+        )
         for group, value in zip(groups, values, strict=True)
     ]
 
@@ -90,38 +84,6 @@ def fields(group: Group) -> list[dataclasses.Field[Any]]:
         for field in dataclasses.fields(group.kind)
         if field.init and field.name not in group.without
     ]
-
-
-def plain_strategies(args: Sequence[str]) -> list[str]:
-    """`args` with the trees named as in the library, where left-to-right or off-line is typed."""
-    out: list[str] = []
-    for arg in args:
-        name, equals, value = arg.partition("=")
-        if name in ("--trees", "--rows") and equals:
-            arg = f"{name}={strategy(value)}"
-        elif _follows(out, ("--trees", "--rows")):
-            arg = strategy(arg)
-        out.append(arg)
-    return out
-
-
-def _follows(args: list[str], names: tuple[str, ...]) -> bool:
-    """Whether the next word is a value of one of the options `names`."""
-    options = [arg for arg in args if arg.startswith("--")]
-    return bool(options) and options[-1] in names
-
-
-def spoken(name: str) -> str:
-    """What a person calls a choice of an option."""
-    return "off-line" if name == "given" else name.replace("_", "-")
-
-
-def strategy(name: str) -> str:
-    """The library's name of a strategy that a person has named."""
-    if name.startswith("-"):
-        return name
-    plain = name.lower().replace("-", "_")
-    return ALIASES.get(plain, plain)
 
 
 def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> None:
@@ -157,7 +119,7 @@ def _complaint(said: str) -> str:
 
 def _choice(found: re.Match[str]) -> str:
     value, option, choices = found.groups()
-    names = ", ".join(spoken(name) for name in re.findall(r"'([^']*)'", choices))
+    names = ", ".join(re.findall(r"'([^']*)'", choices))
     return f"{option}: expected one of {names}; got {value!r}"
 
 
@@ -237,9 +199,10 @@ def _metavar(hint: Any) -> str | None:
     """What stands for the value of an option; None where the parser knows best."""
     origin = get_origin(hint)
     if origin is Annotated:
-        return _metavar(get_args(hint)[0])
+        kind, *told = get_args(hint)
+        return next((name for name in told if isinstance(name, str)), _metavar(kind))
     if origin is Literal:
-        return "|".join(spoken(str(choice)) for choice in get_args(hint))
+        return "|".join(map(str, get_args(hint)))
     if origin in (Union, types.UnionType):
         kept = [part for part in get_args(hint) if part is not type(None)]
         return _metavar(kept[0]) if len(kept) == 1 else None

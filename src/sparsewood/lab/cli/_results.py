@@ -8,21 +8,8 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
-from sparsewood.lab.tasks import Certificates
+from sparsewood.lab.tasks import MEASURES, Certificates
 
-METRICS = {  # heading, form
-    "loss": ("loss", "{:.4f}"),
-    "accuracy": ("accuracy", "{:.2f}"),
-    "macro_f1": ("macro-\nF1", "{:.2f}"),
-    "median_rank": ("median\nrank", "{:.1f}"),
-    "accuracy_10": ("acc@10", "{:.1f}"),
-    "accuracy_100": ("acc@100", "{:.1f}"),
-    "support": ("trees\nkept", "{:.2f}"),
-    "single": ("one\ntree %", "{:.1f}"),
-    "flat": ("flat\ntree %", "{:.1f}"),
-    "agreement": ("given\narcs %", "{:.1f}"),
-    "attachment": ("attach-\nment %", "{:.1f}"),
-}
 _MATRIX = 10  # the most labels that are shown as a matrix
 _CONFUSED = 10  # of more labels, the most pairs that are listed
 _ACROSS = 60  # characters for the names above a matrix
@@ -38,13 +25,12 @@ def results_table(result: Mapping[str, Any]) -> Table:
 
 def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = None) -> Table:
     """A row for each split, a column for each metric."""
-    names = [name for name in METRICS if any(name in values for values in splits.values())]
+    found = [m for m in MEASURES.values() if any(m.name in values for values in splits.values())]
     table = _table("split", title)
-    for name in names:
-        table.add_column(METRICS[name][0], justify="right")
+    for measure in found:
+        table.add_column(measure.heading, justify="right")
     for split, values in splits.items():
-        cells = [METRICS[n][1].format(values[n]) if n in values else "" for n in names]
-        table.add_row(split, *cells)
+        table.add_row(split, *(m.text(values[m.name]) if m.name in values else "" for m in found))
     return table
 
 

@@ -1,18 +1,20 @@
 """What several commands share: sources, run folders, models, and leaving when asked to."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from sparsewood.lab.cli import Interrupted, unknown
 from sparsewood.lab.cli._options import Group
 from sparsewood.lab.data.sources import SOURCES, Source
-from sparsewood.lab.tasks import ModelConfig, TreeModel, load_model
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.tasks import TASKS, Model, ModelConfig, load_model
+from sparsewood.lab.tasks.build import model_folder
 from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
+from sparsewood.lab.train.rows import short
 
 RUNS = Path("runs")
 
@@ -20,10 +22,8 @@ _COMMON_SOURCE = (
     *("data", "files", "train", "validation", "test", "label", "text", "text2"),
     *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
 )
-_COMMON_MODEL = ("trees", "hidden", "dropout")
-_COMMON_TRAINING = (
-    *("optimizer", "lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),
-)
+_COMMON_MODEL = ("hidden", "layers", "dropout")
+_COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
 
 # What an example of a command on each source needs beside the name of the source.
 EXAMPLES = {
@@ -32,9 +32,10 @@ EXAMPLES = {
     "snli": "--data data/snli --vectors glove.6B.300d.txt",
     "sick": "--data data/sick --vectors glove.6B.300d.txt",
     "revdict": "--max-length 30",
-    "listops": "--max-depth 5 --hidden 64 --optimizer adam",
+    "listops": "--max-depth 5 --hidden 64",
     "classify": "--train train.csv --label stars --text review",
     "pairs": "--train train.tsv --test test.tsv",
+    "parse": "--data data/ud_ewt --vectors glove.6B.300d.txt",
 }
 
 
@@ -43,19 +44,25 @@ def example(command: str, source: str, more: str) -> str:
     return f"sparsewood {command} {source} {EXAMPLES[source]} {more}"
 
 
-def pick_source(command: str, args: list[str], description: str, more: str) -> type[Source]:
-    """The source that the first argument names; it is taken off `args`."""
+def pick_source(
+    command: str,
+    args: list[str],
+    description: str,
+    more: str,
+    sources: Mapping[str, type[Source]] = SOURCES,
+) -> type[Source]:
+    """The one of `sources` that the first argument names; it is taken off `args`."""
     if args and not args[0].startswith("-"):
         name = args.pop(0)
-        if name not in SOURCES:
-            raise ValueError(unknown("source", name, list(SOURCES)))
-        return SOURCES[name]
+        if name not in sources:
+            raise ValueError(unknown("source", name, list(sources)))
+        return sources[name]
     if not {"-h", "--help", "--help-all"} & set(args):
         raise ValueError(
-            f"{command}: which source? One of {', '.join(SOURCES)} (sparsewood {command} --help)"
+            f"{command}: which source? One of {', '.join(sources)} (sparsewood {command} --help)"
         )
-    width = max(map(len, SOURCES))
-    lines = [f"  {name:{width}}  {about(source)}" for name, source in SOURCES.items()]
+    width = max(map(len, sources))
+    lines = [f"  {name:{width}}  {about(source)}" for name, source in sources.items()]
     print(
         f"usage: sparsewood {command} SOURCE [OPTIONS]\n\n{description}\n\nSources:\n"
         + "\n".join(lines)
@@ -72,30 +79,62 @@ def about(source: type[Source]) -> str:
 
 def source_group(source: type[Source], **defaults: object) -> Group:
     """The options of a source."""
-    return Group("source", source, _COMMON_SOURCE, dict(defaults))
+    return Group("source", source, _COMMON_SOURCE, dict(defaults), source.unused)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """The options that say where those of model and training start from.
+
+    Attributes:
+        paper: the defaults are those of the paper's program, SGD on summed losses.
+    """
+
+    paper: bool = False
+
+
+def starting_point(source: type[Source], args: Sequence[str]) -> tuple[Any, TrainingConfig]:
+    """The defaults of model and training: the paper's where `args` have --paper."""
+    kind = TASKS[source.task].config
+    if "--paper" not in args:
+        return kind(), TrainingConfig.default(source)
+    if kind is not ModelConfig:
+        raise ValueError(f"--paper: the paper has no model for {source.name}")
+    return ModelConfig.paper(), TrainingConfig.paper()
 
 
 def config_groups(
-    source: type[Source], *, rare: Sequence[str] = (), without: tuple[str, ...] = ()
+    source: type[Source],
+    args: Sequence[str],
+    *,
+    rare: Sequence[str] = (),
+    without: tuple[str, ...] = (),
 ) -> list[Group]:
     """The options of source, model and training, but those in `without`.
 
-    Only --help-all shows those in `rare`.
+    Only --help-all shows those in `rare`. The defaults are those of the `starting_point`.
     """
+    model, training = starting_point(source, args)
+    varies = TASKS[source.task].varies
     groups = [
         source_group(source),
-        Group("model", ModelConfig, _COMMON_MODEL),
-        Group("training", TrainingConfig, _COMMON_TRAINING),
+        Group("model", type(model), (varies, *_COMMON_MODEL), asdict(model)),
+        Group("training", TrainingConfig, _COMMON_TRAINING, asdict(training)),
     ]
     return [
-        replace(g, common=tuple(n for n in g.common or () if n not in rare), without=without)
+        replace(
+            g,
+            common=tuple(n for n in g.common or () if n not in rare),
+            without=(*g.without, *without),
+        )
         for g in groups
     ]
 
 
 def new_folder(config: RunConfig) -> Path:
-    """runs/SOURCE-STRATEGY-N, with the first N that is free."""
-    stem = f"{config.source.name}-{config.model.trees.replace('_', '-')}"
+    """runs/SOURCE-VARIANT-N, with the first N that is free."""
+    variant = short(getattr(config.model, TASKS[config.source.task].varies))
+    stem = f"{config.source.name}-{variant.replace('_', '-')}"
     return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
 
 
@@ -127,36 +166,28 @@ def at_least(least: int, **options: int | None) -> None:
             raise ValueError(f"--{name.replace('_', '-')}: expected at least {least}, got {value}")
 
 
-def open_model(path: Path) -> TreeModel:
+def open_model(path: Path) -> Model:
     """The model of a run, or the one in a folder that `save_pretrained` wrote.
 
     Raises:
         ValueError: if there is none.
     """
-    if not path.is_dir():
-        raise ValueError(f"{path}: no such folder of a run or a model")
-    if (path / "model.safetensors").exists():
-        return load_model(path)
-    if (path / "model").is_dir():
-        return load_model(path / "model")
-    if (path / "checkpoints").is_dir():
-        raise ValueError(f"{path}: the run is not finished: sparsewood train --resume {path}")
-    raise ValueError(f"{path}: neither a run nor a model (no model.safetensors)")
+    return load_model(model_folder(path))
 
 
-def set_temperature(model: TreeModel, temperature: float | None) -> None:
+def set_temperature(model: Model, temperature: float | None) -> None:
     """Have the model keep its trees at another temperature, unless that is None.
 
     Raises:
-        ValueError: if it is none, or the model's trees do not depend on it.
+        ValueError: if it is none, or the model's estimator has none.
     """
     if temperature is None:
         return
     if not 0 < temperature < float("inf"):
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
-    if model.options.trees != "latent":
-        kind = LABELS[model.options.trees]
-        raise ValueError(f"--temperature: does nothing, the trees of this model are {kind}")
+    if model.temperature is None:
+        variant = TASKS[model.task].variant(model.options)
+        raise ValueError(f"--temperature: the {variant} of this model has none")
     model.temperature = temperature
 
 

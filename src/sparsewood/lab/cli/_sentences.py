@@ -9,8 +9,8 @@ import torch
 from sparsewood.lab.cli._inputs import Line
 from sparsewood.lab.data import Example, Sentence, tokenize
 from sparsewood.lab.data.listops import heads as listops_heads
-from sparsewood.lab.data.parser import parse_sentences
-from sparsewood.lab.tasks import Output, TreeModel
+from sparsewood.lab.tasks import Model, Output, TreeModel
+from sparsewood.lab.tasks.parsing import parse_sentences
 
 _PARSED = 1024  # lines that a parser, which takes seconds to load, is given at once
 
@@ -25,11 +25,6 @@ class Answer:
     i: int
 
 
-def width_of(model: TreeModel) -> int:
-    """How many sentences an example has."""
-    return 2 if model.task == "nli" else 1
-
-
 def answer(
     model: TreeModel, lines: Iterable[Line], parser: str | None = None, *, one_by_one: bool = False
 ) -> Iterator[Answer]:
@@ -38,7 +33,7 @@ def answer(
     asked = _examples(model, lines, parser, 1 if one_by_one else _PARSED)
     while batch := list(islice(asked, 1 if one_by_one else 32)):
         examples = [example for example, _ in batch]
-        with torch.inference_mode():
+        with torch.no_grad():
             output = model(model.encode(examples).batch(range(len(batch))).to(device))
         for i, (example, where) in enumerate(batch):
             yield Answer(example, where, output, i)
@@ -79,10 +74,10 @@ def _sentence(text: str) -> Sentence:
     return Sentence(tokenize(text))
 
 
-def require_heads(sentences: Iterable[Sentence], model: TreeModel) -> None:
+def require_heads(sentences: Iterable[Sentence], model: Model) -> None:
     """Raise ValueError where the model needs heads that are not there."""
-    if model.options.trees == "given" and any(s.heads is None for s in sentences):
+    if model.reads_heads and any(s.heads is None for s in sentences):
         raise ValueError(
-            "this model reads off-line trees: --parser spacy makes them (extra [parse]), or "
+            "this model reads given trees: --parser spacy makes them (extra [parse]), or "
             "--parser FOLDER"
         )

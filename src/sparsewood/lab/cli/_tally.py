@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparsewood.lab.tasks import Certificates, TreeModel
+from sparsewood.lab.tasks import Certificates
 
 
 @dataclass
@@ -13,12 +13,10 @@ class Tally:
     """Sums over the sentences that a model was asked about.
 
     Attributes:
-        model: the one that was asked.
-        certified, capped, sentences: see `Certificates`.
+        certified, capped, sentences: see `Certificates`; of those that are solved for.
         unknown, words: how many words the model knows nothing of, and all.
     """
 
-    model: TreeModel
     certified: int = 0
     capped: int = 0
     sentences: int = 0
@@ -28,7 +26,7 @@ class Tally:
     def add(self, sides: Sequence[Mapping[str, Any]]) -> None:
         """Take the sides of an answer, as `sides_of` gives them, into account."""
         for side in sides:
-            self.sentences += 1
+            self.sentences += "status" in side
             self.certified += side.get("status") == "solved"
             self.capped += side.get("status") == "capped"
             self.words += len(side["words"])
@@ -37,7 +35,7 @@ class Tally:
     def tell(self) -> None:
         """Print the line, on standard error."""
         told = []
-        if self.model.options.trees == "latent":
+        if self.sentences:
             told.append(str(Certificates(self.certified, self.sentences, self.capped)))
         if self.unknown:
             share = self.unknown / self.words

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.tasks.measures import SUPPORT, Measure
 from sparsewood.lab.train import Progress
 
 _EVERY = 0.5  # seconds between two looks at the folders
@@ -24,8 +24,8 @@ class Watch(Progress):
     On a terminal a table that is kept up to date; elsewhere a line for each epoch.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, criterion: Measure) -> None:
+        self._folder, self._criterion = folder, criterion
         self._seen: dict[Path, int] = {}
         self._begun = time.time()
         self._ended = threading.Event()
@@ -63,7 +63,11 @@ class Watch(Progress):
             return
         for run, lines in sorted(runs.items()):
             for line in lines[self._seen.get(run, 0) :]:
-                print(f"{self._name(run)}: {_brief(json.loads(line))}", file=sys.stderr, flush=True)
+                print(
+                    f"{self._name(run)}: {self._brief(json.loads(line))}",
+                    file=sys.stderr,
+                    flush=True,
+                )
             self._seen[run] = len(lines)
 
     def _runs(self) -> dict[Path, list[str]]:
@@ -84,14 +88,24 @@ class Watch(Progress):
             if records:
                 last, best = records[-1], [record for record in records if record["best"]][-1]
                 seconds = f"{last['seconds']:.1f}"
-                cells = [str(last["epoch"]), _value(last), _value(best), seconds]
+                cells = [str(last["epoch"]), self._value(last), self._value(best), seconds]
             state = "done" if ready else "training"
             table.add_row(self._name(run), *cells, state, style="dim" if ready else None)
         return table
 
     def _name(self, run: Path) -> str:
         row, lr, seed = run.relative_to(self._folder).parts
-        return f"{LABELS.get(row, row)}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+        return f"{row}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+
+    def _value(self, record: dict[str, Any]) -> str:
+        return self._criterion.text(record["validation"][self._criterion.name])
+
+    def _brief(self, record: dict[str, Any]) -> str:
+        validation, star = record["validation"], " *" if record["best"] else ""
+        return (
+            f"epoch {record['epoch']}, validation {self._value(record)}, "
+            f"trees {SUPPORT.text(validation[SUPPORT.name])}, {record['seconds']:.1f} s{star}"
+        )
 
 
 def _lines(path: Path) -> list[str]:
@@ -100,19 +114,3 @@ def _lines(path: Path) -> list[str]:
         return []
     text = path.read_text(encoding="utf-8")
     return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-
-def _value(record: dict[str, Any]) -> str:
-    validation = record["validation"]
-    for name, form in (("accuracy", "{:.2f}"), ("median_rank", "rank {:.0f}"), ("loss", "{:.4f}")):
-        if name in validation:
-            return form.format(validation[name])
-    return ""
-
-
-def _brief(record: dict[str, Any]) -> str:
-    star = " *" if record["best"] else ""
-    return (
-        f"epoch {record['epoch']}, validation {_value(record)}, "
-        f"trees {record['validation']['support']:.2f}, {record['seconds']:.1f} s{star}"
-    )

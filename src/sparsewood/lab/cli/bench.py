@@ -12,11 +12,13 @@ from rich.table import Table
 from torch import Tensor, nn
 
 import sparsewood as sp
-from sparsewood.lab.cli._options import Group, parse, spoken
+from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import at_least
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.tasks import ModelConfig, SentenceClassifier, TreeModel
 from sparsewood.lab.train.distributed import choose_device
+from sparsewood.lab.train.paper_figures import BASELINE, LATENT, ROWS
+from sparsewood.lab.train.rows import short
 
 _LENGTHS = (19.0, 9.0, 2, 52)  # mean, deviation, least and most words of an SST sentence
 _VOCABULARY = 2000
@@ -65,8 +67,8 @@ def main(args: list[str]) -> None:
         column.justify = "right"
     table.add_row("SparseMAP with gradient, alone", f"{solver:,.0f}", "")
     for name, seconds in steps.items():
-        speed, ratio = options.batch / seconds, seconds / steps["flat"]
-        table.add_row(f"training step, {name} trees", f"{speed:,.0f}", f"{ratio:.2f}")
+        speed, ratio = options.batch / seconds, seconds / steps[BASELINE]
+        table.add_row(f"training step, {short(name)}", f"{speed:,.0f}", f"{ratio:.2f}")
     console.print(table)
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
     console.print(
@@ -74,7 +76,8 @@ def main(args: list[str]) -> None:
         f"hidden size {options.hidden}."
     )
     console.print(
-        f"latent / flat = {steps['latent'] / steps['flat']:.2f} (the paper's implementation: 6)"
+        f"{short(LATENT)} / {BASELINE} = {steps[LATENT] / steps[BASELINE]:.2f} (the paper's "
+        "implementation: 6)"
     )
 
 
@@ -112,28 +115,32 @@ def _time_solver(options: BenchOptions, count: int = 512) -> float:
 
 
 def _time_steps(options: BenchOptions, device: torch.device) -> dict[str, float]:
-    """Seconds of a training step with each strategy."""
+    """Seconds of a training step with each estimator of the paper."""
     batches = [batch.to(device) for batch in _batches(options, 4)]
     words = ["<unk>", *map(str, range(1, _VOCABULARY))]
     rounds: dict[str, Callable[[], None]] = {}
-    for trees in ("flat", "left_to_right", "given", "latent"):
+    for estimator in ROWS:
         torch.manual_seed(0)
-        config = ModelConfig(trees=trees, hidden=options.hidden, embedding=options.hidden)
+        config = ModelConfig(
+            estimator, hidden=options.hidden, embedding=options.hidden, dropout=0.0
+        )
         model = SentenceClassifier(config, words, ["0", "1"])
         model.set_vectors(torch.randn(_VOCABULARY, options.hidden) * 0.4)
         model.to(device)
-        if trees == "latent":
+        if estimator == LATENT:
             _sharpen(model, batches)
-        rounds[spoken(trees)] = _stepper(model, batches, device)
+        rounds[estimator] = _stepper(model, batches, device)
     best = _best(rounds, options.repeats)
     return {name: seconds / len(batches) for name, seconds in best.items()}
 
 
 def _sharpen(model: TreeModel, batches: list[Batch]) -> None:
     """Lower the temperature until a sentence keeps as few trees as with trained models."""
-    model.temperature = 2.0**-7
+    temperature = 2.0**-7
+    model.temperature = temperature
     while _support(model, batches) > _SUPPORT:
-        model.temperature /= 2
+        temperature /= 2
+        model.temperature = temperature
 
 
 def _support(model: TreeModel, batches: list[Batch]) -> float:

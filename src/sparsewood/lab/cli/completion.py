@@ -6,7 +6,7 @@ that one is completed, and kept for as long as the shell lives: the script canno
 
 from sparsewood.lab.cli import COMMANDS, unknown
 
-SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs")
+SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs", "parse")
 _WITH_SOURCE = ("train", "table", "sweep")
 
 _BASH = """\

@@ -16,7 +16,7 @@ from sparsewood.lab.cli._sentences import answer
 from sparsewood.lab.tasks import ReverseDictionary
 
 _HOW = (
-    "train one with: sparsewood train revdict --optimizer adam --lr 0.001 (WordNet and the vectors "
+    "train one with: sparsewood train revdict (WordNet and the vectors "
     "of the extra [words] are found by themselves)"
 )
 
@@ -30,7 +30,7 @@ class DefineOptions:
             folder of a run or a model, if it is not the newest run of revdict in runs/.
         words: how many.
         json: print one line of JSON for each.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
     """
 
     descriptions: tyro.conf.Positional[tuple[str, ...]] = ()
@@ -81,7 +81,7 @@ def newest_dictionary(runs: Path) -> Path:
     finished = [
         config.parent.parent
         for config in runs.rglob("model/config.json")
-        if json.loads(config.read_text(encoding="utf-8")).get("task") == "revdict"
+        if json.loads(config.read_text(encoding="utf-8")).get("task") == ReverseDictionary.task
     ]
     if not finished:
         raise ValueError(f"no run of a reverse dictionary in {runs}/; {_HOW}")

@@ -14,7 +14,8 @@ from sparsewood.lab.cli._results import confusion_table, remarks, splits_table
 from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
-from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.tasks import Model
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import Run, evaluate
 from sparsewood.lab.train.distributed import choose_device
 
@@ -22,7 +23,7 @@ DESCRIPTION = (
     "Evaluate a run, or a model, on the validation and test splits of the data it was trained on.\n"
     "With a SOURCE and its options: on other data."
 )
-EXAMPLE = "sparsewood evaluate runs/subj-latent-1 classify --test reviews.tsv"
+EXAMPLE = "sparsewood evaluate runs/subj-sparsemap-1 classify --test reviews.tsv"
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ def _print(results: dict[str, Any]) -> None:
     for line in remarks(results):
         print(line)
     for split, values in results.items():
-        table = confusion_table(split, values.get("confusion", {}))
-        if table is not None:
+        confusion = values.get("confusion")
+        if confusion and (table := confusion_table(split, confusion)) is not None:
             console.print("", table)
 
 
@@ -103,10 +104,10 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
     return options, source
 
 
-def _evaluate(model: TreeModel, source: Source, options: EvaluateOptions) -> dict[str, Any]:
+def _evaluate(model: Model, source: Source, options: EvaluateOptions) -> dict[str, Any]:
     device = choose_device(options.device)
     model = model.to(device)
-    corpus = source.load()
+    corpus = load_corpus(source)
     names = options.splits or ("validation", *corpus.tests)
     if absent := [name for name in names if name not in corpus.splits]:
         raise ValueError(f"no split {absent[0]!r}: the splits are {', '.join(corpus.splits)}")

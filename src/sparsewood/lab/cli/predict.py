@@ -13,11 +13,12 @@ from sparsewood.lab.cli._inputs import Files, check_arguments, is_interactive, l
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
-from sparsewood.lab.cli._sentences import Answer, answer, width_of
+from sparsewood.lab.cli._sentences import Answer, answer
 from sparsewood.lab.cli._tally import Tally
-from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.tasks import TASKS, TreeModel
+from sparsewood.lab.tasks.task import Answers
 from sparsewood.lab.train.distributed import choose_device
-from sparsewood.lab.train.evaluate import answers, sides_of
+from sparsewood.lab.train.evaluate import sides_of
 
 _LABELS = 3  # named to a person, and of a reverse dictionary
 
@@ -36,7 +37,7 @@ class PredictOptions:
         labels: how many labels are named; three where a person reads.
         draw: how many trees are drawn; 0 for none.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of off-line trees.
+        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
         device: "auto" takes a GPU where there is one.
     """
 
@@ -58,19 +59,24 @@ def main(args: list[str]) -> None:
         args,
         [Group("prediction", PredictOptions), Group("files", Files)],
         "Label sentences. A reverse dictionary answers with words.",
-        "sparsewood predict runs/sst-latent-1 reviews.csv --text review --json --out labels.jsonl",
+        "sparsewood predict runs/sst-sparsemap-1 reviews.csv --text review --json --out said.jsonl",
     )
     at_least(1, labels=options.labels)
     at_least(0, draw=options.draw)
     check_arguments(options.sentences, files)
     out = Output(options.out, options.sentences)
     model = open_model(options.model).to(choose_device(options.device))
+    if not isinstance(model, TreeModel):
+        raise ValueError(
+            f"{options.model}: a model for {model.task} has no labels to tell; its trees: "
+            f"sparsewood trees {options.model} SENTENCE"
+        )
     set_temperature(model, options.temperature)
-    lines = lines_of(options.sentences, width_of(model), files)
+    lines = lines_of(options.sentences, TASKS[model.task].sides, files)
     interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
-    tally = Tally(model)
+    tally = Tally()
     with out:
         for found in answer(model, lines, options.parser, one_by_one=interactive):
             told = describe(model, found, _count(model, options))
@@ -79,16 +85,22 @@ def main(args: list[str]) -> None:
     tally.tell()
 
 
+def _answers(model: TreeModel) -> Answers:
+    answers = TASKS[model.task].answers
+    assert answers is not None
+    return answers
+
+
 def _count(model: TreeModel, options: PredictOptions) -> int:
     """How many labels are told."""
     if options.labels is not None:
         return options.labels
-    return len(model.labels) if options.json and model.task != "revdict" else _LABELS
+    return len(model.labels) if options.json and not _answers(model).few else _LABELS
 
 
 def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
     """The answer to one example as JSON has it."""
-    prediction = answers(model, found.output, found.i, k)
+    prediction = model.answers(found.output, found.i, k)
     told: dict[str, Any] = {"label": next(iter(prediction)), "prediction": prediction}
     told["sides"] = sides_of(found.example.sentences, found.output, found.i)
     for side in told["sides"]:
@@ -99,8 +111,7 @@ def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
 def _line(told: dict[str, Any], model: TreeModel, options: PredictOptions) -> str:
     if options.json:
         return json.dumps(told, ensure_ascii=False)
-    form = "{:.3f}" if model.task == "revdict" else "{:.1%}"
-    return as_text(told, form, options.draw)
+    return as_text(told, _answers(model).form, options.draw)
 
 
 def as_text(told: dict[str, Any], form: str, trees: int) -> str:

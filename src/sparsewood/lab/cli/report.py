@@ -35,7 +35,7 @@ def main(args: list[str]) -> None:
         args,
         [Group("page", ReportOptions)],
         "Write runs up as one HTML page that needs no network.",
-        "sparsewood report runs/sst-flat-1 runs/sst-latent-1 --out sst.html",
+        "sparsewood report runs/sst-flat-1 runs/sst-sparsemap-1 --out sst.html",
     )
     writable_file(options.out)
     runs = [run for folder in options.runs for run in runs_below(folder)]

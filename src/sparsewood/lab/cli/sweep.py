@@ -1,6 +1,7 @@
 """`sparsewood sweep`: a search for good options."""
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -10,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from sparsewood.lab.cli import unknown
-from sparsewood.lab.cli._options import Group, parse, strategy
+from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
+    Protocol,
     at_least,
     config_groups,
     example,
@@ -20,16 +22,17 @@ from sparsewood.lab.cli._runs import (
     pick_source,
     writable_folder,
 )
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.prepare import check
-from sparsewood.lab.train.sweep import sweep
+from sparsewood.lab.train.sweep import RANGES, sweep
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
 EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
 
 
 @dataclass(frozen=True)
-class SweepOptions:
+class SweepOptions(Protocol):
     """What is tried.
 
     Attributes:
@@ -57,8 +60,8 @@ def main(args: list[str]) -> None:
         f"sparsewood sweep {source.name}",
         args,
         [
-            Group("search", SweepOptions, ("space", "trials", "out", "prune")),
-            *config_groups(source, rare=["lr", "patience", "device", "threads"]),
+            Group("search", SweepOptions, ("space", "trials", "out", "prune", "paper")),
+            *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
         ],
         DESCRIPTION,
         example("sweep", source.name, EXAMPLE),
@@ -68,7 +71,7 @@ def main(args: list[str]) -> None:
     folder = writable_folder(options.out or RUNS / f"sweep-{source.name}")
     space = read_space(options.space, base)
     if not folder.exists():  # bad data are to be noticed before anything is written
-        check(base.source.load(), base.model.trees, lambda _: None)
+        check(load_corpus(base.source), base.model, lambda _: None)
     with interruptible("give the same command again"):
         found = sweep(
             base,
@@ -96,19 +99,18 @@ def read_space(space: Sequence[str], base: RunConfig) -> dict[str, Any]:
         if field not in owners:
             raise ValueError(f"--space: {unknown('option', name, list(owners))}")
         part = owners[field]
-        if ":" in values:
+        if values.partition(":")[0] in RANGES:
             found[f"{part}.{field}"] = values
             continue
-        found[f"{part}.{field}"] = listed = [_value(v, field) for v in values.split(",")]
+        # A comma before NAME= is within a value: sparsemap:max_active=10,temperature=0.5
+        found[f"{part}.{field}"] = listed = [_value(v) for v in re.split(r",(?!\w+=)", values)]
         for value in listed:  # ValueError where it does not fit
             data = base.to_json()
             RunConfig.from_json(data | {part: data[part] | {field: value}})
     return found
 
 
-def _value(text: str, field: str) -> Any:
-    if field == "trees":
-        return strategy(text)
+def _value(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -4,48 +4,56 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Column, Table
 
+from sparsewood.estimators import Given
+from sparsewood.estimators import parse as parse_estimator
 from sparsewood.lab._files import write_text
 from sparsewood.lab.cli._options import Group, parse
-from sparsewood.lab.cli._results import METRICS
 from sparsewood.lab.cli._runs import (
     RUNS,
+    Protocol,
     at_least,
     config_groups,
     example,
     interruptible,
     pick_source,
     runs_below,
+    starting_point,
     writable_folder,
 )
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
+from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.trees import LABELS, Trees
-from sparsewood.lab.train import RunConfig
-from sparsewood.lab.train.paper_figures import PAPER, markdown
+from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
+from sparsewood.lab.tasks.parsing import load_corpus
+from sparsewood.lab.train import RunConfig, TrainingConfig
+from sparsewood.lab.train.grid import CERTIFIED, VALIDATION, Grid
+from sparsewood.lab.train.paper_figures import ROWS
 from sparsewood.lab.train.prepare import check
+from sparsewood.lab.train.rows import learns
 from sparsewood.lab.train.table import train_table
 
 DESCRIPTION = (
     "Train all rows of a table of the paper and print it beside the paper's figures.\n"
     "Started again with the same folder it goes on where it stopped."
 )
-_BY_TABLE = ("trees", "lr", "seed")  # --rows, --lrs and --seeds give these
-EXAMPLE = "--lrs 0.03 0.1 --seeds 0 1 2"
+_BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
+EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(Protocol):
     """Which runs make the table.
 
     Attributes:
-        rows: the strategies; off-line needs heads.
+        estimators: the rows; "given" needs heads. Those of the paper by default.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         workers: runs that train at a time.
@@ -53,8 +61,8 @@ class TableOptions:
         title: of the report.
     """
 
-    rows: tuple[Trees, ...] = ()
-    lrs: tuple[float, ...] = (0.1,)
+    estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
+    lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
     workers: int = 1
     out: Path | None = None
@@ -63,13 +71,14 @@ class TableOptions:
 
 def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
-    source = pick_source("table", args, DESCRIPTION, EXAMPLE)
+    kinds = {n: s for n, s in SOURCES.items() if TASKS[s.task].config is ModelConfig}
+    source = pick_source("table", args, DESCRIPTION, EXAMPLE, kinds)
     options, *parts = parse(
         f"sparsewood table {source.name}",
         args,
         [
-            Group("table", TableOptions),
-            *config_groups(source, rare=["patience", "threads"], without=_BY_TABLE),
+            Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[1].lr,)}),
+            *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
         DESCRIPTION,
         example("table", source.name, EXAMPLE),
@@ -80,18 +89,21 @@ def main(args: list[str]) -> None:
 def run_table(config: RunConfig, options: TableOptions) -> None:
     """Trains what is missing, prints the table, writes table.md and report.html beside it."""
     source = config.source
-    rows = options.rows or default_rows(config)
+    rows = options.estimators or default_rows(config)
     at_least(1, workers=options.workers)
     for name in ("lrs", "seeds"):
         if not getattr(options, name):
             raise ValueError(f"--{name}: expected at least one value")
     for lr in options.lrs:
         replace(config.training, lr=lr)  # ValueError where it is none
+    for row in rows:
+        replace(config.model, estimator=row)
     folder = writable_folder(options.out or RUNS / f"table-{source.name}")
     if not (folder / "table.json").exists():
         _check_source(config, rows)
     print(f"table: {folder}", flush=True)
-    watch = Watch(folder) if options.workers > 1 else nullcontext()
+    criterion = TASKS[source.task].metrics.criterion
+    watch = Watch(folder, criterion) if options.workers > 1 else nullcontext()
     with watch as progress, interruptible():
         summary = train_table(
             rows,
@@ -105,7 +117,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     failures = list(summary["failures"].values())
     if not summary["rows"]:
         raise ValueError(failures[0])
-    write_text(folder / "table.md", markdown(summary, source.name))
+    write_text(folder / "table.md", Grid.of(summary, source.name).markdown())
     title = options.title or f"Latent trees: {source.name}"
     page = report(runs_below(folder), folder / "report.html", title)
     Console(highlight=False).print(summary_table(summary, source.name))
@@ -118,73 +130,34 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
         )
 
 
-def _check_source(config: RunConfig, rows: Sequence[Trees]) -> None:
+def _check_source(config: RunConfig, rows: Sequence[str]) -> None:
     """Raise ValueError now, and not once for each run, where the data cannot be read."""
-    corpus = config.source.load()
+    corpus = load_corpus(config.source)
     for row in rows:
-        check(corpus, row, lambda _: None)
+        check(corpus, replace(config.model, estimator=row), lambda _: None)
 
 
-def default_rows(config: RunConfig) -> tuple[Trees, ...]:
-    """The rows of the paper; off-line only where heads are to be had."""
+def default_rows(config: RunConfig) -> tuple[str, ...]:
+    """The rows of the paper; those that need heads only where heads are to be had."""
     source = config.source
     heads = bool(source.heads or source.parser) or source.name == "listops"
-    return ("left_to_right", "flat", *(("given",) if heads else ()), "latent")
+    return tuple(row for row in ROWS if heads or not isinstance(parse_estimator(row), Given))
 
 
 def summary_table(summary: dict[str, Any], source: str) -> Table:
-    """Mean and spread over seeds, the paper's figure under each."""
-    paper = PAPER.get(source, {})
-    columns = columns_of(summary)
-    tests = list(dict.fromkeys(test for test, _ in columns))
-    several = len(tests) > 1
-    title = f"{source}, {'test' if several else tests[0]}"
-    table = Table(Column("trees", no_wrap=True), title=title, title_justify="left", box=SIMPLE_HEAD)
-    for test, metric in columns:
-        heading = METRICS[metric][0]
-        table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
-    for heading in ("trees\nkept", "attach-\nment %", "lr", "seeds", "s/epoch"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row, found in summary["rows"].items():
-        cells = [
-            _cell(_measured(found)[test][metric], metric, paper.get(row, {}).get(test, {}))
-            for test, metric in columns
-        ]
-        validation = found["validation"]
-        attached = validation.get("attachment")
-        table.add_row(
-            LABELS[row],
-            *cells,
-            f"{validation['support']['mean']:.2f}",
-            "" if attached is None else f"{attached['mean']:.1f}",
-            f"{found['lr']:g}",
-            str(len(found["seeds"])),
-            f"{found['seconds_per_epoch']:.1f}",
-            style="bold" if row == "latent" else None,
-        )
-    notes = ["Under each figure, the paper's (Niculae, Martins & Cardie 2018)."] if paper else []
-    for row, found in summary["rows"].items():
-        if (told := found.get("certified")) and row == "latent":
-            notes.append(f"{LABELS[row]} trees: {Certificates(**told)}.")
+    """The grid without what a terminal is too narrow for, the paper's figures under ours."""
+    grid = Grid.of(summary, source)
+    shown = [i for i, head in enumerate(grid.heads) if head not in (VALIDATION, CERTIFIED)]
+    title = f"{source}, {', '.join(grid.tests)}"
+    first = Column("estimator", no_wrap=True)
+    table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
+    for i in shown:
+        table.add_column(grid.heads[i].replace(" ", "\n", 1), justify="right")
+    notes = [grid.note] if grid.note else []
+    for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
+        style = "bold" if learns(row) else None
+        table.add_row(name, *(cells[i].replace(" (", "\n(") for i in shown), style=style)
+        if told := found.get("certified"):
+            notes.append(f"{name}: {Certificates(**told)}.")
     table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
-
-
-def columns_of(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """The tests and the metrics of the task."""
-    first = next(iter(summary["rows"].values()))
-    wanted = ("accuracy", "median_rank", "accuracy_10", "accuracy_100")
-    return [(t, m) for t, values in _measured(first).items() for m in wanted if m in values]
-
-
-def _measured(found: dict[str, Any]) -> dict[str, Any]:
-    """The tests of a row; where there are none, validation."""
-    return found["tests"] or {"validation": found["validation"]}
-
-
-def _cell(spread: dict[str, Any], metric: str, paper: dict[str, float]) -> str:
-    form = METRICS[metric][1]
-    text = form.format(spread["mean"])
-    if spread["std"] is not None:
-        text += f" ± {form.format(spread['std'])}"
-    return f"{text}\n[dim]{paper[metric]:g}[/dim]" if metric in paper else text

@@ -9,6 +9,7 @@ from rich.console import Console
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._results import remarks, results_table
 from sparsewood.lab.cli._runs import (
+    Protocol,
     config_groups,
     example,
     interruptible,
@@ -21,15 +22,15 @@ from sparsewood.lab.train import Run, RunConfig, train
 from sparsewood.lab.train.progress import automatic
 
 DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
-EXAMPLE = "--lr 0.05"
+EXAMPLE = "--dropout 0.2"
 
 
 @dataclass(frozen=True)
-class TrainOptions:
+class TrainOptions(Protocol):
     """Where the run is kept.
 
     Attributes:
-        out: folder of the run; runs/SOURCE-TREES-N by default.
+        out: folder of the run; runs/SOURCE-ESTIMATOR-N by default.
         resume: go on with the run in this folder.
     """
 
@@ -46,7 +47,7 @@ def main(args: list[str]) -> None:
         options, *parts = parse(
             f"sparsewood train {source.name}",
             args,
-            [Group("run", TrainOptions), *config_groups(source)],
+            [Group("run", TrainOptions), *config_groups(source, args)],
             f"{DESCRIPTION} To go on with one: sparsewood train --resume RUN",
             example("train", source.name, EXAMPLE),
         )

@@ -14,8 +14,8 @@ from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import read_sentences, require_heads
 from sparsewood.lab.cli._tally import Tally
-from sparsewood.lab.data import Example, Sentence
-from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.data import Sentence
+from sparsewood.lab.tasks import Model
 from sparsewood.lab.tasks.metrics import Output as Answered
 from sparsewood.lab.train.evaluate import sides_of
 
@@ -54,7 +54,7 @@ def main(args: list[str]) -> None:
         args,
         [Group("drawing", TreesOptions), Group("files", Files)],
         "Show the trees that a model selects for sentences, with their probabilities.",
-        'sparsewood trees runs/sst-latent-1 "a gripping film" --format svg --out film.svg',
+        'sparsewood trees runs/sst-sparsemap-1 "a gripping film" --format svg --out film.svg',
     )
     at_least(1, most=options.most)
     if not options.sentences:
@@ -68,7 +68,7 @@ def main(args: list[str]) -> None:
         raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
     sentences = _read(lines, options.parser)
     require_heads(sentences, model)
-    tally = Tally(model)
+    tally = Tally()
     with out:
         for sentence in sentences:
             side = _side(model, sentence)
@@ -81,20 +81,17 @@ def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
     return read_sentences([side for line in lines for side in line.sides], parser)
 
 
-def _side(model: TreeModel, sentence: Sentence) -> dict[str, Any]:
-    split = model.encode([Example((sentence,))])
-    with torch.inference_mode():
-        posterior, vectors = model.read(split.batch([0]).sides[0])
-    answered = Answered(None, vectors, (posterior,))
+def _side(model: Model, sentence: Sentence) -> dict[str, Any]:
+    with torch.no_grad():
+        posterior = model.posterior([sentence])
+    answered = Answered(None, posterior.weights, (posterior,))
     (side,) = sides_of([sentence], answered, 0)
     return {**side, "unknown": model.unknown(sentence.words)}
 
 
-def _drawn(
-    model: TreeModel, sentence: Sentence, side: dict[str, Any], options: TreesOptions
-) -> str:
+def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: TreesOptions) -> str:
     trees = side["trees"][: options.most]
-    given = None if model.options.trees == "given" else sentence.heads
+    given = None if model.reads_heads else sentence.heads
     drawing = draw(
         sentence.words,
         [tree["heads"] for tree in trees],

@@ -1,6 +1,6 @@
 """Readers, sources, vocabulary, word vectors and batches."""
 
-from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit, Padded
+from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit, Padded, Split
 from sparsewood.lab.data.cache import cache_folder
 from sparsewood.lab.data.columns import read_columns, read_plain
 from sparsewood.lab.data.conllu import read_conllu
@@ -13,6 +13,7 @@ from sparsewood.lab.data.sources import (
     Classify,
     ListOps,
     Pairs,
+    Parse,
     RevDict,
     Sick,
     Snli,
@@ -37,12 +38,14 @@ __all__ = [
     "ListOps",
     "Padded",
     "Pairs",
+    "Parse",
     "Reading",
     "RevDict",
     "Sentence",
     "Sick",
     "Snli",
     "Source",
+    "Split",
     "Sst",
     "Subj",
     "Vocabulary",

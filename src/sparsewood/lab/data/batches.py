@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vocabulary import Vocabulary
+
+Shuffle = Literal["examples", "batches"]
 
 _POOL = 50  # batches' worth of examples that are sorted by length together
 
@@ -54,6 +57,33 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def units(self) -> int:
+        """How many examples these are: the loss is a mean over them."""
+        return len(self)
+
+
+class Split(Protocol):
+    """The examples of a split, out of which batches are made."""
+
+    @property
+    def examples(self) -> Sequence[Example]:
+        """As they were read."""
+        ...
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Of the longest sentence of each."""
+        ...
+
+    def batch(self, rows: Sequence[int]) -> Any:
+        """The examples `rows` as one batch, which has `rows`, `units` and `to(device)`."""
+        ...
+
+    def units(self, rows: Sequence[int]) -> int:
+        """What the loss of the examples `rows` is a mean over: so many examples, or words."""
+        ...
+
 
 class EncodedSplit:
     """The examples of a split as integers.
@@ -84,9 +114,14 @@ class EncodedSplit:
         if len(widths) > 1:
             raise ValueError(f"examples of {sorted(widths)} sentences in one split")
         self.tokens = [[vocabulary.encode(s.words) for s in e.sentences] for e in examples]
+        self.lengths = [max(map(len, sides)) for sides in self.tokens]
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    def units(self, rows: Sequence[int]) -> int:
+        """How many examples `rows` are: the loss is a mean over these."""
+        return len(rows)
 
     def batch(self, rows: Sequence[int]) -> Batch:
         """The examples `rows` as one padded batch."""
@@ -118,22 +153,29 @@ class Batches:
     Args:
         split: the examples.
         size: examples in a batch; the last may have fewer.
-        shuffle: a new order every epoch. Otherwise sentences of like length come together.
+        words: the most words of a batch, padding included, in place of `size`; sentences of like
+            length come together. A longer one is alone in its batch.
+        shuffle: a new order every epoch, of the examples or of batches that are composed once;
+            None keeps one order, by length.
         seed: of the order; the same seed and epoch give the same batches.
     """
 
     def __init__(
-        self, split: EncodedSplit, size: int, *, shuffle: bool = False, seed: int = 0
+        self,
+        split: Split,
+        size: int,
+        *,
+        words: int | None = None,
+        shuffle: Shuffle | None = None,
+        seed: int = 0,
     ) -> None:
         if size < 1:
             raise ValueError(f"batch size: expected at least 1, got {size}")
-        self.split, self.size, self.shuffle, self.seed = split, size, shuffle, seed
-        self._lengths = torch.tensor([max(map(len, sides)) for sides in split.tokens])
+        self.split, self.size, self.words = split, size, words
+        self.shuffle, self.seed = shuffle, seed
+        self._lengths = torch.tensor(split.lengths)
 
-    def __len__(self) -> int:
-        return -(-len(self.split) // self.size)
-
-    def epoch(self, number: int = 0) -> Iterator[Batch]:
+    def epoch(self, number: int = 0) -> Iterator[Any]:
         """The batches of epoch `number`."""
         for rows in self.order(number):
             yield self.split.batch(rows)
@@ -144,14 +186,41 @@ class Batches:
         Shuffled examples are sorted by length within pools of some batches, so that a batch holds
         little padding; then the batches are shuffled.
         """
-        if not self.shuffle:
+        if self.shuffle is None:
             return self._cut(self._lengths.argsort(stable=True))
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
-        order = torch.randperm(len(self.split), generator=generator)
-        pools = order.split(self.size * _POOL)
-        batches = [b for p in pools for b in self._cut(p[self._lengths[p].argsort(stable=True)])]
+        if self.shuffle == "examples":
+            order = torch.randperm(len(self._lengths), generator=generator)
+            pools = order.split(self.size * _POOL) if self.words is None else [order]
+            ordered = [p[self._lengths[p].argsort(stable=True)] for p in pools]
+            batches = [batch for pool in ordered for batch in self._cut(pool)]
+        else:
+            once = torch.Generator().manual_seed(self.seed)
+            batches = self._cut(torch.randperm(len(self._lengths), generator=once))
         shuffled = torch.randperm(len(batches), generator=generator)
         return [batches[i] for i in shuffled.tolist()]
 
     def _cut(self, order: Tensor) -> list[list[int]]:
+        if self.words is not None:
+            return list(cut_by_words(order.tolist(), self.split.lengths, self.words))
         return [part.tolist() for part in order.split(self.size) if len(part)]
+
+
+def cut_by_words(order: Sequence[int], lengths: Sequence[int], words: int) -> Iterator[list[int]]:
+    """The rows `order` by batch, of at most `words` words each, padding included.
+
+    Args:
+        order: rows; there is least padding where short ones come before long ones.
+        lengths: of all rows, in words.
+        words: a sentence of more is alone in its batch.
+    """
+    batch: list[int] = []
+    longest = 0
+    for row in order:
+        longest = max(longest, lengths[row])
+        if batch and (len(batch) + 1) * longest > words:
+            yield batch
+            batch, longest = [], lengths[row]
+        batch.append(row)
+    if batch:
+        yield batch

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
-
-TaskName = Literal["classify", "nli", "revdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ class Corpus:
         left_out: training examples that are too long, or have no heads, and are not in the splits.
     """
 
-    task: TaskName
+    task: str
     splits: dict[str, list[Example]]
     candidates: tuple[str, ...] = ()
     left_out: int = 0

@@ -5,51 +5,44 @@ from math import log2
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._results import criterion, summary
-from sparsewood.lab.report._runs import ReportedRun, by_strategy
+from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
 from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.tasks.build import MEASURES
+from sparsewood.lab.tasks.measures import AGREEMENT, ATTACHMENT, LOSS, TREES, Measure
+from sparsewood.lab.train.paper_figures import BASELINE
 
 # Support sizes that are counted together: the first and the last of each.
 _BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))
 
 
 def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
-    """Loss and criterion by epoch."""
-    charts = [
-        ("Training loss", "train", "loss", ""),
-        ("Validation loss", "validation", "loss", ""),
-        ("Validation accuracy", "validation", "accuracy", "%"),
-        ("Validation median rank", "validation", "median_rank", ""),
-        ("Validation accuracy at 10", "validation", "accuracy_10", "%"),
+    """The loss in training, and what lines of progress tell of validation, by epoch."""
+    told = [m for m in MEASURES.values() if m.brief and m not in TREES]
+    charts = [("Training", "train", LOSS), *(("Validation", "validation", m) for m in told)]
+    return [
+        _history(runs, f"{name} {measure.label}", split, measure)
+        for name, split, measure in charts
+        if _known(runs, split, measure.name)
     ]
-    return [_history(runs, *chart) for chart in charts if _known(runs, chart[1], chart[2])]
 
 
 def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
     """What the posteriors of latent runs look like by epoch; empty without such runs."""
-    latent = [run for run in runs if run.strategy == "latent"]
+    latent = [run for run in runs if run.latent]
     if not latent:
         return []
-    # Fixed trees never change: one run of each strategy tells all. The given ones are at 100 %.
-    others = by_strategy(run for run in runs if run.strategy not in ("latent", "given"))
-    fixed = [group[0] for group in others.values()]
+    # Fixed trees never change: one run of each estimator tells all. The given ones are at 100 %.
+    rows = by_estimator(run for run in runs if not run.latent)
+    arcs = {row: group[0].history("validation", ATTACHMENT.name) for row, group in rows.items()}
+    fixed = [rows[row][0] for row, found in arcs.items() if any(y < 100 for _, y in found)]
     figures = []
     if _known(latent, "validation", "histogram", kind=Mapping):
         figures.append(_support_map(latent))
-    if _known(latent, "validation", "support"):
-        figures.append(_history(latent, "Trees per sentence, mean", "validation", "support", ""))
-    if _known(latent, "validation", "single"):
-        title = "Sentences with one tree"
-        figures.append(_history(latent, title, "validation", "single", "%", zero=True))
-    if _known(latent, "validation", "flat"):
-        title = "Mean probability of the flat tree"
-        figures.append(_history(latent, title, "validation", "flat", "%", zero=True))
-    for name, title in (
-        ("agreement", "Mean probability of the off-line trees' arcs"),
-        ("attachment", "Attachment of the likeliest tree to the off-line tree"),
-    ):
-        if _known(latent, "validation", name):
-            figures.append(_history(latent, title, "validation", name, "%", zero=True, fixed=fixed))
+    for measure in TREES:
+        if _known(latent, "validation", measure.name):
+            others = fixed if measure in (AGREEMENT, ATTACHMENT) else ()
+            title, zero = measure.title, measure.unit == "%"
+            figures.append(_history(latent, title, "validation", measure, zero=zero, fixed=others))
     return figures
 
 
@@ -68,31 +61,32 @@ def temperature_curves(runs: Sequence[ReportedRun]) -> list[str]:
         return []
     powers = sorted({x for line in lines for x, _ in line.points})
     names = {x: _power(x) for x in powers if x % 2 == 0}
-    name = "criterion" if column is None else column.heading
+    name = "criterion" if column is None else column.measure.label
     title = f"Validation {name} by temperature at test time"
-    unit = "%" if name == "accuracy" else ""
+    unit = "" if column is None else column.measure.unit
     return [_figure(title, line_chart(lines, title, "temperature", x_names=names, unit=unit))]
 
 
 def speed_bars(runs: Sequence[ReportedRun]) -> list[str]:
     """Sentences per second in training, and the time of an epoch against flat trees."""
     speeds, seconds = {}, {}
-    for strategy, group in by_strategy(runs).items():
+    rows = by_estimator(runs)
+    for row, group in rows.items():
         speed = summary(run.mean("sentences_per_second") for run in group)
         second = summary(run.mean("seconds") for run in group)
         if speed:
-            speeds[strategy] = speed[0]
+            speeds[row] = speed[0]
         if second:
-            seconds[strategy] = second[0]
+            seconds[row] = second[0]
     figures = []
     if speeds:
         title = "Sentences per second in training"
-        bars = [(_label(s), f"s-{s}", v, f"{v:,.0f}") for s, v in speeds.items()]
+        bars = [(rows[r][0].label, style_of(r), v, f"{v:,.0f}") for r, v in speeds.items()]
         figures.append(_figure(title, bar_chart(bars, title)))
-    if seconds.get("flat") and len(seconds) > 1:
-        title = "Time of an epoch, flat trees = 1"
-        ratios = {strategy: value / seconds["flat"] for strategy, value in seconds.items()}
-        bars = [(_label(s), f"s-{s}", v, f"{v:.2f}") for s, v in ratios.items()]
+    if seconds.get(BASELINE) and len(seconds) > 1:
+        title = f"Time of an epoch, {BASELINE} = 1"
+        ratios = {row: value / seconds[BASELINE] for row, value in seconds.items()}
+        bars = [(rows[r][0].label, style_of(r), v, f"{v:.2f}") for r, v in ratios.items()]
         figures.append(_figure(title, bar_chart(bars, title)))
     return figures
 
@@ -101,8 +95,7 @@ def _history(
     runs: Sequence[ReportedRun],
     title: str,
     split: str,
-    name: str,
-    unit: str,
+    measure: Measure,
     *,
     zero: bool = False,
     fixed: Sequence[ReportedRun] = (),
@@ -111,9 +104,9 @@ def _history(
     lines = []
     for run in runs:
         best = () if run.best_epoch is None else (float(run.best_epoch),)
-        lines.append(_series(run, run.history(split, name), best))
-    lines += [_series(run, run.history(split, name), dashed=True) for run in fixed]
-    return _figure(title, line_chart(lines, title, "epoch", zero=zero, unit=unit))
+        lines.append(_series(run, run.history(split, measure.name), best))
+    lines += [_series(run, run.history(split, measure.name), dashed=True) for run in fixed]
+    return _figure(title, line_chart(lines, title, "epoch", zero=zero, unit=measure.unit))
 
 
 def _series(
@@ -124,7 +117,7 @@ def _series(
     dashed: bool = False,
 ) -> Series:
     note = f"seed {run.seed}"
-    return Series(_label(run.strategy), f"s-{run.strategy}", points, marked, dashed, note)
+    return Series(run.label, style_of(run.estimator), points, marked, dashed, note)
 
 
 def _support_map(runs: Sequence[ReportedRun]) -> str:
@@ -159,10 +152,6 @@ def _known(
     return any(
         isinstance(record.get(split, {}).get(name), kind) for run in runs for record in run.metrics
     )
-
-
-def _label(strategy: str) -> str:
-    return LABELS.get(strategy, strategy)
 
 
 def _power(exponent: float) -> str:

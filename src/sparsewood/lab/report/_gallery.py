@@ -9,7 +9,6 @@ from sparsewood.draw._trees import checked
 from sparsewood.draw.html import trees_html
 from sparsewood.lab.report._results import criterion
 from sparsewood.lab.report._runs import ReportedRun
-from sparsewood.lab.tasks.trees import LABELS
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction
@@ -20,10 +19,9 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     having = [run for run in runs if run.gallery]
     if not having:
         return element("p", "No run has a gallery of examples yet.", class_="missing")
-    run = _best([run for run in having if run.strategy == "latent"] or having)
+    run = _best([run for run in having if run.latent] or having)
     wrong = sum(_right(example) is False for example in run.gallery)
-    name = LABELS.get(run.strategy, run.strategy)
-    about = f"{len(run.gallery)} validation sentences of the {name} model with seed {run.seed}"
+    about = f"{len(run.gallery)} validation sentences of the {run.label} model with seed {run.seed}"
     if any(_right(example) is not None for example in run.gallery):
         about += f", {wrong} of them predicted wrongly" if wrong else ", all predicted rightly"
     sides = [side for example in run.gallery for side in example["sides"]]
@@ -31,14 +29,14 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     if told:
         about += f". Certified: {sum(told)} of {len(told)}"
     key = _KEY if any(side.get("given") for side in sides) else ""
-    column = criterion([run])
-    form = "{:.0%}" if column is None or column.metric == "accuracy" else "{:.2f}"  # cosines
+    answers = None if run.task is None else run.task.answers
+    form = "{:.0%}" if answers is None else answers.form
     cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
     return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
 
 
 _KEY = (
-    " <span class='key agree'>Solid blue</span> arcs agree with the off-line tree,"
+    " <span class='key agree'>Solid blue</span> arcs agree with the given tree,"
     " <span class='key differ'>dashed orange</span> arcs differ."
 )
 
@@ -50,7 +48,7 @@ def _best(runs: Sequence[ReportedRun]) -> ReportedRun:
         value = None if column is None else column.of(run)
         if column is None or value is None:
             return -math.inf
-        return -value if column.lower_is_better else value
+        return value if column.measure.higher_is_better else -value
 
     return max(runs, key=quality)
 
@@ -101,6 +99,8 @@ def _certificate(side: Mapping[str, Any]) -> str:
 
 
 def _verdict(example: Mapping[str, Any], right: bool | None, form: str) -> str:
+    if not example.get("label") and not example.get("prediction"):
+        return ""
     mark = {True: "✓", False: "✗ wrong", None: ""}[right]
     prediction = sorted((example.get("prediction") or {}).items(), key=lambda item: -item[1])
     bars = [

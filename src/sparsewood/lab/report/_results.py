@@ -1,4 +1,4 @@
-"""The results of runs on the same data: a row for each strategy, mean and spread over seeds."""
+"""The results of runs on the same data: a row for each estimator, mean and spread over seeds."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,23 +7,16 @@ from statistics import mean, stdev
 from typing import Any
 
 from sparsewood.draw._markup import element, escaped
-from sparsewood.lab.report._runs import ReportedRun, by_strategy
+from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
+from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.tasks.measures import LOSS, SUPPORT, TREES, Measure
+from sparsewood.lab.train.paper_figures import BASELINE, in_order
+from sparsewood.lab.train.rows import learns, short
 
-Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # strategy -> test -> metric
+Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 
 _WIDE = 6  # with more columns than this of tests, validation is left out
-
-# name, digits after the point, whether lower is better
-_METRICS = {
-    "accuracy": ("accuracy", 2, False),
-    "macro_f1": ("macro-F1", 2, False),
-    "median_rank": ("median rank", 1, True),
-    "accuracy_10": ("acc@10", 1, False),
-    "accuracy_100": ("acc@100", 1, False),
-    "loss": ("loss", 4, True),
-}
 
 
 @dataclass(frozen=True)
@@ -31,22 +24,10 @@ class Column:
     """A metric of a split."""
 
     split: str
-    metric: str
-
-    @property
-    def heading(self) -> str:
-        return _METRICS[self.metric][0]
-
-    @property
-    def digits(self) -> int:
-        return _METRICS[self.metric][1]
-
-    @property
-    def lower_is_better(self) -> bool:
-        return _METRICS[self.metric][2]
+    measure: Measure
 
     def of(self, run: ReportedRun) -> float | None:
-        value = split_results(run).get(self.split, {}).get(self.metric)
+        value = split_results(run).get(self.split, {}).get(self.measure.name)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
@@ -66,38 +47,35 @@ def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
             found.setdefault(split, {}).update(dict.fromkeys(values))
     columns = []
     for split, names in found.items():
-        known = [name for name in _METRICS if name in names]
-        columns += [Column(split, name) for name in known if name != "loss" or len(known) == 1]
+        known = [m for m in MEASURES.values() if m.name in names and m not in TREES]
+        columns += [Column(split, m) for m in known if m is not LOSS or len(known) == 1]
     return columns
 
 
 def criterion(runs: Iterable[ReportedRun]) -> Column | None:
     """What validation goes by; None where no run has come so far."""
-    known: dict[str, None] = {}
     for run in runs:
-        if run.result is not None and run.result.get("criterion") in _METRICS:
-            return Column("validation", run.result["criterion"])
-        known.update(dict.fromkeys(split_results(run).get("validation", {})))
-    names = [name for name in ("accuracy", "loss") if name in known]
-    return Column("validation", names[0]) if names else None
+        if run.task is not None and split_results(run):
+            return Column("validation", run.task.metrics.criterion)
+    return None
 
 
 def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
-    """The runs of the best settings of each strategy, and a note if others were tried.
+    """The runs of the best settings of each estimator, and a note if others were tried.
 
     Settings are compared on validation by the seeds that all of them were run with.
     """
     column = criterion(runs)
     kept: list[ReportedRun] = []
     tried: list[str] = []
-    for strategy, group in by_strategy(runs).items():
+    for group in by_estimator(runs).values():
         variants: dict[str, list[ReportedRun]] = {}
         for run in group:
             variants.setdefault(run.settings, []).append(run)
         best = group
         if len(variants) > 1:
             best = _best_variant(list(variants.values()), column)
-            tried.append(f"{LABELS.get(strategy, strategy)} {len(variants)}")
+            tried.append(f"{group[0].label} {len(variants)}")
         kept += best
     if not tried:
         return kept, []
@@ -115,7 +93,7 @@ def _best_variant(
         lr = float(runs[0].raw_config.get("training", {}).get("lr", 0.0))
         if column is None or found is None:
             return -math.inf, -lr
-        return (-found[0] if column.lower_is_better else found[0]), -lr
+        return (found[0] if column.measure.higher_is_better else -found[0]), -lr
 
     return max(variants, key=quality)
 
@@ -140,22 +118,20 @@ def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> st
     tests = [column for column in columns if column.split != "validation"]
     if len(tests) > _WIDE:
         columns = tests
-    rows = by_strategy(runs)
-    for strategy in paper or {}:
-        rows.setdefault(strategy, [])
-    order = [name for name in LABELS if name in rows]
-    order += [name for name in rows if name not in LABELS]
+    rows = by_estimator(runs)
+    run = [short(row) for row in rows]
+    rows |= {name: [] for name in paper or {} if name not in run}
     best = {column: _best(column, rows) for column in columns}
-    flat = summary(run.mean("seconds") for run in rows.get("flat", []))
+    flat = summary(run.mean("seconds") for run in rows.get(BASELINE, []))
     body = []
-    for strategy in order:
-        group = rows[strategy]
-        cells = [_name(strategy, len(group))]
+    for row in in_order(rows):
+        group = rows[row]
+        cells = [_name(group[0].label if group else row, len(group))]
         for column in columns:
             text = _cell(column, group, best[column])
-            cells.append(element("td", text + _paper(paper, strategy, column)))
+            cells.append(element("td", text + _paper(paper, short(row), column)))
         cells += _costs(group, flat)
-        body.append(element("tr", "".join(cells), class_=f"s-{strategy}"))
+        body.append(element("tr", "".join(cells), class_=style_of(row) + " learns" * learns(row)))
     table = element("table", _head(columns) + element("tbody", "".join(body)), class_="results")
     return element("div", table, class_="scroll")
 
@@ -165,8 +141,8 @@ def _head(columns: Sequence[Column]) -> str:
     for column in columns:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
-    under = [element("th", escaped(column.heading), scope="col") for column in columns]
-    names = ("trees", "certified", "sentences/s", "epoch / flat")
+    under = [element("th", escaped(column.measure.label), scope="col") for column in columns]
+    names = ("trees", "certified", "sentences/s", f"epoch / {BASELINE}")
     costs = [element("th", name, scope="col") for name in names]
     return element(
         "thead",
@@ -175,15 +151,16 @@ def _head(columns: Sequence[Column]) -> str:
             f"<th></th>{''.join(over)}<th colspan='{len(names)}'>trees and cost</th>",
             class_="over",
         )
-        + element("tr", f"<th class='left'>trees from</th>{''.join(under + costs)}"),
+        + element("tr", f"<th class='left'>estimator</th>{''.join(under + costs)}"),
     )
 
 
-def _name(strategy: str, seeds: int) -> str:
+def _name(label: str, seeds: int) -> str:
     count = "not run" if seeds == 0 else f"{seeds} seed{'s' * (seeds != 1)}"
     chip = element("span", "", class_="chip")
-    name = escaped(LABELS.get(strategy, strategy))
-    return element("th", f"{chip}{name}<small>{count}</small>", scope="row", class_="left")
+    return element(
+        "th", f"{chip}{escaped(label)}<small>{count}</small>", scope="row", class_="left"
+    )
 
 
 def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> str:
@@ -191,9 +168,9 @@ def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> s
     if found is None:
         return "–"
     average, spread = found
-    text = f"{average:.{column.digits}f}"
+    text = column.measure.text(average)
     if spread is not None:
-        text += f"<span class='spread'> ± {spread:.{column.digits}f}</span>"
+        text += f"<span class='spread'> ± {column.measure.text(spread)}</span>"
     return element("strong", text) if average == best else text
 
 
@@ -202,22 +179,21 @@ def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | 
     means = [item[0] for item in found if item is not None]
     if len(means) < 2:
         return None
-    return min(means) if column.lower_is_better else max(means)
+    return max(means) if column.measure.higher_is_better else min(means)
 
 
-def _paper(paper: Paper | None, strategy: str, column: Column) -> str:
-    value = (paper or {}).get(strategy, {}).get(column.split, {}).get(column.metric)
-    return "" if value is None else element("small", f"paper {value:.{column.digits}f}")
+def _paper(paper: Paper | None, row: str, column: Column) -> str:
+    value = (paper or {}).get(row, {}).get(column.split, {}).get(column.measure.name)
+    return "" if value is None else element("small", f"paper {column.measure.text(value)}")
 
 
 def certificates(group: Iterable[ReportedRun]) -> Certificates | None:
-    """Those of the latent runs' tests, or of validation where there are none."""
+    """Those of the runs' tests, or of validation where there are none."""
     found = []
     for run in group:
         splits = split_results(run)
         tests = [values for split, values in splits.items() if split != "validation"]
-        if run.strategy == "latent":
-            found += [Certificates.of(values) for values in tests or splits.values()]
+        found += [Certificates.of(values) for values in tests or splits.values()]
     return Certificates.total(found)
 
 
@@ -230,12 +206,12 @@ def _certified(group: Sequence[ReportedRun]) -> str:
 
 
 def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:
-    support = summary(split_results(run).get("validation", {}).get("support") for run in group)
+    support = summary(split_results(run).get("validation", {}).get(SUPPORT.name) for run in group)
     speed = summary(run.mean("sentences_per_second") for run in group)
     seconds = summary(run.mean("seconds") for run in group)
     ratio = f"{seconds[0] / flat[0]:.2f}×" if seconds and flat and flat[0] else "–"
     return [
-        element("td", f"{support[0]:.2f}" if support else "–"),
+        element("td", SUPPORT.text(support[0]) if support else "–"),
         element("td", _certified(group)),
         element("td", f"{speed[0]:,.0f}" if speed else "–"),
         element("td", ratio),

@@ -1,10 +1,16 @@
 """Runs as the report sees them, and which belong together."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
+from zlib import crc32
 
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.task import Task
+from sparsewood.lab.train.paper_figures import ROWS, in_order
+from sparsewood.lab.train.rows import labels, learns, short
 from sparsewood.lab.train.run import Run
 
 # What a source says about preparing the data, not about which data.
@@ -28,8 +34,26 @@ class ReportedRun(Run):
         return notes if self.metrics else [*notes, "no metrics yet"]
 
     @property
-    def strategy(self) -> str:
-        return str(self.raw_config.get("model", {}).get("trees", "unknown"))
+    def task(self) -> Task | None:
+        """The task of the run's source; None where that is of no known kind."""
+        kind = self.raw_config.get("source", {}).get("kind")
+        return TASKS[SOURCES[kind].task] if kind in SOURCES else None
+
+    @property
+    def estimator(self) -> str:
+        """Or what else tells runs of the task apart."""
+        name = "" if self.task is None else self.task.varies
+        return str(self.raw_config.get("model", {}).get(name, "unknown"))
+
+    @cached_property
+    def label(self) -> str:
+        """What the estimator is called on the page; see `name_apart`."""
+        return short(self.estimator)
+
+    @property
+    def latent(self) -> bool:
+        """Whether the trees depend on what the model learns."""
+        return learns(self.estimator)
 
     @property
     def seed(self) -> int:
@@ -71,29 +95,39 @@ class ReportedRun(Run):
 
 
 def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]]:
-    """The runs on the same data together, in order of strategy and seed, with a name for it."""
+    """The runs on the same data together, in order of estimator and seed, with a name for it."""
     groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(json.dumps(run.source, sort_keys=True), []).append(run)
-    order = list(LABELS)
     named = []
     kinds = [str(group[0].source.get("kind", "data")) for group in groups.values()]
     for kind, group in zip(kinds, groups.values(), strict=True):
-        group.sort(
-            key=lambda run: (
-                order.index(run.strategy) if run.strategy in order else len(order),
-                run.seed,
-            )
-        )
+        order = in_order(sorted(run.estimator for run in group))
+        group.sort(key=lambda run: (order.index(run.estimator), run.seed))
         rest = {k: v for k, v in group[0].source.items() if k != "kind" and v is not None}
         details = ", ".join(f"{key} {value}" for key, value in rest.items())
         named.append((f"{kind} ({details})" if kinds.count(kind) > 1 and details else kind, group))
     return named
 
 
-def by_strategy(runs: Iterable[ReportedRun]) -> dict[str, list[ReportedRun]]:
-    """The runs by strategy, in the order they come in."""
+def name_apart(runs: Sequence[ReportedRun]) -> None:
+    """Label the runs of a page such that no two estimators share a label."""
+    names = labels(run.estimator for run in runs)
+    for run in runs:
+        run.label = names[run.estimator]
+
+
+def style_of(estimator: str) -> str:
+    """The CSS class of its colour: its own for a row of the paper, one of three for others."""
+    for place, row in enumerate(ROWS):
+        if estimator in (row, short(row)):
+            return f"s{place}"
+    return f"s{len(ROWS) + crc32(estimator.encode()) % 3}"
+
+
+def by_estimator(runs: Iterable[ReportedRun]) -> dict[str, list[ReportedRun]]:
+    """The runs by estimator, in the order they come in."""
     groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
-        groups.setdefault(run.strategy, []).append(run)
+        groups.setdefault(run.estimator, []).append(run)
     return groups

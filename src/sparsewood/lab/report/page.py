@@ -24,9 +24,10 @@ from sparsewood.lab.report._results import (
     results_table,
     summary,
 )
-from sparsewood.lab.report._runs import ReportedRun, by_source, by_strategy
+from sparsewood.lab.report._runs import ReportedRun, by_estimator, by_source, name_apart
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.tasks.measures import SUPPORT
+from sparsewood.lab.train.paper_figures import BASELINE
 
 
 def write_report(
@@ -35,18 +36,18 @@ def write_report(
     title: str = "Latent trees",
     paper: Paper | None = None,
 ) -> Path:
-    """Writes the report of runs, of one strategy and seed or of many.
+    """Writes the report of runs, of one estimator and seed or of many.
 
     It holds the results table, learning curves, what the posteriors over trees look like by epoch,
-    the temperature curve, speed, sentences with their trees, and settings. Where a strategy was run
-    with several settings (learning rates, say), the best on validation is shown. Only the JSON
+    the temperature curve, speed, sentences with their trees, and settings. Where an estimator was
+    run with several settings (learning rates, say), the best on validation is shown. Only the JSON
     files of the folders are read; what an unfinished run lacks is said.
 
     Args:
         runs: the folders.
         out: the file to write. It is there in full or not at all.
         title: of the page.
-        paper: published figures to stand beside the results, `paper[strategy][test][metric]`. Only
+        paper: published figures to stand beside the results, `paper[name][test][metric]`. Only
             for runs on the same data.
 
     Returns:
@@ -58,6 +59,7 @@ def write_report(
     read = [ReportedRun(run) for run in dict.fromkeys(runs)]
     if not read:
         raise ValueError("report: no runs given")
+    name_apart(read)
     groups, notes = [], []
     for name, group in by_source(read):
         kept, others = chosen(group)
@@ -81,10 +83,8 @@ def _page(
     paper: Paper | None,
 ) -> str:
     runs = [run for _, group in groups for run in group]
-    strategies = [LABELS.get(name, name) for name in by_strategy(runs)]
-    about = (
-        f"{_count(len(runs), 'run')} · {', '.join(strategies)} · {', '.join(n for n, _ in groups)}"
-    )
+    names = [group[0].label for group in by_estimator(runs).values()]
+    about = f"{_count(len(runs), 'run')} · {', '.join(names)} · {', '.join(n for n, _ in groups)}"
     body = [
         element(
             "header", element("h1", escaped(title)) + element("p", escaped(about)), class_="top"
@@ -109,7 +109,7 @@ def _page(
 
 
 def _sections(runs: Sequence[ReportedRun], paper: Paper | None) -> str:
-    several = len(runs) > len(by_strategy(runs))
+    several = len(runs) > len(by_estimator(runs))
     dot = "The large dot marks the best epoch on validation."
     parts = [
         _tiles(runs),
@@ -129,7 +129,7 @@ def _sections(runs: Sequence[ReportedRun], paper: Paper | None) -> str:
             temperature_curves(runs),
             _at_temperature(runs),
         ),
-        _charts("Speed", speed_bars(runs), "Mean over the epochs and seeds of each strategy."),
+        _charts("Speed", speed_bars(runs), "Mean over the epochs and seeds of each estimator."),
         _section("Sentences and their trees", gallery(runs)),
     ]
     return "\n".join(part for part in parts if part)
@@ -148,20 +148,23 @@ def _charts(title: str, figures: Sequence[str], about: str) -> str:
 
 def _tiles(runs: Sequence[ReportedRun]) -> str:
     """The few numbers to remember."""
-    rows = by_strategy(runs)
-    latent, flat = rows.get("latent", []), rows.get("flat", [])
+    rows = by_estimator(runs)
+    latent = next((group for group in rows.values() if group[0].latent), [])
+    baseline = rows.get(BASELINE, [])
     column = headline(columns_of(runs))
     tiles = []
     if column is not None:
+        measure = column.measure
         ours = summary(column.of(run) for run in latent)
-        theirs = summary(column.of(run) for run in flat)
+        theirs = summary(column.of(run) for run in baseline)
         if ours is not None:
-            name = f"{column.split} {column.heading}, latent trees"
-            tiles.append((f"{ours[0]:.{column.digits}f}", name))
+            name = f"{column.split} {measure.label}, {latent[0].label}"
+            tiles.append((measure.text(ours[0]), name))
         if ours is not None and theirs is not None:
-            name = "against flat trees" + (", lower is better" if column.lower_is_better else "")
-            tiles.append((f"{ours[0] - theirs[0]:+.{column.digits}f}".replace("-", "−"), name))
-    last = [run.history("validation", "support")[-1:] for run in latent]
+            name = f"against {BASELINE}" + ", lower is better" * (not measure.higher_is_better)
+            more = f"{ours[0] - theirs[0]:+.{measure.digits}f}"
+            tiles.append((more.replace("-", "−"), name))
+    last = [run.history("validation", SUPPORT.name)[-1:] for run in latent]
     support = summary(points[0][1] for points in last if points)
     if support is not None:
         tiles.append((f"{support[0]:.1f}", "trees per sentence in the last epoch"))
@@ -170,9 +173,10 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
         name = f"of {certified.sentences:,} sentences certified"
         name += f", {certified.others}" if certified.others else ""
         tiles.append((f"{certified.certified:,}", name))
-    seconds = [summary(run.mean("seconds") for run in group) for group in (latent, flat)]
+    seconds = [summary(run.mean("seconds") for run in group) for group in (latent, baseline)]
     if seconds[0] and seconds[1] and seconds[1][0]:
-        tiles.append((f"{seconds[0][0] / seconds[1][0]:.1f}×", "time of an epoch, flat trees = 1"))
+        ratio = seconds[0][0] / seconds[1][0]
+        tiles.append((f"{ratio:.1f}×", f"time of an epoch, {BASELINE} = 1"))
     boxes = [element("div", f"<b>{escaped(a)}</b>{escaped(b)}", class_="tile") for a, b in tiles]
     return element("div", "".join(boxes), class_="tiles") if boxes else ""
 
@@ -183,8 +187,8 @@ def _at_temperature(runs: Sequence[ReportedRun]) -> str:
     searches = [(run.result or {}).get("temperature_search") for run in runs]
     if any(isinstance(search, Mapping) for search in searches):
         text += " That of training stays unless another is significantly better on validation."
-    latent = [run.result for run in runs if run.strategy == "latent" and run.result is not None]
-    found = Certificates.total(Certificates.of(r.get("validation", {})) for r in latent)
+    results = [run.result for run in runs if run.result is not None]
+    found = Certificates.total(Certificates.of(r.get("validation", {})) for r in results)
     return text if found is None or not found.others else f"{text} There: {found}."
 
 
@@ -192,7 +196,7 @@ def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:
     """What is missing or left out."""
     lines = list(notes)
     for run, folder in zip(runs, _folders(runs), strict=True):
-        name = f"{folder} ({LABELS.get(run.strategy, run.strategy)}, seed {run.seed})"
+        name = f"{folder} ({run.label}, seed {run.seed})"
         lines += [f"{name}: {note}" for note in run.notes]
     items = [element("li", escaped(line)) for line in lines]
     return element("ul", "".join(items), class_="notes") if items else ""

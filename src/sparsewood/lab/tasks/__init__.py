@@ -1,23 +1,30 @@
 """The tasks: the model of each and what is measured of it."""
 
 from sparsewood.lab.tasks.attachment import Attachment
-from sparsewood.lab.tasks.build import MODELS, build_model, load_model
+from sparsewood.lab.tasks.build import MEASURES, TASKS, build_model, load_model, load_parser
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.classify import SentenceClassifier
+from sparsewood.lab.tasks.measures import Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output, Ranks, TreeStatistics
 from sparsewood.lab.tasks.model import ModelConfig, TreeModel
 from sparsewood.lab.tasks.nli import PairClassifier
-from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig, build_parser, load_parser
+from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig
+from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.tasks.revdict import ReverseDictionary
+from sparsewood.lab.tasks.task import Model, Task
 
 __all__ = [
-    "MODELS",
+    "MEASURES",
+    "TASKS",
     "Accuracy",
     "Attachment",
     "Certificates",
     "DependencyParser",
     "LossMetric",
+    "Measure",
     "Metric",
+    "MetricSpec",
+    "Model",
     "ModelConfig",
     "Output",
     "PairClassifier",
@@ -25,10 +32,11 @@ __all__ = [
     "Ranks",
     "ReverseDictionary",
     "SentenceClassifier",
+    "Task",
     "TreeModel",
     "TreeStatistics",
     "build_model",
-    "build_parser",
+    "load_corpus",
     "load_model",
     "load_parser",
 ]

@@ -1,13 +1,14 @@
 """Sentences as a parser reads them: known words, rows of word vectors, spellings."""
 
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
 
 _PADDING, _UNKNOWN, _START, _END = range(4)  # characters that are none
@@ -20,31 +21,62 @@ class ParserBatch:
     """Sentences as integers.
 
     Attributes:
+        rows: (B,) int64, on the CPU: which examples of the split these are.
         words: (B, n) int64, the words of training; 0 is any other word, and padding.
-        rows: (B, n) int64, rows of the table of word vectors; 0 where a word has none.
+        vectors: (B, n) int64, rows of the table of word vectors; 0 where a word has none.
         spellings: (U, c) int64, the characters of the distinct words of the batch; 0 is padding.
         spelled: (B, n) int64, which of `spellings` each word has.
+        punctuation: (B, n) bool, the words that are nothing but punctuation.
         lengths: (B,) int64, on the CPU.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
     """
 
-    words: Tensor
     rows: Tensor
+    words: Tensor
+    vectors: Tensor
     spellings: Tensor
     spelled: Tensor
+    punctuation: Tensor
     lengths: Tensor
     heads: Tensor | None
 
+    @property
+    def units(self) -> int:
+        """How many words these are: the loss is a mean over them."""
+        return int(self.lengths.sum())
+
     def to(self, device: torch.device | str) -> "ParserBatch":
-        """The same on `device`, but for the lengths."""
-        return ParserBatch(
-            self.words.to(device),
-            self.rows.to(device),
-            self.spellings.to(device),
-            self.spelled.to(device),
-            self.lengths,
-            None if self.heads is None else self.heads.to(device),
-        )
+        """The same on `device`, but for rows and lengths."""
+        moved = {
+            name: getattr(self, name).to(device)
+            for name in ("words", "vectors", "spellings", "spelled", "punctuation")
+        }
+        return replace(self, **moved, heads=None if self.heads is None else self.heads.to(device))
+
+
+class ParserSplit:
+    """The examples of a split, for a parser.
+
+    Args:
+        examples: of one sentence each.
+        reader: makes batches of them.
+    """
+
+    def __init__(self, examples: Sequence[Example], reader: "ParserInput") -> None:
+        for row, example in enumerate(examples):
+            if len(example.sentences) != 1:
+                raise ValueError(f"example {row}: {len(example.sentences)} sentences, expected one")
+        self.examples = examples
+        self.lengths = [len(example.sentences[0].words) for example in examples]
+        self._reader = reader
+
+    def batch(self, rows: Sequence[int]) -> ParserBatch:
+        """The examples `rows` as one padded batch."""
+        return self._reader.batch([self.examples[row].sentences[0] for row in rows], rows)
+
+    def units(self, rows: Sequence[int]) -> int:
+        """How many words the examples `rows` have: the loss is a mean over these."""
+        return sum(self.lengths[row] for row in rows)
 
 
 class ParserInput:
@@ -69,16 +101,20 @@ class ParserInput:
         """How many integers stand for characters."""
         return _FIRST + len(self.characters)
 
-    def batch(self, sentences: Sequence[Sentence]) -> ParserBatch:
-        """The sentences as one padded batch."""
+    def batch(
+        self, sentences: Sequence[Sentence], rows: Sequence[int] | None = None
+    ) -> ParserBatch:
+        """The sentences, which are the examples `rows` of a split, as one padded batch."""
         lengths = torch.tensor([len(s.words) for s in sentences])
         distinct = {word: i for i, word in enumerate({w: None for s in sentences for w in s.words})}
         heads = [s.heads for s in sentences if s.heads is not None]
         return ParserBatch(
+            torch.tensor(range(len(sentences)) if rows is None else rows),
             _pad([self.words.encode(s.words) for s in sentences], 0),
             _pad([self.vector_words.encode(s.words) for s in sentences], 0),
             _pad([self._spell(word) for word in distinct], _PADDING),
             _pad([[distinct[w] for w in s.words] for s in sentences], 0),
+            _pad([[is_punctuation(w) for w in s.words] for s in sentences], False),
             lengths,
             _pad(heads, -1) if len(heads) == len(sentences) else None,
         )
@@ -95,34 +131,9 @@ def characters_of(sentences: Iterable[Sentence], min_count: int = 2) -> list[str
     return sorted(c for c, n in counts.items() if n >= min_count)
 
 
-def length_batches(
-    lengths: Sequence[int], budget: int, generator: torch.Generator | None = None
-) -> list[list[int]]:
-    """Rows by batch, sentences of like length together.
-
-    Args:
-        lengths: of the sentences, in words.
-        budget: the most words of a batch, padding included; a longer sentence is alone in its own.
-        generator: shuffles the sentences of one length, and the batches. Default: by length.
-    """
-    order = list(range(len(lengths)))
-    if generator is not None:
-        order = torch.randperm(len(lengths), generator=generator).tolist()
-    batches = list(_cut(sorted(order, key=lambda row: lengths[row]), lengths, budget))
-    if generator is None:
-        return batches
-    return [batches[i] for i in torch.randperm(len(batches), generator=generator).tolist()]
-
-
-def _cut(order: Sequence[int], lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    batch: list[int] = []
-    for row in order:
-        if batch and (len(batch) + 1) * lengths[row] > budget:  # the longest so far
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+def is_punctuation(word: str) -> bool:
+    """Whether every character of `word` is punctuation by its Unicode category (CoNLL-X)."""
+    return all(unicodedata.category(c).startswith("P") for c in word)
 
 
 def _pad(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:

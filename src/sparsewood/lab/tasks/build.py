@@ -1,71 +1,42 @@
-"""From a corpus to the model for it, and from a folder to the model saved there."""
+"""The tasks, models from corpora, and models from folders."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import Tensor
 
 from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.data.vectors import VectorReference, WordVectors
-from sparsewood.lab.data.vocabulary import Vocabulary
-from sparsewood.lab.tasks.classify import SentenceClassifier
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel
-from sparsewood.lab.tasks.nli import PairClassifier
-from sparsewood.lab.tasks.revdict import ReverseDictionary
+from sparsewood.lab.tasks import classify, nli, parse, revdict
+from sparsewood.lab.tasks.measures import TREES, Measure
+from sparsewood.lab.tasks.task import Model, Task, VectorTable
 
-MODELS: dict[str, type[TreeModel]] = {
-    model.task: model for model in (SentenceClassifier, PairClassifier, ReverseDictionary)
+TASKS: dict[str, Task] = {
+    task.name: task for task in (classify.TASK, nli.TASK, revdict.TASK, parse.TASK)
 }
-
-
-class VectorTable(Protocol):
-    """Where word vectors come from."""
-
-    size: int
-
-    def lookup(self, words: Sequence[str]) -> Tensor:
-        """(words, size) float32, zero for a word that has no vector."""
-        ...
+# By name, which is the same in all tasks that have it.
+_OWN = [m for task in TASKS.values() for m in task.metrics.measures if m not in TREES]
+MEASURES: dict[str, Measure] = {measure.name: measure for measure in (*_OWN, *TREES)}
 
 
 def build_model(
     corpus: Corpus,
-    config: ModelConfig,
+    options: Any,
     vectors: VectorTable | None = None,
     *,
     lowercase: bool = True,
     min_count: int = 1,
-) -> TreeModel:
+) -> Model:
     """The model of the corpus's task, as initialised from the global random state.
 
-    With `vectors` the vocabulary is that of all splits, since a word that was not seen in training
-    has a vector too; without, that of the training split.
+    The arguments are those of `Model.build`.
     """
-    if vectors is None and corpus.task == "revdict":
-        raise ValueError("a reverse dictionary needs word vectors")
-    if vectors is None:
-        train = (s for example in corpus.splits["train"] for s in example.sentences)
-        vocabulary = Vocabulary.build(train, lowercase=lowercase, min_count=min_count)
-    else:
-        config = replace(config, embedding=vectors.size)
-        vocabulary = Vocabulary.build(corpus.sentences(), lowercase=lowercase)
-    labels = list(corpus.candidates) if corpus.task == "revdict" else corpus.labels
-    name = vectors.name if isinstance(vectors, WordVectors) else None
-    reference = None if name is None else VectorReference.to(name)
-    model = MODELS[corpus.task](config, vocabulary.words, labels, lowercase, reference)
-    if vectors is not None:
-        model.set_vectors(vectors.lookup(vocabulary.words))
-    if isinstance(model, ReverseDictionary) and vectors is not None:
-        model.set_candidates(vectors.lookup(labels))
-    return model
+    kind = TASKS[corpus.task].model
+    return kind.build(corpus, options, vectors, lowercase=lowercase, min_count=min_count)
 
 
-def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> TreeModel:
+def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> Model:
     """The model that `save_pretrained` wrote to `folder`.
 
     Args:
@@ -78,16 +49,43 @@ def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> Tree
     folder = Path(folder)
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        options = ModelConfig(**config["options"])
-        told = config.get("vectors")
-        reference = None if told is None else VectorReference(**told)
-        if reference is not None and vectors is not None:
-            reference = replace(reference, name=str(vectors))
-        model = MODELS[config["task"]](
-            options, config["words"], config["labels"], config["lowercase"], reference
-        )
+        if vectors is not None and config.get("vectors") is not None:
+            config["vectors"] |= {"name": str(vectors)}
+        model = TASKS[config["task"]].model.from_config(config)
         model.load_state_dict(load_file(folder / "model.safetensors"))
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+    except (
+        *(OSError, ValueError, AttributeError, KeyError, TypeError, RuntimeError),
+        SafetensorError,
+    ) as error:
         reason = str(error).partition("\n")[0]
         raise ValueError(f"{folder}: not a readable model of sparsewood ({reason})") from error
     return model.eval()
+
+
+def model_folder(path: Path) -> Path:
+    """The folder of the model at `path`: that of a model, or of a run that is finished.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if not path.is_dir():
+        raise ValueError(f"{path}: no such folder of a run or a model")
+    if (path / "model.safetensors").exists():
+        return path
+    if (path / "model").is_dir():
+        return path / "model"
+    if (path / "checkpoints").is_dir():
+        raise ValueError(f"{path}: the run is not finished: sparsewood train --resume {path}")
+    raise ValueError(f"{path}: neither a run nor a model (no model.safetensors)")
+
+
+def load_parser(path: Path | str) -> parse.DependencyParser:
+    """The parser of a run, or the one that `save_pretrained` wrote to a folder.
+
+    Raises:
+        ValueError: if there is none, or it cannot be read.
+    """
+    model = load_model(model_folder(Path(path)))
+    if not isinstance(model, parse.DependencyParser):
+        raise ValueError(f"{path}: a model for {model.task}, not a parser")
+    return model

@@ -4,12 +4,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sparsewood._support import sum_by_instance
-from sparsewood.lab.data.batches import Batch
 from sparsewood.posterior import Posterior
 from sparsewood.sparse_posterior import certificate_of
 from sparsewood.status import Status
@@ -41,7 +41,7 @@ class Metric(ABC):
     """Adds up what is said of batch after batch."""
 
     @abstractmethod
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         """Take one more batch into account."""
 
     def merge(self, other: "Metric") -> None:
@@ -64,9 +64,9 @@ class LossMetric(Metric):
     count: int = 0
     loss: float = 0.0
 
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         assert output.loss is not None, "a metric needs targets"
-        self.count += len(batch)
+        self.count += batch.units
         self.loss += float(output.loss.detach().double().sum())
 
     def values(self) -> dict[str, float]:
@@ -87,7 +87,7 @@ class Accuracy(LossMetric):
 
     confusion: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         super().add(output, batch)
         predicted = output.prediction.argmax(-1).tolist()
         self.confusion.update(zip(batch.targets.tolist(), predicted, strict=True))
@@ -149,27 +149,30 @@ class TreeStatistics(Metric):
     """What the posteriors over trees look like, sentence by sentence.
 
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
-    tree, `flat` the mean probability of the flat tree in percent, `unconverged` the number of
-    sentences whose certificate is missing, `capped` the number of those that a cap keeps it from.
-    Where heads are known: `agreement` is the mean probability of their arcs and `attachment` the
-    share of words whose head in the likeliest tree is the known one, both in percent of all words.
+    tree, `flat` the mean probability of the flat tree in percent. Where trees are solved for:
+    `unconverged` is the number of sentences whose certificate is missing, `capped` the number of
+    those that a cap keeps it from. Where heads are known: `agreement` is the mean probability of
+    their arcs and `attachment` the share of words whose head in the likeliest tree is the known
+    one, both in percent of all words.
     """
 
     sizes: Counter[int] = field(default_factory=Counter)
     flat: float = 0.0
+    solved_for: int = 0
     unconverged: int = 0
     capped: int = 0
     words: int = 0
     agreement: float = 0.0
     attached: int = 0
 
-    def add(self, output: Output, batch: Batch) -> None:
+    def add(self, output: Output, batch: Any) -> None:
         for posterior, side in zip(output.posteriors, batch.sides, strict=True):
             self.add_posterior(posterior, side.heads)
 
     def add_posterior(self, posterior: Posterior, heads: Tensor | None) -> None:
         """Take the sentences of `posterior` into account, whose heads (B, n) may be known."""
         self.sizes.update(posterior.sizes.tolist())
+        self.solved_for += count_status(posterior, *Status)
         self.unconverged += count_status(posterior, Status.CAPPED, Status.STALLED)
         self.capped += count_status(posterior, Status.CAPPED)
         weights = posterior.weights.detach().double()
@@ -193,9 +196,9 @@ class TreeStatistics(Metric):
             "support": sum(size * n for size, n in self.sizes.items()) / count,
             "single": 100.0 * self.sizes[1] / count,
             "flat": 100.0 * self.flat / count,
-            "unconverged": float(self.unconverged),
-            "capped": float(self.capped),
         }
+        if self.solved_for:
+            values |= {"unconverged": float(self.unconverged), "capped": float(self.capped)}
         if self.words:
             values["agreement"] = 100.0 * self.agreement / self.words
             values["attachment"] = 100.0 * self.attached / self.words

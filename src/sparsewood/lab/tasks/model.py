@@ -1,111 +1,86 @@
 """What the models of all tasks share: words, encoder, trees, and how a run describes them."""
 
-import json
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from huggingface_hub import PyTorchModelHubMixin
 from torch import Tensor, nn
 
 from sparsewood._support import log_expectation
-from sparsewood.estimators import SparseMAP
-from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
-from sparsewood.lab.data.examples import Example
-from sparsewood.lab.data.vectors import VectorReference
+from sparsewood.estimators import Given, name_of, parse
+from sparsewood.estimators.names import NAMES
+from sparsewood.lab._checks import check
+from sparsewood.lab.data.batches import EncodedSplit, Padded
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
-from sparsewood.lab.tasks._weights import save_weights
-from sparsewood.lab.tasks.metrics import Metric, Output
-from sparsewood.lab.tasks.trees import Trees, estimator_of
+from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
+from sparsewood.lab.tasks.task import Model, VectorTable
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
-from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
-from sparsewood.nn.tree_gru import TreeGRU
+from sparsewood.nn.scorers import MLPArcScorer
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
-_SCORERS: dict[str, Callable[[int], nn.Module]] = {
-    "mlp": MLPArcScorer,
-    "bilinear": BilinearArcScorer,
-    "biaffine": lambda size: BiaffineArcScorer(size, size),
-}
-_COMPOSERS = {"lstm": ChildSumTreeLSTM, "gru": TreeGRU}
+# What help offers: the names of those that give whole trees.
+ESTIMATORS = "|".join(name for name, (kind, _) in NAMES.items() if kind.gives_structures)
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The shape of a model. The defaults are those of Niculae, Martins & Cardie (2018).
+    """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
-        trees: where the trees come from.
+        estimator: where the trees come from; a name, and after a colon its options. The paper's
+            solver stopped after ten steps.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
-        scorer: of the arcs.
-        composer: the network along a tree.
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
-        max_active: the most trees kept for a sentence; None keeps all that SparseMAP selects. The
-            paper's solver stopped after ten steps.
-        temperature: of SparseMAP while training.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
             sum_h p(h | x) (-log p(y | h, x)).
     """
 
-    trees: Trees = "latent"
+    estimator: Annotated[str, ESTIMATORS] = "sparsemap:max_active=10"
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
-    dropout: float = 0.0
-    scorer: Literal["mlp", "bilinear", "biaffine"] = "mlp"
-    composer: Literal["lstm", "gru"] = "lstm"
+    dropout: float = 0.5
     projective: bool = False
     single_root: bool = False
-    max_active: int | None = 10
-    temperature: float = 1.0
     loss: Literal["marginal", "expected"] = "marginal"
 
+    @property
+    def needs_heads(self) -> bool:
+        """Whether examples need heads."""
+        return isinstance(parse(self.estimator), Given)
+
     def __post_init__(self) -> None:
-        heat, kept = self.temperature, self.max_active
-        for name, holds, expected in (
+        estimator = parse(self.estimator)
+        check(
+            "model",
+            self,
+            ("estimator", estimator.gives_structures, "one whose posterior has whole trees"),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
-            ("max_active", kept is None or kept >= 1, "at least 1, or None"),
-            ("temperature", 0 < heat < float("inf"), "a positive number"),
-        ):
-            if not holds:
-                raise ValueError(f"model.{name}: expected {expected}, got {getattr(self, name)!r}")
+        )
+        object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
+
+    @classmethod
+    def paper(cls, **options: Any) -> "ModelConfig":
+        """That of the program of Niculae, Martins & Cardie (2018), but for `options`."""
+        return cls(**{"dropout": 0.0, "loss": "expected", **options})
 
 
-_CARD = """\
----
-{{ card_data }}
----
-
-A model made with sparsewood. `config.json` holds its options, words and labels.
-
-```python
-from sparsewood.lab.tasks import load_model
-
-model = load_model("this folder")
-```
-"""
-
-
-class TreeModel(
-    WordModel, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD
-):
+class TreeModel(WordModel, Model):
     """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
-
-    `save_pretrained(folder)` writes weights and configuration, words and labels included;
-    `from_pretrained(folder)` makes the model anew from them.
 
     Args:
         options: the shape of the model.
@@ -116,9 +91,6 @@ class TreeModel(
             vocabulary get their vectors from it, if it is there unchanged.
     """
 
-    task: ClassVar[str]
-    criterion: ClassVar[str]  # the metric that validation goes by
-    higher_is_better: ClassVar[bool] = True
     tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` has a say
 
     def __init__(
@@ -136,39 +108,90 @@ class TreeModel(
         super().__init__(encoder, Vocabulary(words, lowercase=lowercase), vectors, tuned=tuned)
         self.options = options
         self.labels = labels
-        latent = options.trees == "latent"
+        estimator = parse(options.estimator)
+        latent = estimator.reads_scores
         family = DependencyTrees(projective=options.projective, single_root=options.single_root)
         self.trees = LatentTreeEncoder(
-            _SCORERS[options.scorer](options.hidden) if latent else None,
-            _COMPOSERS[options.composer](options.hidden, options.hidden),
+            MLPArcScorer(options.hidden) if latent else None,
+            ChildSumTreeLSTM(options.hidden, options.hidden),
             family if latent else DependencyTrees(),
-            estimator=estimator_of(options.trees, options.temperature, options.max_active),
+            estimator=estimator,
         )
         self.dropout = nn.Dropout(options.dropout)
+        self.add_layers()
 
-    def _save_pretrained(self, save_directory: Path) -> None:
-        save_weights(self, save_directory)
-        described = {
-            "task": self.task,
-            "options": asdict(replace(self.options, temperature=self.temperature)),
+    @abstractmethod
+    def add_layers(self) -> None:
+        """Give the model what is the task's own, from the vector of a tree on."""
+
+    @classmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        options: ModelConfig,
+        vectors: VectorTable | None = None,
+        *,
+        lowercase: bool = True,
+        min_count: int = 1,
+    ) -> Self:
+        """With `vectors` the vocabulary is that of all splits, since a word that was not seen in
+        training has a vector too; without, that of the training split.
+        """
+        if vectors is None:
+            train = (s for example in corpus.splits["train"] for s in example.sentences)
+            vocabulary = Vocabulary.build(train, lowercase=lowercase, min_count=min_count)
+        else:
+            options = replace(options, embedding=vectors.size)
+            vocabulary = Vocabulary.build(corpus.sentences(), lowercase=lowercase)
+        name = vectors.name if isinstance(vectors, WordVectors) else None
+        reference = None if name is None else VectorReference.to(name)
+        model = cls(options, vocabulary.words, cls.labels_of(corpus), lowercase, reference)
+        model.start_from(vectors)
+        return model
+
+    @classmethod
+    def labels_of(cls, corpus: Corpus) -> list[str]:
+        """What the integers of the targets stand for."""
+        return corpus.labels
+
+    def start_from(self, vectors: VectorTable | None) -> None:
+        """Start the embeddings from word vectors, if any."""
+        if vectors is not None:
+            self.set_vectors(vectors.lookup(self.vocabulary.words))
+
+    def config(self) -> dict[str, Any]:
+        return {
+            "options": asdict(replace(self.options, estimator=name_of(self.trees.estimator))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
             "vectors": None if self.vectors is None else asdict(self.vectors),
         }
-        text = json.dumps(described, indent=2, ensure_ascii=False)
-        (save_directory / "config.json").write_text(text, encoding="utf-8")
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        told = config.get("vectors")
+        return cls(
+            ModelConfig(**config["options"]),
+            config["words"],
+            config["labels"],
+            config["lowercase"],
+            None if told is None else VectorReference(**told),
+        )
 
     @property
-    def temperature(self) -> float:
-        """Of SparseMAP; may be set, which is what the search at test time does."""
-        found = self.trees.estimator
-        return found.temperature if isinstance(found, SparseMAP) else self.options.temperature
+    def temperature(self) -> float | None:
+        """Of the estimator, None for one without; may be set, as the search at test time does."""
+        return getattr(self.trees.estimator, "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        if isinstance(self.trees.estimator, SparseMAP):
-            self.trees.estimator = replace(self.trees.estimator, temperature=value)
+        found: Any = self.trees.estimator
+        self.trees.estimator = replace(found, temperature=value)
+
+    @property
+    def reads_heads(self) -> bool:
+        return self.options.needs_heads
 
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers.
@@ -182,18 +205,33 @@ class TreeModel(
 
     def read(self, side: Padded) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
-        heads = side.heads if self.options.trees == "given" else None
+        heads = side.heads if self.reads_heads else None
         x = self.encoder(side.tokens, side.lengths)
         posterior, roots = self.trees(x, side.lengths, heads)
         return posterior, self.dropout(roots)
 
-    @abstractmethod
-    def forward(self, batch: Batch) -> Output:
-        """Loss, prediction and posteriors of a batch on the model's device."""
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
+        split = self.encode([Example((sentence,)) for sentence in sentences])
+        batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
+        return self.read(batch.sides[0])[0]
+
+    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
+        """The `k` likeliest labels of example `i`, with probabilities."""
+        p, index = output.prediction[i].float().topk(min(k, len(self.labels)))
+        return {self.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 
     @abstractmethod
-    def new_metric(self) -> Metric:
-        """An empty metric of this task."""
+    def new_metric(self, *, training: bool) -> LossMetric:
+        """An empty metric of this task's answers."""
+
+    def new_metrics(self, *, training: bool = False) -> list[Metric]:
+        trees = [] if training and not self.trees.estimator.reads_scores else [TreeStatistics()]
+        return [self.new_metric(training=training), *trees]
+
+    def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
+        found = super().measured(metrics)
+        sizes = [m.histogram() for m in metrics if isinstance(m, TreeStatistics)]
+        return {**found, "histogram": {str(size): n for size, n in sizes[0].items()}}
 
 
 def widened(x: Tensor) -> Tensor:

@@ -4,12 +4,13 @@ import torch
 from torch import nn
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.data.vectors import VectorReference
-from sparsewood.lab.tasks.metrics import Accuracy, Metric, Output
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
+from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
+from sparsewood.lab.tasks.metrics import Output
+from sparsewood.lab.tasks.model import ModelConfig, mixture_loss, widened
+from sparsewood.lab.tasks.task import Task
 
 
-class PairClassifier(TreeModel):
+class PairClassifier(Classifier):
     """p(y | x) = sum_{g, h} p(g | premise) p(h | hypothesis) p(y | g, h, x).
 
     With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
@@ -19,19 +20,10 @@ class PairClassifier(TreeModel):
     """
 
     task = "nli"
-    criterion = "accuracy"
 
-    def __init__(
-        self,
-        options: ModelConfig,
-        words: list[str],
-        labels: list[str],
-        lowercase: bool = True,
-        vectors: VectorReference | None = None,
-    ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors)
-        self.compare = nn.Linear(4 * options.hidden, options.hidden)
-        self.output = nn.Linear(options.hidden, len(labels))
+    def add_layers(self) -> None:
+        self.compare = nn.Linear(4 * self.options.hidden, self.options.hidden)
+        self.output = nn.Linear(self.options.hidden, len(self.labels))
 
     def forward(self, batch: Batch) -> Output:
         (left, u), (right, v) = (self.read(side) for side in batch.sides)
@@ -42,5 +34,5 @@ class PairClassifier(TreeModel):
         p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
         return Output(loss, p, (left, right))
 
-    def new_metric(self) -> Metric:
-        return Accuracy()
+
+TASK = Task(PairClassifier, ModelConfig, METRICS, PROBABILITIES, sides=2)

@@ -1,51 +1,44 @@
 """A dependency parser: words in, one tree for each sentence out."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 import torch
-from huggingface_hub import PyTorchModelHubMixin
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
-from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.data.vectors import WordVectors
+from sparsewood.lab._checks import check
+from sparsewood.lab.data.batches import cut_by_words
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
-from sparsewood.lab.tasks._parser_input import (
-    ParserBatch,
-    ParserInput,
-    characters_of,
-    length_batches,
-)
-from sparsewood.lab.tasks._weights import save_weights
+from sparsewood.lab.tasks._parser_input import ParserBatch, ParserInput, ParserSplit, characters_of
+from sparsewood.lab.tasks.attachment import Attachment
+from sparsewood.lab.tasks.measures import LOSS, Measure, MetricSpec
+from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
+from sparsewood.lab.tasks.task import Model, Task, VectorTable
 from sparsewood.nn._bilstm import run_bilstm
 from sparsewood.nn.scorers import BiaffineArcScorer
+from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
-ParserLoss = Literal["crf", "sparsemap", "hinge", "perceptron"]
-
-LOSSES: dict[ParserLoss, Callable[..., Tensor]] = {
+LOSSES: dict[str, Callable[..., Tensor]] = {
     "crf": crf_loss,
     # The scores of an untrained parser are all alike: SparseMAP would keep some n^2 trees.
     "sparsemap": partial(sparsemap_loss, max_active=50),
     "hinge": hinge_loss,
     "perceptron": perceptron_loss,
 }
-_TASK = "parse"  # in config.json, where models of other tasks name theirs
+_BUDGET = 5000  # the most words, padding included, that are parsed at a time
 
 
 @dataclass(frozen=True)
 class ParserConfig:
-    """The shape of a parser.
+    """The shape of a parser, and what it is trained by.
 
     Attributes:
-        vectors: size of the fixed word vectors; 0: none.
+        loss: of the arc scores against the heads.
         embedding: size of the learned word embeddings, and of the projected word vectors.
         characters: size of the learned embeddings of characters.
         filters: of the convolution over characters; the size of what it says of a word.
@@ -56,7 +49,9 @@ class ParserConfig:
         projective: parse to projective trees only.
     """
 
-    vectors: int = 0
+    needs_heads: ClassVar[bool] = True
+
+    loss: Literal["crf", "sparsemap", "hinge", "perceptron"] = "crf"
     embedding: int = 100
     characters: int = 50
     filters: int = 100
@@ -67,34 +62,17 @@ class ParserConfig:
     projective: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("embedding", "characters", "filters", "layers", "hidden", "arc"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"parser.{name}: expected at least 1, got {getattr(self, name)}")
-        if self.vectors < 0:
-            raise ValueError(f"parser.vectors: expected at least 0, got {self.vectors}")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"parser.dropout: expected at least 0, below 1, got {self.dropout}")
+        sizes = ("embedding", "characters", "filters", "layers", "hidden", "arc")
+        check(
+            "model",
+            self,
+            ("loss", self.loss in LOSSES, f"one of {', '.join(LOSSES)}"),
+            *((name, getattr(self, name) >= 1, "at least 1") for name in sizes),
+            ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
+        )
 
 
-_CARD = """\
----
-{{ card_data }}
----
-
-A dependency parser made with sparsewood. `config.json` holds its options, words and characters.
-
-```python
-from sparsewood.lab.tasks import load_parser
-
-parser = load_parser("this folder")
-parser.parse([("Trees", "have", "roots", ".")])
-```
-"""
-
-
-class DependencyParser(
-    nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD
-):
+class DependencyParser(Model):
     """Words -> word vectors and spellings -> BiLSTM -> biaffine arc scores -> the best tree.
 
     The parser of Dozat & Manning (2017), without tags and labels. A word is three vectors side by
@@ -102,37 +80,37 @@ class DependencyParser(
     characters (Ma & Hovy 2016). Each of the three is left out for some words while training. Trees
     have one root.
 
-    `save_pretrained(folder)` writes weights and configuration, `from_pretrained(folder)` makes the
-    parser anew from them.
-
     Args:
         options: the shape of the parser.
         words: the words with a learned embedding; the first is "<unk>".
-        vector_words: the words with a fixed vector; the first is "<unk>", whose vector is zero.
         characters: those with a learned embedding.
+        vector_words: the words with a fixed vector; the first is "<unk>", whose vector is zero.
+        vector_size: of those; 0: there are none.
     """
 
+    task = "parse"
     vectors: Tensor
 
     def __init__(
         self,
         options: ParserConfig,
         words: list[str],
-        vector_words: list[str],
         characters: list[str],
+        vector_words: list[str],
+        vector_size: int,
     ) -> None:
         super().__init__()
-        self.options = options
+        self.options: ParserConfig = options
         self.input = ParserInput(words, vector_words, characters)
         self.structure = DependencyTrees(projective=options.projective, single_root=True)
         self.embedding = nn.Embedding(len(words), options.embedding)
         self.spelling = _Spelling(self.input.alphabet, options.characters, options.filters)
         width = options.embedding + options.filters
-        if options.vectors:
-            # Half precision is kept on disk and in memory: the numbers have few digits anyway.
-            table = torch.zeros(len(vector_words), options.vectors, dtype=torch.float16)
-            self.register_buffer("vectors", table)
-            self.projection = nn.Linear(options.vectors, options.embedding)
+        # Half precision is kept on disk and in memory: the numbers have few digits anyway.
+        table = torch.zeros(len(vector_words), vector_size, dtype=torch.float16)
+        self.register_buffer("vectors", table)
+        if vector_size:
+            self.projection = nn.Linear(vector_size, options.embedding)
             width += options.embedding
         sizes = [width, *[2 * options.hidden] * (options.layers - 1)]
         self.layers = nn.ModuleList(
@@ -140,42 +118,90 @@ class DependencyParser(
         )
         self.scorer = BiaffineArcScorer(2 * options.hidden, options.arc, dropout=options.dropout)
 
-    def _save_pretrained(self, save_directory: Path) -> None:
-        save_weights(self, save_directory)
-        described = {
-            "task": _TASK,
+    @classmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        options: ParserConfig,
+        vectors: VectorTable | None = None,
+        *,
+        lowercase: bool = True,
+        min_count: int = 1,
+    ) -> Self:
+        """Of the words, the learned embeddings have those of the training split that are frequent
+        enough, the fixed vectors all that have one. Spellings tell upper from lower case.
+        """
+        sentences = [s for example in corpus.splits["train"] for s in example.sentences]
+        words = Vocabulary.build(sentences, min_count=min_count).words
+        known = [] if vectors is None else sorted({w.lower() for w in vectors.words} - {UNKNOWN})
+        size = 0 if vectors is None else vectors.size
+        parser = cls(options, words, characters_of(sentences), [UNKNOWN, *known], size)
+        if vectors is not None and known:
+            parser.vectors[1:] = vectors.lookup(known)
+        return parser
+
+    def config(self) -> dict[str, Any]:
+        return {
             "options": asdict(self.options),
             "words": self.input.words.words,
-            "vector_words": self.input.vector_words.words,
             "characters": self.input.characters,
+            "vector_words": self.input.vector_words.words,
+            "vector_size": self.vectors.shape[1],
         }
-        text = json.dumps(described, indent=1, ensure_ascii=False)
-        (save_directory / "config.json").write_text(text, encoding="utf-8")
 
-    def forward(self, batch: ParserBatch) -> Tensor:
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        names = ("words", "characters", "vector_words", "vector_size")
+        return cls(ParserConfig(**config["options"]), *(config[name] for name in names))
+
+    def encode(self, examples: Sequence[Example]) -> ParserSplit:
+        return ParserSplit(examples, self.input)
+
+    def scores(self, batch: ParserBatch) -> Tensor:
         """Arc scores (B, n, n + 1) of a batch on the parser's device."""
         known = [self.embedding(batch.words), self.spelling(batch.spellings)[batch.spelled]]
-        if self.options.vectors:
-            rows = self.vectors[batch.rows].to(self.projection.weight.dtype)
+        if self.vectors.shape[1]:
+            rows = self.vectors[batch.vectors].to(self.projection.weight.dtype)
             known.append(self.projection(rows))
         x = torch.cat([self._drop_words(part) for part in known], -1)
         for layer in self.layers:
             assert isinstance(layer, nn.LSTM)
             x = run_bilstm(layer, self._drop_features(x), batch.lengths)
-        return self.scorer(self._drop_features(x))
+        return self.scorer(self._drop_features(x)).float()
 
-    def loss(self, batch: ParserBatch, loss: ParserLoss = "crf") -> Tensor:
-        """The loss of the heads, a mean over the words of the batch."""
-        if batch.heads is None:
-            raise ValueError("loss: expected sentences with heads")
-        scores = self(batch)
-        total = LOSSES[loss](
-            scores.float(), batch.heads, self.structure, lengths=batch.lengths, reduction="sum"
-        )
-        return total / int(batch.lengths.sum())
+    def forward(self, batch: ParserBatch) -> Output:
+        """The loss of each sentence is a sum over its words; the prediction is the arc scores.
+
+        Out of training the posterior is the best tree of each sentence.
+        """
+        scores, loss = self.scores(batch), None
+        if batch.heads is not None:
+            loss = LOSSES[self.options.loss](
+                scores, batch.heads, self.structure, lengths=batch.lengths, reduction="none"
+            )
+        best = () if self.training else (self._best(scores, batch.lengths),)
+        return Output(loss, scores, best)
+
+    def _best(self, scores: Tensor, lengths: Tensor) -> Posterior:
+        heads = self.structure.argmax(scores.detach().cpu(), lengths).to(scores.device)
+        batch, shape = scores.shape[:1], tuple(scores.shape[1:])
+        known = lengths.to(scores.device)
+        return Posterior.uniform(self.structure, heads, batch, shape, known, scores.dtype)
+
+    def new_metrics(self, *, training: bool = False) -> list[Metric]:
+        return [LossMetric() if training else Attachment()]
+
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
+        batch = self.input.batch(sentences)
+        return self._best(self.scores(batch.to(self.embedding.weight.device)), batch.lengths)
+
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Those of which the parser sees nothing but the spelling."""
+        known = (self.input.words, self.input.vector_words)
+        return [word for word in words if not any(word in vocabulary for vocabulary in known)]
 
     def parse(
-        self, sentences: Sequence[Sequence[str]], *, budget: int = 5000
+        self, sentences: Sequence[Sequence[str]], *, budget: int = _BUDGET
     ) -> list[tuple[int, ...]]:
         """The heads of each sentence, given its words.
 
@@ -189,23 +215,22 @@ class DependencyParser(
         return heads
 
     def parsed(
-        self, sentences: Sequence[Sequence[str]], *, budget: int = 5000
+        self, sentences: Sequence[Sequence[str]], *, budget: int = _BUDGET
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """As `parse`, but as they come: which sentence, and its heads. Short ones come first."""
         for row, words in enumerate(sentences):
             if not words:
                 raise ValueError(f"sentence {row} has no words")
-        device = self.embedding.weight.device
         training = self.training
         self.eval()
         try:
-            for rows in length_batches([len(words) for words in sentences], budget):
-                batch = self.input.batch([Sentence(tuple(sentences[row])) for row in rows])
+            lengths = [len(words) for words in sentences]
+            order = sorted(range(len(lengths)), key=lengths.__getitem__)
+            for rows in cut_by_words(order, lengths, budget):
                 with torch.no_grad():
-                    scores = self(batch.to(device)).cpu()
-                trees = self.structure.argmax(scores, batch.lengths).tolist()
-                for row, tree, n in zip(rows, trees, batch.lengths.tolist(), strict=True):
-                    yield row, tuple(tree[:n])
+                    best = self.posterior([Sentence(tuple(sentences[row])) for row in rows])
+                for row, tree in zip(rows, best.structures.tolist(), strict=True):
+                    yield row, tuple(tree[: lengths[row]])
         finally:
             self.train(training)
 
@@ -241,63 +266,35 @@ class _Spelling(nn.Module):
         return answers.masked_fill(spellings[:, None] == 0, -torch.inf).amax(-1)
 
 
-def build_parser(
-    sentences: Iterable[Sentence],
-    vectors: WordVectors | None = None,
-    options: ParserConfig | None = None,
-    *,
-    min_count: int = 2,
-) -> DependencyParser:
-    """A parser for training on `sentences`, as initialised from the global random state.
-
-    Args:
-        sentences: of the training split.
-        vectors: fixed, for all words the parser may come to see.
-        options: the shape; the size of the vectors is taken from them.
-        min_count: rarer words have no learned embedding of their own.
-    """
-    sentences = list(sentences)
-    options = ParserConfig() if options is None else options
-    words = Vocabulary.build(sentences, min_count=min_count).words
-    size = 0 if vectors is None else vectors.size
-    known = [] if vectors is None else sorted({w.lower() for w in vectors.words} - {UNKNOWN})
-    parser = DependencyParser(
-        replace(options, vectors=size), words, [UNKNOWN, *known], characters_of(sentences)
-    )
-    if vectors is not None and known:
-        parser.vectors[1:] = vectors.lookup(known)
-    return parser
-
-
-def load_parser(folder: Path | str) -> DependencyParser:
-    """The parser that `save_pretrained` wrote to `folder`.
-
-    Raises:
-        ValueError: if there is none, or it cannot be read.
-    """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise ValueError(f"{folder}: no such folder; expected one with a parser of sparsewood")
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        if config.get("task") != _TASK:
-            raise ValueError("config.json is not that of a parser")
-        parser = DependencyParser(
-            ParserConfig(**config["options"]),
-            config["words"],
-            config["vector_words"],
-            config["characters"],
-        )
-        parser.load_state_dict(load_file(folder / "model.safetensors"))
-    except (
-        OSError,
-        ValueError,
-        AttributeError,
-        KeyError,
-        TypeError,
-        RuntimeError,
-        SafetensorError,
-    ) as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"{folder}: not a readable parser of sparsewood ({reason})") from error
-    return parser.eval()
+_UAS = Measure(
+    "uas",
+    "attachment",
+    2,
+    "%",
+    brief="attachment {:.2f}",
+    compared=True,
+    narrow="attach-\nment %",
+)
+_UAS_WITHOUT_PUNCTUATION = Measure(
+    "uas_without_punctuation", "without punctuation", 2, "%", compared=True
+)
+_EXACT = Measure("exact", "whole trees", 2, "%", compared=True, narrow="whole\ntrees %")
+TASK = Task(
+    DependencyParser,
+    ParserConfig,
+    MetricSpec(_UAS, (LOSS, _UAS, _UAS_WITHOUT_PUNCTUATION, _EXACT)),
+    answers=None,
+    varies="loss",
+    training={
+        "optimizer": "adam",
+        "lr": 2e-3,
+        "beta2": 0.9,
+        "batch_words": 1000,
+        "max_epochs": 30,
+        "decay": 1.0,
+        "patience": None,
+        "warm_up": 100,
+        "linear": True,
+        "clip": 5.0,
+    },
+)

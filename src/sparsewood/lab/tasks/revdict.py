@@ -5,9 +5,11 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.data.vectors import VectorReference
-from sparsewood.lab.tasks.metrics import Metric, Output, Ranks
+from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
+from sparsewood.lab.tasks.metrics import LossMetric, Output, Ranks
 from sparsewood.lab.tasks.model import ModelConfig, TreeModel, widened
+from sparsewood.lab.tasks.task import Answers, Task, VectorTable
 
 
 class ReverseDictionary(TreeModel):
@@ -25,23 +27,23 @@ class ReverseDictionary(TreeModel):
     """
 
     task = "revdict"
-    criterion = "loss"
-    higher_is_better = False
     tunes_vectors = False
 
     candidates: Tensor
 
-    def __init__(
-        self,
-        options: ModelConfig,
-        words: list[str],
-        labels: list[str],
-        lowercase: bool = True,
-        vectors: VectorReference | None = None,
-    ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors)
-        self.output = nn.Linear(options.hidden, options.embedding)
-        self.register_buffer("candidates", torch.zeros(len(labels), options.embedding))
+    def add_layers(self) -> None:
+        self.output = nn.Linear(self.options.hidden, self.options.embedding)
+        self.register_buffer("candidates", torch.zeros(len(self.labels), self.options.embedding))
+
+    @classmethod
+    def labels_of(cls, corpus: Corpus) -> list[str]:
+        return list(corpus.candidates)
+
+    def start_from(self, vectors: VectorTable | None) -> None:
+        if vectors is None:
+            raise ValueError("a reverse dictionary needs word vectors")
+        super().start_from(vectors)
+        self.set_candidates(vectors.lookup(self.labels))
 
     def embedded(self, vectors: Tensor) -> Tensor:
         return normalize(vectors, dim=-1)
@@ -79,21 +81,40 @@ class ReverseDictionary(TreeModel):
             for row, scores in zip(index.tolist(), cosines.tolist(), strict=True)
         ]
 
-    def new_metric(self) -> Metric:
-        return _ModelRanks(self)
+    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
+        """The `k` nearest words of example `i`, with cosines."""
+        return dict(self.nearest(output.prediction[i : i + 1], k)[0])
+
+    def new_metric(self, *, training: bool) -> LossMetric:
+        # Ranking all candidates at each step of training would cost too much.
+        return LossMetric() if training else _ModelRanks(self)
 
 
 class _ModelRanks(Ranks):
-    """The ranks by a model. It holds the model only while adding."""
+    """The ranks by a model."""
 
     def __init__(self, model: ReverseDictionary) -> None:
         super().__init__()
-        self._model: ReverseDictionary | None = model
+        self._model = model
 
     def add(self, output: Output, batch: Batch) -> None:
-        assert self._model is not None
         assert output.loss is not None, "a metric needs targets"
         self.extend(output.loss, self._model.rank(output.prediction.detach(), batch.targets))
 
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_model": None}
+
+_MEDIAN_RANK = Measure(
+    "median_rank",
+    "median rank",
+    1,
+    higher_is_better=False,
+    brief="median rank {:.1f}",
+    compared=True,
+)
+_AT_10 = Measure("accuracy_10", "acc@10", 1, "%", brief="at 10 {:.1f}", compared=True)
+_AT_100 = Measure("accuracy_100", "acc@100", 1, "%", compared=True)
+TASK = Task(
+    ReverseDictionary,
+    ModelConfig,
+    MetricSpec(LOSS, (LOSS, _MEDIAN_RANK, _AT_10, _AT_100, *TREES)),
+    Answers("{:.3f}", few=True),  # cosines
+)

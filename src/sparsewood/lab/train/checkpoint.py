@@ -23,7 +23,7 @@ from safetensors.torch import save as pack
 from torch import Tensor, nn
 
 from sparsewood.lab._files import PARTIAL, new_folder
-from sparsewood.lab.data.batches import EncodedSplit
+from sparsewood.lab.data.batches import Split
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
 _WEIGHTS, _STATE = "model.safetensors", "state.pt"
@@ -103,17 +103,17 @@ def prune(folder: Path, keep: Iterable[str]) -> None:
             shutil.rmtree(path)
 
 
-def fingerprint(model: nn.Module, splits: Iterable[EncodedSplit]) -> str:
-    """A short hash of the data: tokens, targets and heads, and the weights that stay fixed."""
+def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:
+    """A short hash of the data: words, labels and heads, and the weights that stay fixed."""
     digest = blake2b(digest_size=16)
     state = model.state_dict()
     for name in sorted(_fixed(model)):
         digest.update(state[name].cpu().contiguous().numpy().tobytes())
     for split in splits:
-        digest.update(split.targets.numpy().tobytes())
-        for sides, example in zip(split.tokens, split.examples, strict=True):
-            for tokens, sentence in zip(sides, example.sentences, strict=True):
-                digest.update(array("q", [len(tokens), *tokens]).tobytes())
+        for example in split.examples:
+            digest.update(f"{example.label}\0".encode())
+            for sentence in example.sentences:
+                digest.update("\0".join([*sentence.words, "\0"]).encode())
                 digest.update(array("q", sentence.heads or ()).tobytes())
     return digest.hexdigest()
 

@@ -1,53 +1,61 @@
 """What a run is made from: source, model and training, and the same as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from sparsewood.lab._checks import check
+from sparsewood.lab._json import decode, encode, no_others
+from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
-from sparsewood.lab.tasks.model import ModelConfig
-
-Config = TypeVar("Config")
+from sparsewood.lab.tasks.build import TASKS
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained. The defaults are those of Niculae, Martins & Cardie (2018).
+    """How a model is trained. The defaults are what most of the published runs share.
 
     Attributes:
-        optimizer: SGD, Adam or AdamW.
+        optimizer: SGD or Adam.
         lr: the learning rate of the first epoch.
-        momentum: of SGD.
-        weight_decay: of the optimizer.
-        batch: examples in a step, of all processes together. The loss is their mean.
+        beta2: of Adam, the share of the mean of squared gradients that a step keeps.
+        batch: examples in a step, of all processes together.
+        batch_words: the most words in a step, padding included, in place of `batch`; sentences of
+            like length come together.
+        reduction: the loss of a step is the mean over its examples, or their sum.
+        shuffle: "examples" composes batches anew every epoch, of like lengths; "batches" composes
+            them once, of any lengths, and shuffles them as wholes.
         eval_batch: examples evaluated together.
         max_epochs: the most epochs.
         decay: the learning rate is multiplied by this after an epoch that is not the best so far
             on validation.
-        patience: stop after so many epochs in a row without a new best.
+        patience: stop after so many epochs in a row without a new best; None never does.
+        warm_up: steps in which the learning rate rises to `lr`.
+        linear: let the learning rate fall, step by step, to 0 at the end of `max_epochs`.
         clip: the largest norm of the gradient; None leaves it alone.
-        accumulate: parts that a step's examples are run in, one after the other, to save memory.
         precision: of the forward pass; parameters stay in float32.
         seed: of the initial weights, the order of examples and dropout.
         device: "auto" takes a GPU where there is one.
         threads: of PyTorch and the solver on the CPU; None leaves them as they are.
-        temperatures: choose the temperature of a latent model on validation, at the end.
+        temperatures: choose the temperature of the estimator on validation, at the end.
         tensorboard: write events for TensorBoard as well.
         checkpoint_minutes: save within an epoch too, whenever so many minutes have passed.
     """
 
-    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
-    lr: float = 0.1
-    momentum: float = 0.0
-    weight_decay: float = 0.0
+    optimizer: Literal["sgd", "adam"] = "adam"
+    lr: float = 0.001
+    beta2: float = 0.999
     batch: int = 16
+    batch_words: int | None = None
+    reduction: Literal["mean", "sum"] = "mean"
+    shuffle: Shuffle = "examples"
     eval_batch: int = 64
-    max_epochs: int = 100
+    max_epochs: int = 20
     decay: float = 0.9
-    patience: int = 5
+    patience: int | None = 5
+    warm_up: int = 0
+    linear: bool = False
     clip: float | None = None
-    accumulate: int = 1
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -57,16 +65,35 @@ class TrainingConfig:
     checkpoint_minutes: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("batch", "eval_batch", "max_epochs", "patience", "accumulate"):
-            _require(name, getattr(self, name), getattr(self, name) >= 1, "at least 1")
-        _require("lr", self.lr, 0 < self.lr < float("inf"), "a positive number")
-        _require("decay", self.decay, 0 < self.decay <= 1, "more than 0 and at most 1")
-        _require("momentum", self.momentum, 0 <= self.momentum < 1, "at least 0, less than 1")
-        _require("weight_decay", self.weight_decay, self.weight_decay >= 0, "at least 0")
-        for name in ("clip", "threads", "checkpoint_minutes"):
-            value = getattr(self, name)
-            _require(name, value, value is None or value > 0, "a positive number")
-        _require("seed", self.seed, self.seed >= 0, "at least 0")
+        def at_least(least: int, *names: str) -> list[tuple[str, bool, str]]:
+            values = {name: getattr(self, name) for name in names}
+            return [(n, v is None or v >= least, f"at least {least}") for n, v in values.items()]
+
+        limits = {name: getattr(self, name) for name in ("clip", "threads", "checkpoint_minutes")}
+        check(
+            "training",
+            self,
+            *at_least(1, "batch", "batch_words", "eval_batch", "max_epochs", "patience"),
+            *at_least(0, "warm_up", "seed"),
+            ("lr", 0 < self.lr < float("inf"), "a positive number"),
+            ("decay", 0 < self.decay <= 1, "more than 0 and at most 1"),
+            ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
+            *((name, v is None or v > 0, "a positive number") for name, v in limits.items()),
+        )
+
+    @classmethod
+    def default(cls, source: Source | type[Source], **options: Any) -> "TrainingConfig":
+        """That of the source's task, but for `options`."""
+        return cls(**{**TASKS[source.task].training, **options})
+
+    @classmethod
+    def paper(cls, **options: Any) -> "TrainingConfig":
+        """That of the program of Niculae, Martins & Cardie (2018), but for `options`.
+
+        DyNet clips the norm of the gradient at 5. The paper tunes the learning rate on a grid.
+        """
+        program = {"optimizer": "sgd", "lr": 0.1, "reduction": "sum", "shuffle": "batches"}
+        return cls(**{**program, "clip": 5.0, **options})
 
 
 @dataclass(frozen=True)
@@ -75,20 +102,31 @@ class RunConfig:
 
     Attributes:
         source: where the corpus and the word vectors come from.
-        model: the shape of the model.
-        training: how it is trained.
+        model: of the class that the source's task has for it; by default, its defaults.
+        training: how it is trained; by default, as the task has it.
     """
 
     source: Source
-    model: ModelConfig = field(default_factory=ModelConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
+    model: Any = None
+    training: TrainingConfig = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        kind = TASKS[self.source.task].config
+        if self.model is None:
+            object.__setattr__(self, "model", kind())
+        if self.training is None:
+            object.__setattr__(self, "training", TrainingConfig.default(self.source))
+        if not isinstance(self.model, kind):
+            raise TypeError(
+                f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """As plain dictionaries, numbers and strings."""
         return {
             "source": source_to_json(self.source),
-            "model": asdict(self.model),
-            "training": asdict(self.training),
+            "model": encode(self.model),
+            "training": encode(self.training),
         }
 
     @classmethod
@@ -99,33 +137,16 @@ class RunConfig:
             ValueError: on entries that are unknown or of the wrong kind, naming them.
         """
         parts = ("source", "model", "training")
-        _no_others(data, (*parts, "sparsewood"), "the configuration of a run")
+        no_others(data, (*parts, "sparsewood"), "the configuration of a run")
         missing = [name for name in parts if not isinstance(data.get(name), Mapping)]
         if missing:
             raise ValueError(f"the configuration of a run lacks {', '.join(missing)}")
+        source = source_from_json(data["source"])
         return cls(
-            source_from_json(data["source"]),
-            decode(ModelConfig, data["model"], "model"),
+            source,
+            decode(TASKS[source.task].config, data["model"], "model"),
             decode(TrainingConfig, data["training"], "training"),
         )
-
-
-def decode(cls: type[Config], data: Mapping[str, Any], where: str) -> Config:
-    """An object of the dataclass `cls` out of JSON.
-
-    Raises:
-        ValueError: on entries that are unknown, missing or of the wrong kind, as `where.name`.
-    """
-    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-    _no_others(data, known, where)
-    for name, f in known.items():
-        if name not in data and f.default is MISSING and f.default_factory is MISSING:
-            raise ValueError(f"{where}.{name} is missing")
-    hints = get_type_hints(cls)
-    for name, value in data.items():
-        if not _fits(value, hints[name]):
-            raise ValueError(f"{where}.{name}: expected {_kind(hints[name])}, got {value!r}")
-    return cls(**data)
 
 
 def differences(old: RunConfig, new: RunConfig) -> list[str]:
@@ -140,34 +161,3 @@ def differences(old: RunConfig, new: RunConfig) -> list[str]:
 
 def _flat(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {f"{part}.{name}": value for part, d in data.items() for name, value in d.items()}
-
-
-def _no_others(data: Mapping[str, Any], known: Any, where: str) -> None:
-    unknown = sorted(set(data) - set(known))
-    if unknown:
-        raise ValueError(f"{where}: unknown {', '.join(unknown)}; expected {', '.join(known)}")
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    if get_origin(hint) in (UnionType, Union):
-        return any(_fits(value, option) for option in get_args(hint))
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, hint)
-
-
-def _kind(hint: Any) -> str:
-    if get_origin(hint) in (UnionType, Union):
-        return " or ".join(_kind(option) for option in get_args(hint))
-    if get_origin(hint) is Literal:
-        return " or ".join(map(repr, get_args(hint)))
-    return "null" if hint is NoneType else hint.__name__
-
-
-def _require(name: str, value: object, holds: bool, expected: str) -> None:
-    if not holds:
-        raise ValueError(f"training.{name}: expected {expected}, got {value!r}")

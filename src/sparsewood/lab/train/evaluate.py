@@ -6,11 +6,10 @@ from typing import Any
 
 import torch
 
-from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.lab.data.batches import Batches, Split
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.tasks.metrics import Accuracy, Output, TreeStatistics
-from sparsewood.lab.tasks.model import TreeModel
-from sparsewood.lab.tasks.revdict import ReverseDictionary
+from sparsewood.lab.tasks.metrics import Output
+from sparsewood.lab.tasks.task import Model
 from sparsewood.posterior import Posterior
 from sparsewood.sparse_posterior import certificate_of
 from sparsewood.status import Status
@@ -31,13 +30,13 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
 
 
 def outputs(
-    model: TreeModel,
+    model: Model,
     batches: Batches,
     device: torch.device | str = "cpu",
     precision: str = "float32",
     *,
     guard: Guard = nullcontext,
-) -> Iterator[tuple[Output, Batch]]:
+) -> Iterator[tuple[Output, Any]]:
     """What the model says of each batch, out of training and with its current temperature.
 
     Args:
@@ -51,7 +50,7 @@ def outputs(
     model.eval()
     try:
         for batch in batches.epoch():
-            with guard(), torch.inference_mode():
+            with guard(), torch.no_grad():
                 batch = batch.to(device)
                 with autocast(device, precision):
                     output = model(batch)
@@ -61,40 +60,31 @@ def outputs(
 
 
 def evaluate(
-    model: TreeModel,
+    model: Model,
     batches: Batches,
     device: torch.device | str = "cpu",
     precision: str = "float32",
     *,
     guard: Guard = nullcontext,
 ) -> dict[str, Any]:
-    """The metric of the task, the tree statistics and the histogram of support sizes.
+    """What is measured of the task, by name.
 
-    `unknown` is the share of words that the model knows nothing of, in percent. A classifier's has
-    "confusion", {right label: {predicted label: examples}}, besides. The arguments are those of
-    `outputs`, with known targets.
+    Models of trees have "histogram", {trees kept: sentences}, classifiers "confusion", {right
+    label: {predicted label: examples}}. `unknown` is the share of words that the model knows
+    nothing of, in percent. The arguments are those of `outputs`, with known targets.
     """
-    metric, trees = model.new_metric(), TreeStatistics()
+    metrics = model.new_metrics()
     for output, batch in outputs(model, batches, device, precision, guard=guard):
-        metric.add(output, batch)
-        trees.add(output, batch)
-    found: dict[str, Any] = {**metric.values(), **trees.values()}
-    found |= {"unknown": _unknown(model, batches.split)}
-    if model.options.trees != "latent":  # no solver, no certificate
-        del found["unconverged"], found["capped"]
-    if isinstance(metric, Accuracy):
-        found["confusion"] = metric.table(model.labels)
-    return {**found, "histogram": {str(size): n for size, n in trees.histogram().items()}}
-
-
-def _unknown(model: TreeModel, split: EncodedSplit) -> float:
-    tokens = torch.tensor([i for sides in split.tokens for side in sides for i in side])
-    return 100.0 * float((~model.known[tokens]).double().mean())
+        for metric in metrics:
+            metric.add(output, batch)
+    words = [w for e in batches.split.examples for s in e.sentences for w in s.words]
+    unknown = 100.0 * len(model.unknown(words)) / len(words)
+    return {**model.measured(metrics), "unknown": unknown}
 
 
 def gallery(
-    model: TreeModel,
-    split: EncodedSplit,
+    model: Model,
+    split: Split,
     k: int = 12,
     *,
     device: torch.device | str = "cpu",
@@ -106,33 +96,35 @@ def gallery(
     split and the model alone. Each batch runs in the context `guard`, which may raise to stop.
     """
     device = torch.device(device)
-    handy = [r for r, sides in enumerate(split.tokens) if all(len(t) in _WORDS for t in sides)]
+    handy = [
+        row
+        for row, example in enumerate(split.examples)
+        if all(len(sentence.words) in _WORDS for sentence in example.sentences)
+    ]
     rows = handy[:: max(1, len(handy) // _LOOKED_AT)]
-    others = set() if len(handy) >= k else set(range(len(split))).difference(handy)
+    others = set() if len(handy) >= k else set(range(len(split.examples))).difference(handy)
     rows = (rows + sorted(others))[:_LOOKED_AT]
     was_training = model.training
     model.eval()
     found: list[tuple[bool, int, int, dict[str, Any]]] = []
     for start in range(0, len(rows), 32):
-        with guard(), torch.inference_mode():
+        with guard(), torch.no_grad():
             batch = split.batch(rows[start : start + 32]).to(device)
             output = model(batch)
             for i, row in enumerate(batch.rows.tolist()):
                 sizes = [int(p.sizes[i]) for p in output.posteriors]
                 plain = row in others or not all(size in _SUPPORT for size in sizes)
-                found.append((plain, start + i, row, _entry(model, split, batch, output, i)))
+                found.append((plain, start + i, row, _entry(model, split, row, output, i)))
     model.train(was_training)
     chosen = sorted(found, key=lambda entry: entry[:2])[:k]
     return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[2])]
 
 
-def _entry(
-    model: TreeModel, split: EncodedSplit, batch: Batch, output: Output, i: int
-) -> dict[str, Any]:
-    example = split.examples[int(batch.rows[i])]
+def _entry(model: Model, split: Split, row: int, output: Output, i: int) -> dict[str, Any]:
+    example = split.examples[row]
     return {
         "label": example.label,
-        "prediction": answers(model, output, i),
+        "prediction": model.answers(output, i, _SHOWN),
         "sides": [
             {**side, "given": None if sentence.heads is None else list(sentence.heads)}
             for sentence, side in zip(
@@ -163,14 +155,6 @@ def _certificate(posterior: Posterior, i: int) -> dict[str, Any]:
     if found is None:
         return {}
     return {"gap": float(found.gap[i]), "status": str(Status(int(found.status[i])))}
-
-
-def answers(model: TreeModel, output: Output, i: int, k: int = _SHOWN) -> dict[str, float]:
-    """The `k` likeliest labels of example `i` with probabilities, or nearest words with cosines."""
-    if isinstance(model, ReverseDictionary):
-        return dict(model.nearest(output.prediction[i : i + 1], k)[0])
-    p, index = output.prediction[i].float().topk(min(k, len(model.labels)))
-    return {model.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 
 
 def trees_of(posterior: Posterior, length: int) -> list[dict[str, Any]]:

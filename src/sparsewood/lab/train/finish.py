@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._files import new_folder, write_json
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.judge import Judge
 from sparsewood.lab.train.state import TrainingState
@@ -34,7 +35,7 @@ def finish(
     result = {
         "best_epoch": best,
         "epochs": state.epoch,
-        "criterion": model.criterion,
+        "criterion": TASKS[model.task].metrics.criterion.name,
         "temperature": model.temperature,
         "temperature_curve": {} if found is None else {str(t): v for t, v in found.curve.items()},
         "temperature_search": None if found is None else found.to_json(),

@@ -27,7 +27,8 @@ def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | 
         raise ValueError(f"{folder}: holds a run; pass --resume to go on, or take another folder")
     run = Run(folder)
     old, epochs = run.config, config.training.max_epochs
-    longer = epochs > old.training.max_epochs
+    # A learning rate that falls to 0 at the end depends on where that is.
+    longer = epochs > old.training.max_epochs and not old.training.linear
     same = replace(old, training=replace(old.training, max_epochs=epochs)) if longer else old
     if changed := differences(same, config):
         raise ValueError(f"{folder}: the run has another configuration: {'; '.join(changed)}")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from sparsewood.lab.data.batches import Batches
-from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.evaluate import evaluate, gallery, outputs
 from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrupted
@@ -30,7 +30,7 @@ class Judge:
 
     def __init__(
         self,
-        model: TreeModel,
+        model: Model,
         batches: Mapping[str, Batches],
         config: TrainingConfig,
         device: torch.device,
@@ -47,7 +47,7 @@ class Judge:
 
     def search(self) -> TemperatureSearch | None:
         """What validation says of each temperature; None where there is none to choose."""
-        if not self.config.temperatures or self.model.options.trees != "latent":
+        if not self.config.temperatures or self.model.temperature is None:
             return None
         batches, precision = self.batches["validation"], self.config.precision
         return temperature_search(

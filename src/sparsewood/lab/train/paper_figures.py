@@ -1,8 +1,17 @@
-"""The figures of Niculae, Martins & Cardie (2018), and a table beside them."""
+"""The figures of Niculae, Martins & Cardie (2018), and what its rows are called here."""
 
-from typing import Any
+from collections.abc import Iterable
 
-from sparsewood.lab.tasks.trees import LABELS
+from sparsewood.lab.train.rows import short
+
+# The rows of the paper's tables: the estimator, and what the paper calls it.
+ROWS = {
+    "left_to_right": "left-to-right",
+    "flat": "flat",
+    "given": "off-line",
+    "sparsemap:max_active=10": "latent",
+}
+BASELINE, LATENT = "flat", "sparsemap:max_active=10"  # whose times the paper compares
 
 
 def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
@@ -18,93 +27,30 @@ def _ranks(*figures: float) -> dict[str, dict[str, float]]:
     }
 
 
-# source -> strategy -> test -> metric. SNLI is trained on all 550,000 pairs there; the reverse
-# dictionary on other definitions, with vectors of 500 dimensions.
+# source -> name of the estimator -> test -> metric. SNLI is trained on all 550,000 pairs there; the
+# reverse dictionary on other definitions, with vectors of 500 dimensions.
 PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
-    "sst": _accuracy(left_to_right=82.10, flat=83.96, given=83.25, latent=84.73),
-    "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, latent=92.25),
-    "snli": _accuracy(left_to_right=80.98, flat=81.74, given=81.37, latent=81.87),
+    "sst": _accuracy(left_to_right=82.10, flat=83.96, given=83.25, sparsemap=84.73),
+    "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, sparsemap=92.25),
+    "snli": _accuracy(left_to_right=80.98, flat=81.74, given=81.37, sparsemap=81.87),
     "revdict": {
         "left_to_right": _ranks(17, 42.6, 73.8, 43, 33.2, 61.8, 28, 35.9, 66.7),
         "flat": _ranks(18, 45.1, 71.1, 31, 38.2, 65.6, 29, 34.3, 68.2),
-        "latent": _ranks(12, 47.5, 74.6, 40, 35.6, 60.1, 20, 38.4, 70.7),
+        "sparsemap": _ranks(12, 47.5, 74.6, 40, 35.6, 60.1, 20, 38.4, 70.7),
     },
 }
 
-_METRICS = {"accuracy": 2, "median_rank": 1, "accuracy_10": 1, "accuracy_100": 1}
+
+def in_order(estimators: Iterable[str]) -> list[str]:
+    """Each once: the paper's rows in its order, then the others as they come."""
+    paper = [short(row) for row in ROWS]
+    return sorted(
+        dict.fromkeys(estimators),
+        key=lambda row: paper.index(short(row)) if short(row) in paper else len(paper),
+    )
 
 
-def markdown(summary: dict[str, Any], source: str | None = None) -> str:
-    """A table in Markdown: mean and spread over seeds, the paper's figures in brackets.
-
-    Args:
-        summary: as `train_table` returns it.
-        source: the name of the source, for the paper's figures; None leaves them out.
-    """
-    paper = PAPER.get(source or "", {})
-    columns = [
-        (test, metric)
-        for test, metrics in next(iter(summary["rows"].values()), {"tests": {}})["tests"].items()
-        for metric in _METRICS
-        if metric in metrics
-    ]
-    several = len({test for test, _ in columns}) > 1
-    heads = [(f"{test} " if several else "") + metric.replace("_", " ") for test, metric in columns]
-    known = any("attachment" in found["validation"] for found in summary["rows"].values())
-    cells_of = {row: certified_cell(row, found) for row, found in summary["rows"].items()}
-    solved = any(cells_of.values())
-    about = ["validation", "trees kept", *["certified"] * solved, *["attachment"] * known]
-    about += ["lr", "seeds", "s/epoch"]
-    lines = [["trees", *heads, *about], ["---", *["---:"] * len(heads + about)]]
-    for row, found in summary["rows"].items():
-        cells = [
-            _cell(found["tests"][test][metric], metric)
-            + _beside(paper.get(row, {}).get(test, {}).get(metric), metric)
-            for test, metric in columns
-        ]
-        certified = [cells_of[row]] * solved
-        rest = _about(found, summary["criterion"], certified, known)
-        lines.append([LABELS[row], *cells, *rest])
-    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
-    if paper:
-        text += "\nIn brackets: Niculae, Martins & Cardie (2018).\n"
-    return text
-
-
-def certified_cell(row: str, found: dict[str, Any]) -> str:
-    """The sentences of all tests and seeds that are certified, "13 of 1,821"; empty if not latent.
-
-    Args:
-        row: the strategy.
-        found: what a summary says of it.
-    """
-    of = found.get("certified")
-    return f"{of['certified']:,} of {of['sentences']:,}" if of and row == "latent" else ""
-
-
-def _about(found: dict[str, Any], criterion: str, certified: list[str], known: bool) -> list[str]:
-    """The cells of a row that follow its tests; attachment to heads if they are `known`."""
-    validation = found["validation"]
-    attachment = validation.get("attachment")
-    attached = "" if attachment is None else f"{attachment['mean']:.1f}"
-    return [
-        _cell(validation[criterion], criterion),
-        f"{validation['support']['mean']:.2f}",
-        *certified,
-        *[attached] * known,
-        f"{found['lr']:g}",
-        str(len(found["seeds"])),
-        f"{found['seconds_per_epoch']:.1f}",
-    ]
-
-
-def _cell(spread: dict[str, Any], metric: str) -> str:
-    digits = _METRICS.get(metric, 4)
-    std = "" if spread["std"] is None else f" ± {spread['std']:.{digits}f}"
-    return f"{spread['mean']:.{digits}f}{std}"
-
-
-def _beside(figure: float | None, metric: str) -> str:
-    if figure is None:
-        return ""
-    return f" ({figure:g})" if metric == "median_rank" else f" ({figure:.{_METRICS[metric]}f})"
+def beside() -> str:
+    """Whose figures stand beside ours, and what the rows are called there."""
+    others = [f"{short(row)} {word}" for row, word in ROWS.items() if word != row.replace("_", "-")]
+    return f"Niculae, Martins & Cardie (2018), who call {', '.join(others)}"

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -9,8 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
+from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.metrics import Metric, TreeStatistics
+from sparsewood.lab.tasks.metrics import Metric
 
 _REFRESH = 0.2  # seconds between two updates of the bar
 
@@ -43,10 +45,8 @@ class Progress:
 class Values:
     """Metrics so far, worked out only when somebody looks."""
 
-    def __init__(
-        self, metric: Metric, trees: TreeStatistics, sentences: int, seconds: float
-    ) -> None:
-        self._metrics, self._rate = (metric, trees), sentences / max(seconds, 1e-9)
+    def __init__(self, metrics: Sequence[Metric], sentences: int, seconds: float) -> None:
+        self._metrics, self._rate = metrics, sentences / max(seconds, 1e-9)
 
     def __call__(self) -> dict[str, float]:
         values = {k: v for metric in self._metrics for k, v in metric.values().items()}
@@ -175,12 +175,7 @@ def describe(record: dict[str, Any], left: str = "") -> str:
 
 
 _FORMATS = {
-    "loss": "loss {:.4f}",
-    "accuracy": "accuracy {:.2f}",
-    "median_rank": "median rank {:.1f}",
-    "accuracy_10": "at 10 {:.1f}",
-    "support": "trees {:.2f}",
-    "single": "one tree {:.0f} %",
+    **{name: measure.brief for name, measure in MEASURES.items() if measure.brief},
     "unknown": "unknown words {:.1f} %",
     "sentences_per_second": "{:.0f} sentences/s",
 }

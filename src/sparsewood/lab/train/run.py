@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsewood.lab.tasks.build import load_model
-from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train.config import RunConfig
 
 
@@ -72,7 +72,7 @@ class Run:
     def finished(self) -> bool:
         return self.result is not None
 
-    def load_model(self) -> TreeModel:
+    def load_model(self) -> Model:
         """The best model, at the temperature chosen on validation."""
         if not (self.folder / "model").is_dir():
             raise ValueError(f"{self.folder}: the run is not finished; train it with --resume")

@@ -1,4 +1,4 @@
-"""When the learning rate falls and when training ends."""
+"""When the learning rate rises and falls, and when training ends."""
 
 from dataclasses import dataclass
 
@@ -29,6 +29,16 @@ class Schedule:
             self.bad += 1
         return better
 
-    def over(self, epoch: int, max_epochs: int, patience: int) -> bool:
+    def over(self, epoch: int, max_epochs: int, patience: int | None) -> bool:
         """Whether training ends after `epoch`."""
-        return epoch >= max_epochs or self.bad >= patience
+        return epoch >= max_epochs or (patience is not None and self.bad >= patience)
+
+
+def share(done: int, *, warm_up: int = 0, steps: int | None = None) -> float:
+    """The share of the learning rate that the step after `done` others takes.
+
+    It rises evenly to 1 in `warm_up` steps, and falls evenly to 0 at the end of `steps`, if given.
+    """
+    risen = (done + 1) / warm_up if warm_up else 1.0
+    left = 1.0 if steps is None else max(0.0, 1 - done / steps)
+    return min(1.0, risen, left)

@@ -1,7 +1,6 @@
 """The state of a run: all that its future depends on, as objects and as a checkpoint."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,13 +10,13 @@ import torch
 from torch import nn
 
 from sparsewood.lab._files import write_text
-from sparsewood.lab.data.batches import EncodedSplit
-from sparsewood.lab.tasks.metrics import LossMetric, Metric, TreeStatistics
-from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.data.batches import Split
+from sparsewood.lab.tasks.metrics import Metric
+from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
-from sparsewood.lab.train.schedule import Schedule
+from sparsewood.lab.train.schedule import Schedule, share
 
 _ENTRIES = (
     *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
@@ -33,45 +32,58 @@ class TrainingState:
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
-        metric, trees: what those saw, in this process.
+        metrics: what those saw, in this process.
         history: the metrics of each complete epoch.
     """
 
     def __init__(
         self,
         config: TrainingConfig,
-        model: TreeModel,
-        splits: dict[str, EncodedSplit],
+        model: Model,
+        splits: dict[str, Split],
         group: World,
     ) -> None:
-        self.model, self.group = model, group
+        self.model, self.group, self._config = model, group, config
         self.learned = [p for p in model.parameters() if p.requires_grad]
         self.optimizer = _optimizer(self.learned, config)
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
         self.epoch, self.step, self.seconds = 0, 0, 0.0
-        self.metric, self.trees = self.new_metrics()
+        self.metrics = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self._fingerprint = checkpoint.fingerprint(model, splits.values())
 
-    def new_metrics(self) -> tuple[Metric, TreeStatistics]:
-        """Those of training; ranking all candidates at each step would cost too much."""
-        ranked = self.model.criterion == "loss"
-        return LossMetric() if ranked else self.model.new_metric(), TreeStatistics()
+    @property
+    def steps(self) -> int:
+        """Those of the complete epochs."""
+        return self.history[-1]["step"] if self.history else 0
+
+    def set_rate(self, steps: int) -> None:
+        """Give the optimizer the learning rate of the next of an epoch's `steps` steps."""
+        t = self._config
+        # Epochs of batches by words differ by a few steps at most.
+        done = self.epoch * steps + self.step
+        end = t.max_epochs * steps if t.linear else None
+        rate = self.schedule.lr * share(done, warm_up=t.warm_up, steps=end)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = rate
+
+    def new_metrics(self) -> list[Metric]:
+        """Those of training."""
+        return self.model.new_metrics(training=True)
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         """An epoch is complete; `record` is its line of metrics."""
         self.history.append(record)
         self.epoch, self.step, self.seconds = record["epoch"], 0, 0.0
-        self.metric, self.trees = self.new_metrics()
+        self.metrics = self.new_metrics()
 
     def snapshot(self) -> dict[str, Any]:
         """The state as a checkpoint has it, without the weights; every process takes part."""
         mine = {
             "random": checkpoint.random_state(self.group.device),
-            "metric": dict(vars(self.metric)),
-            "trees": {**vars(self.trees), "sizes": dict(self.trees.sizes)},
+            "metrics": [dict(vars(metric)) for metric in self.metrics],
         }
         return {
             "epoch": self.epoch,
@@ -130,8 +142,8 @@ class TrainingState:
             self.schedule = Schedule(**state["schedule"])
             self.epoch, self.step = int(state["epoch"]), int(state["step"])
             self.seconds, self.history = float(state["seconds"]), list(state["history"])
-            vars(self.metric).update(mine["metric"])
-            vars(self.trees).update(mine["trees"], sizes=Counter(mine["trees"]["sizes"]))
+            for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
+                vars(metric).update(sums)
             checkpoint.set_random_state(mine["random"], self.group.device)
         except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
             raise checkpoint.Damaged(f"{path}: not a checkpoint of this run ({error})") from error
@@ -161,8 +173,6 @@ class TrainingState:
 
 
 def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.optim.Optimizer:
-    lr, weight_decay = config.lr, config.weight_decay
     if config.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr, config.momentum, weight_decay=weight_decay)
-    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
-    return kind(parameters, lr, weight_decay=weight_decay)
+        return torch.optim.SGD(parameters, config.lr)
+    return torch.optim.Adam(parameters, config.lr, betas=(0.9, config.beta2))

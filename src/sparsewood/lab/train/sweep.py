@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparsewood.lab._extras import require
 from sparsewood.lab._files import try_lock
-from sparsewood.lab.tasks.build import MODELS
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.loop import train
 from sparsewood.lab.train.progress import Progress, automatic
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import optuna
 
 Choices = Sequence[Any] | str
-_RANGES = ("log", "uniform", "int")
+RANGES = ("log", "uniform", "int")
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Range:
             low, high = (float(end) for end in ends)
         except ValueError:
             low, high = 1.0, 0.0
-        if kind not in _RANGES or low > high or (kind == "log" and low <= 0):
+        if kind not in RANGES or low > high or (kind == "log" and low <= 0):
             raise ValueError(
                 f"{name}: expected a list of values, or log:LOW:HIGH, uniform:LOW:HIGH or "
                 f"int:LOW:HIGH; got {text!r}"
@@ -147,7 +147,7 @@ class _Work:
         config = with_options(self.base, options)
         shown = ", ".join(f"{name}={value}" for name, value in options.items())
         self.progress.note(f"trial {trial.number}: {shown}")
-        criterion = MODELS[config.source.task].criterion
+        criterion = TASKS[config.source.task].metrics.criterion.name
         reporter = _Reporter(self.progress, trial, criterion) if self.prune else self.progress
         try:
             result = train(config, self._run_folder(trial.number), resume=True, progress=reporter)
@@ -249,7 +249,7 @@ def _study(
     if storage is None:
         journal = optuna.storages.journal
         where = journal.JournalStorage(journal.JournalFileBackend(str(folder / "sweep.journal")))
-    higher = MODELS[base.source.task].higher_is_better
+    higher = TASKS[base.source.task].metrics.criterion.higher_is_better
     return optuna.create_study(
         study_name="sweep",
         storage=where,

@@ -1,28 +1,27 @@
-"""The tables of the paper: every strategy, learning rates chosen on validation, several seeds."""
+"""The tables of the paper: an estimator a row, rates chosen on validation, several seeds."""
 
 import itertools
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._files import write_json
-from sparsewood.lab.tasks.build import MODELS
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.trees import Trees
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.folder import claim
 from sparsewood.lab.train.jobs import Job, run_jobs
 from sparsewood.lab.train.progress import Progress
+from sparsewood.lab.train.rows import folder_name, learns
 from sparsewood.lab.train.run import Run
 
-# The longest runs first, so that no worker is left alone with one at the end.
-_ORDER: tuple[Trees, ...] = ("latent", "given", "left_to_right", "right_to_left", "flat")
+Key = tuple[str, float, int]  # estimator, learning rate, seed
 
 
 def train_table(
-    rows: Sequence[Trees],
+    rows: Sequence[str],
     config: RunConfig,
     lrs: Sequence[float],
     seeds: Sequence[int],
@@ -33,13 +32,14 @@ def train_table(
 ) -> dict[str, Any]:
     """Train every row of a table; started again, it goes on where it stopped.
 
-    For each strategy all learning rates are tried with the first seed; the one that is best on
-    validation is trained with the other seeds. The runs are in `folder/STRATEGY/lr-LR/seed-SEED`.
-    A run that fails is reported in the summary and stops no other.
+    For each estimator all learning rates are tried with the first seed; the one that is best on
+    validation is trained with the other seeds. The runs are in `folder/ESTIMATOR/lr-LR/seed-SEED`,
+    with - for : in the name of the estimator. A run that fails is reported in the summary and
+    stops no other.
 
     Args:
-        rows: the strategies.
-        config: of all runs, but for strategy, learning rate and seed. On the CPU each uses one
+        rows: the estimators, by name.
+        config: of all runs, but for estimator, learning rate and seed. On the CPU each uses one
             thread unless `threads` says otherwise.
         lrs: the grid of learning rates.
         seeds: at least one.
@@ -54,70 +54,81 @@ def train_table(
         ValueError: on bad input, or where a run is there with another configuration.
     """
     if not (rows and lrs and seeds):
-        raise ValueError("a table needs at least one strategy, one learning rate and one seed")
+        raise ValueError("a table needs at least one estimator, one learning rate and one seed")
     folder, seeds = Path(folder), list(dict.fromkeys(seeds))
+    rows = list(dict.fromkeys(replace(config.model, estimator=row).estimator for row in rows))
     threads = config.training.threads or 1
     config = replace(config, training=replace(config.training, threads=threads))
     failures: dict[str, str] = {}
     open_grids = {row: len(set(lrs)) for row in rows}
 
-    def job(row: Trees, lr: float, seed: int) -> Job:
+    def job(row: str, lr: float, seed: int) -> Job:
         training = replace(config.training, lr=lr, seed=seed)
-        model = replace(config.model, trees=row)
-        run = _run_folder(folder, row, lr, seed)
-        return Job(RunConfig(config.source, model, training), run, _ORDER.index(row))
+        model = replace(config.model, estimator=row)
+        run = folder / folder_name(row) / f"lr-{lr:g}" / f"seed-{seed}"
+        # The longest runs first, so that no worker is left alone with one at the end.
+        return Job(RunConfig(config.source, model, training), run, 0 if learns(row) else 1)
 
     def done(finished: Job, error: str | None) -> Iterable[Job]:
         if error is not None:
             failures[finished.folder.relative_to(folder).as_posix()] = error
-        row = finished.config.model.trees
+        row = finished.config.model.estimator
         if finished.config.training.seed == seeds[0]:
             open_grids[row] -= 1
-            if open_grids[row] == 0 and (lr := choose_lr(folder, row, lrs, seeds[0])) is not None:
-                return [job(row, lr, seed) for seed in seeds[1:]]
+            if open_grids[row] == 0:
+                lr = choose_lr(finished_runs(folder), row, lrs, seeds[0])
+                return [] if lr is None else [job(row, lr, seed) for seed in seeds[1:]]
         return []
 
     for row, lr, seed in itertools.product(rows, lrs, seeds):
         there = job(row, lr, seed)
         claim(there.config, there.folder, resume=True)
-    first = [job(row, lr, seeds[0]) for row in dict.fromkeys(rows) for lr in dict.fromkeys(lrs)]
+    first = [job(row, lr, seeds[0]) for row in rows for lr in dict.fromkeys(lrs)]
     run_jobs(first, done, workers=workers, progress=progress)
-    summary = summarise(folder, rows, lrs, seeds)
+    summary = summarise(finished_runs(folder), rows, lrs, seeds)
     summary["failures"] = failures
     write_json(folder / "table.json", summary)
     return summary
 
 
-def choose_lr(folder: Path, row: str, lrs: Sequence[float], seed: int) -> float | None:
+def finished_runs(folder: Path) -> dict[Key, Run]:
+    """The finished runs of a table, whatever their folders are called."""
+    found: dict[Key, Run] = {}
+    for path in sorted(folder.glob("*/*/*/result.json")):
+        run = Run(path.parent)
+        training = run.config.training
+        found[run.config.model.estimator, training.lr, training.seed] = run
+    return found
+
+
+def choose_lr(runs: Mapping[Key, Run], row: str, lrs: Sequence[float], seed: int) -> float | None:
     """The learning rate whose run is best on validation, of equals the lowest; None without."""
-    scores = {lr: _score(_run(folder, row, lr, seed)) for lr in lrs}
-    found = {lr: score for lr, score in scores.items() if score is not None}
+    found = {lr: _score(runs[row, lr, seed]) for lr in lrs if (row, lr, seed) in runs}
     return max(found, key=lambda lr: (found[lr], -lr)) if found else None
 
 
 def summarise(
-    folder: Path | str, rows: Sequence[str], lrs: Sequence[float], seeds: Sequence[int]
+    finished: Mapping[Key, Run], rows: Sequence[str], lrs: Sequence[float], seeds: Sequence[int]
 ) -> dict[str, Any]:
     """What the finished runs of a table say.
 
     Returns:
-        `{"criterion": ..., "rows": {strategy: row}}`, a row having the `lr` chosen, the criterion
+        `{"criterion": ..., "rows": {estimator: row}}`, a row having the `lr` chosen, the criterion
         on validation `by_lr`, and over the `seeds` that are finished: `validation` and `tests`,
         with `{"mean", "std", "values"}` for each metric, the `temperatures`, `certified` with
         `{"certified", "sentences", "capped"}` over all tests and seeds, and the mean
         `seconds_per_epoch`, `sentences_per_second` and `epochs`. Spread is that of a sample.
     """
-    folder = Path(folder)
     summary: dict[str, Any] = {"rows": {}}
     for row in rows:
-        lr = choose_lr(folder, row, lrs, seeds[0])
+        lr = choose_lr(finished, row, lrs, seeds[0])
         if lr is None:
             continue
-        runs = [run for seed in seeds if (run := _run(folder, row, lr, seed)) is not None]
+        runs = [finished[row, lr, seed] for seed in seeds if (row, lr, seed) in finished]
         results = [run.result for run in runs if run.result is not None]
         epochs = [record for run in runs for record in run.metrics]
         criterion = summary["criterion"] = results[0]["criterion"]
-        by_lr = {rate: _run(folder, row, rate, seeds[0]) for rate in lrs}
+        by_lr = {rate: finished.get((row, rate, seeds[0])) for rate in lrs}
         summary["rows"][row] = {
             "lr": lr,
             "by_lr": {
@@ -140,22 +151,12 @@ def summarise(
     return summary
 
 
-def _run_folder(folder: Path, row: str, lr: float, seed: int) -> Path:
-    return folder / row / f"lr-{lr:g}" / f"seed-{seed}"
-
-
-def _run(folder: Path, row: str, lr: float, seed: int) -> Run | None:
-    """The run, if it is finished."""
-    path = _run_folder(folder, row, lr, seed)
-    return Run(path) if (path / "result.json").exists() else None
-
-
-def _score(run: Run | None) -> float | None:
+def _score(run: Run) -> float:
     """The criterion on validation, higher being better."""
-    if run is None or run.result is None:
-        return None
+    assert run.result is not None
     value = run.result["validation"][run.result["criterion"]]
-    return value if MODELS[run.config.source.task].higher_is_better else -value
+    better = TASKS[run.config.source.task].metrics.criterion.higher_is_better
+    return value if better else -value
 
 
 def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.metrics import Output, count_status
-from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.task import Model
 from sparsewood.status import Status
 
 FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
@@ -72,7 +73,7 @@ class TemperatureSearch:
 
 
 def temperature_search(
-    model: TreeModel, outputs: Callable[[], Iterable[tuple[Output, Batch]]]
+    model: Model, outputs: Callable[[], Iterable[tuple[Output, Batch]]]
 ) -> TemperatureSearch:
     """Which temperature the tests should have, by what validation says of 2^-8 ... 2^8.
 
@@ -87,17 +88,19 @@ def temperature_search(
         outputs: of `model` on validation as it is when called.
     """
     trained = model.temperature
+    if trained is None:
+        variant = TASKS[model.task].variant(model.options)
+        raise ValueError(f"the {variant} has no temperature to choose")
     points: dict[float, Tensor] = {}
     reached: dict[float, int] = {}
     sentences = 0
     try:
         for factor in FACTORS:
-            model.temperature = trained * factor
-            found, cap, sentences = _measure(model.criterion, outputs())
-            points[model.temperature], reached[model.temperature] = found, cap
+            tried = model.temperature = trained * factor
+            points[tried], reached[tried], sentences = _measure(model, outputs())
     finally:
         model.temperature = trained
-    sign = 1 if model.higher_is_better else -1
+    sign = 1 if TASKS[model.task].metrics.criterion.higher_is_better else -1
     others = [t for t in points if t != trained]
     gains = sign * (torch.stack([points[t] for t in others]) - points[trained])
     p = dict(zip(others, p_values(gains), strict=True))
@@ -110,15 +113,13 @@ def temperature_search(
     return TemperatureSearch(trained, chosen, curve, p, reached, sentences)
 
 
-def _measure(criterion: str, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor, int, int]:
+def _measure(model: Model, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor, int, int]:
     """The outcome of each example, in the order of the split; capped sentences, and all."""
     outcomes: list[Tensor] = []
     rows: list[Tensor] = []
     reached = sentences = 0
     for output, batch in said:
-        assert output.loss is not None, "a search needs targets"
-        right = (output.prediction.argmax(-1) == batch.targets).double() * 100
-        outcomes.append((right if criterion == "accuracy" else output.loss.double()).cpu())
+        outcomes.append(model.outcomes(output, batch).cpu())
         rows.append(batch.rows)
         for posterior in output.posteriors:
             reached += count_status(posterior, Status.CAPPED)

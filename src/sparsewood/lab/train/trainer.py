@@ -3,18 +3,18 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from sparsewood.lab._files import write_json
-from sparsewood.lab.data.batches import Batch, Batches
-from sparsewood.lab.tasks.metrics import Metric, Output, TreeStatistics
+from sparsewood.lab.data.batches import Batches
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.measures import LOSS
+from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.board import Board
 from sparsewood.lab.train.config import RunConfig
@@ -48,7 +48,9 @@ class Trainer:
         self.parallel: nn.Module = self.model
         if group.size > 1:
             self.parallel = parallel(self.model)
-        self.batches = Batches(splits["train"], t.batch, shuffle=True, seed=t.seed)
+        self.batches = Batches(
+            splits["train"], t.batch, words=t.batch_words, shuffle=t.shuffle, seed=t.seed
+        )
         evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
         }
@@ -84,19 +86,18 @@ class Trainer:
     def _train_epoch(self) -> None:
         """The steps of an epoch that are not done yet."""
         state = self.state
-        for parameters in state.optimizer.param_groups:
-            parameters["lr"] = state.schedule.lr
         order = self.batches.order(state.epoch)
         self.progress.start_epoch(state.epoch + 1, state.step, len(order))
         self.model.train()
         seen = sum(map(len, order[: state.step]))
         start = time.perf_counter() - state.seconds
         for rows in order[state.step :]:
+            state.set_rate(len(order))
             stopping = self._train_or_abandon(rows)
             state.step += 1
             state.seconds = time.perf_counter() - start
             seen += len(rows)
-            self.progress.step(state.step, Values(state.metric, state.trees, seen, state.seconds))
+            self.progress.step(state.step, Values(state.metrics, seen, state.seconds))
             if stopping or self._due():
                 self._save(state.snapshot())
             if stopping:
@@ -121,42 +122,35 @@ class Trainer:
             raise TrainingInterrupted(self.how_to_go_on()) from None
         return self._update(rows, seen)
 
-    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, Metric, TreeStatistics]:
-        """Losses, metrics and gradients of a step on the examples `rows`; nothing else changes."""
+    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, list[Metric]]:
+        """Loss, metrics and gradients of a step on the examples `rows`; nothing else changes."""
         t, group, state = self.config.training, self.group, self.state
-        metric, trees = state.new_metrics()
+        metrics = state.new_metrics()
         mine = rows[group.rank :: group.size]
-        size = -(-len(mine) // t.accumulate) or 1
         # A process without a share runs an example that does not count, as DDP waits for all.
-        parts = [mine[i : i + size] for i in range(0, len(mine), size)] or [rows[:1]]
-        # DDP takes the mean of the processes' gradients; the loss is the mean over all `rows`.
-        scale = group.size / len(rows) if mine else 0.0
-        losses = []
-        for part in parts:
-            batch = self.batches.split.batch(part).to(group.device)
-            with self._shared_gradients(part is parts[-1]):
-                output = self._forward(batch, rows)
-                assert output.loss is not None
-                loss = output.loss.sum() * scale
-                if group.size > 1:  # every parameter has a gradient, as DDP expects
-                    loss = loss + sum(0 * p.sum() for p in state.learned)
-                state.scaler.scale(loss).backward()
-            losses.append(loss.detach())
-            if mine:
-                metric.add(output, batch)
-            if mine and self.model.options.trees == "latent":
-                trees.add(output, batch)
-        return torch.stack(losses), metric, trees
+        batch = self.batches.split.batch(mine or rows[:1]).to(group.device)
+        # DDP takes the mean of the processes' gradients; the loss is that of all `rows`.
+        units = self.batches.split.units(rows) if t.reduction == "mean" else 1
+        scale = group.size / units if mine else 0.0
+        output = self._forward(batch, rows)
+        assert output.loss is not None
+        loss = output.loss.sum() * scale
+        if group.size > 1:  # every parameter has a gradient, as DDP expects
+            loss = loss + sum(0 * p.sum() for p in state.learned)
+        state.scaler.scale(loss).backward()
+        for metric in metrics if mine else ():
+            metric.add(output, batch)
+        return loss.detach(), metrics
 
-    def _update(self, rows: Sequence[int], seen: tuple[Tensor, Metric, TreeStatistics]) -> bool:
+    def _update(self, rows: Sequence[int], seen: tuple[Tensor, list[Metric]]) -> bool:
         """End a step; whether a signal has asked some process to stop."""
         t, state = self.config.training, self.state
-        losses, metric, trees = seen
-        broken, stopping = self.group.any(not bool(losses.isfinite().all()), self.stop.raised)
+        loss, metrics = seen
+        broken, stopping = self.group.any(not bool(loss.isfinite()), self.stop.raised)
         if broken:
             raise self._non_finite(rows)
-        state.metric.merge(metric)
-        state.trees.merge(trees)
+        for so_far, metric in zip(state.metrics, metrics, strict=True):
+            so_far.merge(metric)
         if t.clip is not None:
             state.scaler.unscale_(state.optimizer)
             nn.utils.clip_grad_norm_(state.learned, t.clip)
@@ -165,7 +159,7 @@ class Trainer:
         state.optimizer.zero_grad()
         return stopping
 
-    def _forward(self, batch: Batch, rows: Sequence[int]) -> Output:
+    def _forward(self, batch: Any, rows: Sequence[int]) -> Output:
         try:
             with autocast(self.group.device, self.config.training.precision):
                 return self.parallel(batch)
@@ -178,10 +172,10 @@ class Trainer:
         """Validate and save; returns the line of metrics."""
         t, state = self.config.training, self.state
         snapshot = state.snapshot()  # for the case that a signal comes while validating
-        metric, trees = state.new_metrics()
-        for their_metric, their_trees in self.group.gather((state.metric, state.trees)):
-            metric.merge(their_metric)
-            trees.merge(their_trees)
+        metrics = state.new_metrics()
+        for theirs in self.group.gather(state.metrics):
+            for metric, other in zip(metrics, theirs, strict=True):
+                metric.merge(other)
 
         def validate() -> dict[str, Any]:
             try:
@@ -191,35 +185,32 @@ class Trainer:
                 raise
 
         validation = self.group.on_first(validate)
-        if not math.isfinite(validation["loss"]):
+        if not math.isfinite(validation[LOSS.name]):
             raise NonFiniteLoss(
                 f"epoch {state.epoch + 1}: the loss on validation is not finite. "
                 f"{self._last_good()}"
             )
-        lr, value = state.schedule.lr, validation[self.model.criterion]
+        criterion = TASKS[self.model.task].metrics.criterion
         best = state.schedule.update(
-            state.epoch + 1, value, decay=t.decay, higher_is_better=self.model.higher_is_better
+            state.epoch + 1,
+            validation[criterion.name],
+            decay=t.decay,
+            higher_is_better=criterion.higher_is_better,
         )
         record = {
             "epoch": state.epoch + 1,
-            "step": (state.epoch + 1) * len(self.batches),
+            "step": state.steps + state.step,
             "seconds": state.seconds,
-            "sentences_per_second": len(self.batches.split) / state.seconds,
-            "lr": lr,
+            "sentences_per_second": len(self.batches.split.examples) / state.seconds,
+            "lr": state.optimizer.param_groups[0]["lr"],
             "best": best,
-            "train": {**metric.values(), **trees.values()},
+            "train": {name: v for metric in metrics for name, v in metric.values().items()},
             "validation": validation,
         }
         state.end_epoch(record)
         self._save(state.snapshot())
         self.progress.end_epoch(record)
         return record
-
-    def _shared_gradients(self, shared: bool) -> AbstractContextManager[None]:
-        """Whether the processes share the gradients of a backward pass, or only add up theirs."""
-        if shared or not isinstance(self.parallel, DistributedDataParallel):
-            return nullcontext()
-        return self.parallel.no_sync()
 
     def _due(self) -> bool:
         """Whether it is time for a checkpoint within the epoch."""

@@ -43,20 +43,6 @@ def test_heads_are_attached_and_training_examples_chosen(train: str, tmp_path: P
         lengths(max_length=2)
 
 
-def test_the_parser_is_asked_for_what_has_no_heads(
-    train: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def parse(corpus: object, parser: str) -> object:
-        asked.append(parser)
-        return corpus
-
-    monkeypatch.setattr("sparsewood.lab.data.sources.base.parse_corpus", parse)
-    Classify(train, validation=train, parser="spacy:md").load()
-    assert asked == ["spacy:md"]
-
-
 def test_vectors_are_those_named(
     train: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,10 +75,14 @@ def test_json_and_back(source: Source) -> None:
 def test_json_that_is_no_source() -> None:
     with pytest.raises(ValueError, match="expected a kind among sst, .*; got 'imdb'"):
         source_from_json({"kind": "imdb"})
-    with pytest.raises(ValueError, match="source sst: no field size; the fields are heads, "):
+    with pytest.raises(ValueError, match="source: unknown size; expected heads, "):
         source_from_json({"kind": "sst", "data": "a", "size": 3})
-    with pytest.raises(ValueError, match="source sst: .*missing 1 required .*'data'"):
+    with pytest.raises(ValueError, match="source.data is missing"):
         source_from_json({"kind": "sst"})
+    with pytest.raises(ValueError, match="source.heads: expected a list of a path, got 'h.tsv'"):
+        source_from_json({"kind": "sst", "data": "a", "heads": "h.tsv"})
+    with pytest.raises(ValueError, match="source.max_length: expected int or null, got 'long'"):
+        source_from_json({"kind": "sst", "data": "a", "max_length": "long"})
 
 
 def test_every_field_is_documented() -> None:

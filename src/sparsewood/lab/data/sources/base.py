@@ -3,13 +3,12 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar
 
-from sparsewood.lab.data.examples import Corpus, Example, TaskName
+from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.data.heads_file import attach_heads, count_missing
-from sparsewood.lab.data.parser import parse_corpus
 from sparsewood.lab.data.reading import listed, long_rows
 from sparsewood.lab.data.vectors import WordVectors, load_vectors
 
@@ -31,7 +30,8 @@ class Source(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[TaskName]
+    task: ClassVar[str]
+    unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
 
     heads: tuple[Path, ...] = ()
     parser: str | None = None
@@ -41,8 +41,13 @@ class Source(ABC):
     vectors: str | None = None
     min_count: int = 1
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name in self.unused and getattr(self, field.name) != field.default:
+                raise ValueError(f"{field.name}: is no option of the source {self.name}")
+
     def load(self) -> Corpus:
-        """Read everything.
+        """Read everything; the parser's part is `sparsewood.lab.tasks.parsing.load_corpus`.
 
         Raises:
             ValueError: naming the path, line or column at fault.
@@ -53,8 +58,6 @@ class Source(ABC):
             corpus = self.read()
         if self.heads:
             corpus = attach_heads(corpus, self.heads)
-        if self.parser is not None:
-            corpus = parse_corpus(corpus, self.parser)
         train = [example for example in corpus.splits["train"] if self._is_kept(example)]
         if corpus.splits["train"] and not train:
             raise ValueError(
@@ -68,9 +71,10 @@ class Source(ABC):
 
     def _is_kept(self, example: Example) -> bool:
         limit = self.max_length
-        return (limit is None or all(len(s.words) <= limit for s in example.sentences)) and not (
-            self.skip_unparsed and count_missing([example])
-        )
+        if limit is not None and any(len(s.words) > limit for s in example.sentences):
+            return False
+        # What a parser is named for will not lack heads.
+        return not self.skip_unparsed or self.parser is not None or not count_missing([example])
 
     @abstractmethod
     def read(self) -> Corpus:

@@ -1,0 +1,76 @@
+"""What the numbers of a result are called, how they are written, and which one matters."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that is measured on a split.
+
+    Attributes:
+        name: in `result.json` and `metrics.jsonl`.
+        label: for people.
+        digits: after the point.
+        unit: "%" or none.
+        higher_is_better: of two models, the better has the higher value.
+        brief: how a line of progress tells it, "accuracy {:.2f}"; None leaves it out.
+        compared: tables of several runs have a column for it.
+        title: above a chart of it by epoch.
+        narrow: the label above a narrow column, in two lines; by default parted at its first space.
+    """
+
+    name: str
+    label: str
+    digits: int
+    unit: str = ""
+    higher_is_better: bool = True
+    brief: str | None = None
+    compared: bool = False
+    title: str = ""
+    narrow: str = ""
+
+    def text(self, value: float) -> str:
+        """The value in digits."""
+        return f"{value:.{self.digits}f}"
+
+    @property
+    def heading(self) -> str:
+        """The label above a narrow column."""
+        return self.narrow or self.label.replace(" ", "\n", 1)
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """What is measured of a task.
+
+    Attributes:
+        criterion: what validation goes by.
+        measures: all, in the order of tables.
+    """
+
+    criterion: Measure
+    measures: tuple[Measure, ...]
+
+
+LOSS = Measure("loss", "loss", 4, higher_is_better=False, brief="loss {:.4f}")
+
+# Of posteriors over trees, whatever the task.
+SUPPORT = Measure(
+    "support", "trees kept", 2, brief="trees {:.2f}", title="Trees per sentence, mean"
+)
+SINGLE = Measure(
+    "single", "one tree %", 1, "%", brief="one tree {:.0f} %", title="Sentences with one tree"
+)
+FLAT = Measure("flat", "flat tree %", 1, "%", title="Mean probability of the flat tree")
+AGREEMENT = Measure(
+    "agreement", "given arcs %", 1, "%", title="Mean probability of the given trees' arcs"
+)
+ATTACHMENT = Measure(
+    "attachment",
+    "attachment",
+    1,
+    "%",
+    title="Attachment of the likeliest tree to the given tree",
+    narrow="attach-\nment %",
+)
+TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT)

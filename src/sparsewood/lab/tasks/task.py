@@ -1,0 +1,194 @@
+"""What training needs of a task and of its model, and nothing else."""
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+from huggingface_hub import PyTorchModelHubMixin
+from huggingface_hub.constants import SAFETENSORS_SINGLE_FILE
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from sparsewood.lab.data.batches import Split
+from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.tasks.measures import MetricSpec
+from sparsewood.lab.tasks.metrics import Metric, Output
+from sparsewood.posterior import Posterior
+
+_CARD = """\
+---
+{{ card_data }}
+---
+
+A model made with sparsewood. `config.json` holds its task, options and words.
+
+```python
+from sparsewood.lab.tasks import load_model
+
+model = load_model("this folder")
+```
+"""
+
+
+class VectorTable(Protocol):
+    """Where word vectors come from."""
+
+    size: int
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Those that have one."""
+        ...
+
+    def lookup(self, words: Sequence[str]) -> Tensor:
+        """(words, size) float32, zero for a word that has no vector."""
+        ...
+
+
+class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD):
+    """What training needs of a model.
+
+    `save_pretrained(folder)` writes the weights and `config.json`; `from_pretrained(folder)` and
+    `load_model(folder)` make the model anew from them.
+    """
+
+    task: ClassVar[str]
+    options: Any  # of the task's `config`
+
+    @property
+    def temperature(self) -> float | None:
+        """Of the posterior over trees; None where it has none."""
+        return None
+
+    @temperature.setter
+    def temperature(self, value: float) -> None:
+        raise AttributeError(f"a model for {self.task} has no temperature")
+
+    @property
+    def reads_heads(self) -> bool:
+        """Whether sentences must come with heads, out of training too."""
+        return False
+
+    @classmethod
+    @abstractmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        options: Any,
+        vectors: VectorTable | None = None,
+        *,
+        lowercase: bool = True,
+        min_count: int = 1,
+    ) -> Self:
+        """A model for `corpus`, as initialised from the global random state.
+
+        Args:
+            corpus: of the task.
+            options: of the task's `config`.
+            vectors: of words.
+            lowercase: look words up in lower case.
+            min_count: rarer words are unknown, where embeddings are learned.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The model that `config` describes, with any weights."""
+
+    @abstractmethod
+    def config(self) -> dict[str, Any]:
+        """The arguments of the model as JSON holds them."""
+
+    @classmethod
+    def check(cls, corpus: Corpus) -> None:
+        """Raise ValueError if `corpus` is none to train on."""
+
+    @abstractmethod
+    def encode(self, examples: Sequence[Example]) -> Split:
+        """The examples, out of which batches are made."""
+
+    @abstractmethod
+    def forward(self, batch: Any) -> Output:
+        """Loss, prediction and posteriors of a batch on the model's device."""
+
+    @abstractmethod
+    def new_metrics(self, *, training: bool = False) -> list[Metric]:
+        """Empty ones of this task; in training, those that cost little."""
+
+    def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
+        """What `metrics` have come to: numbers by name, and what is told besides."""
+        return {name: value for metric in metrics for name, value in metric.values().items()}
+
+    def outcomes(self, output: Output, batch: Any) -> Tensor:
+        """(B,) the criterion of each example; that of a split is their mean."""
+        assert output.loss is not None, "outcomes need targets"
+        return output.loss.double()
+
+    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
+        """The `k` best answers to example `i`, with numbers; none where trees are the answer."""
+        return {}
+
+    @abstractmethod
+    def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
+        """Over the trees of sentences."""
+
+    @abstractmethod
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Those of `words` that the model knows nothing of."""
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        # On a GPU the weights of an LSTM share one storage, which safetensors refuses: copies.
+        weights = {name: x.detach().cpu().clone() for name, x in self.state_dict().items()}
+        # Written by Python, whose errors name the file and the reason: a full disk, say.
+        packed = save(weights, metadata={"format": "pt"})
+        (save_directory / SAFETENSORS_SINGLE_FILE).write_bytes(packed)
+        text = json.dumps({"task": self.task, **self.config()}, indent=2, ensure_ascii=False)
+        (save_directory / "config.json").write_text(text, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How the labels that a model answers with are told.
+
+    Attributes:
+        form: of their numbers.
+        few: there are too many labels to list them all.
+    """
+
+    form: str
+    few: bool = False
+
+
+@dataclass(frozen=True)
+class Task:
+    """What training needs of a task.
+
+    Attributes:
+        model: it builds, encodes, says and saves.
+        config: the dataclass of the model's options; `needs_heads` says whether examples need some.
+        metrics: what is measured, and what validation goes by.
+        answers: how labels are told; None for a model whose answers are trees.
+        varies: the option of the model that tells runs on the same data apart.
+        sides: sentences of an example.
+        training: defaults of `TrainingConfig` that are the task's own.
+    """
+
+    model: type[Model]
+    config: type
+    metrics: MetricSpec
+    answers: Answers | None
+    varies: str = "estimator"
+    sides: int = 1
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """As `config.json` and sources have it."""
+        return self.model.task
+
+    def variant(self, options: Any) -> str:
+        """The option that tells runs apart, as messages name it: "estimator flat"."""
+        return f"{self.varies} {getattr(options, self.varies)}"

@@ -1,0 +1,32 @@
+"""Estimators as the rows of tables and reports."""
+
+from collections.abc import Iterable
+
+from sparsewood.estimators.names import parse
+
+
+def short(estimator: str) -> str:
+    """The name without its options: "sparsemap" of "sparsemap:max_active=10"."""
+    return estimator.partition(":")[0]
+
+
+def folder_name(estimator: str) -> str:
+    """The name as that of a folder, on any system."""
+    return estimator.replace(":", "-")
+
+
+def learns(estimator: str) -> bool:
+    """Whether its trees depend on what a model learns; False for one that is not known here."""
+    try:
+        return parse(estimator).reads_scores
+    except ValueError:
+        return False
+
+
+def labels(estimators: Iterable[str]) -> dict[str, str]:
+    """What each is called in one table: its short name, or all of it where two share that."""
+    rows = list(dict.fromkeys(estimators))
+    names = [short(row) for row in rows]
+    return {
+        row: name if names.count(name) == 1 else row for row, name in zip(rows, names, strict=True)
+    }

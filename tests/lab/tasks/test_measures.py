@@ -1,0 +1,46 @@
+"""Every task says what is measured of it, and what is measured is what it says."""
+
+import pytest
+
+from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.tasks import MEASURES, TASKS, Measure
+from sparsewood.lab.tasks.measures import TREES
+from sparsewood.lab.train import TrainingConfig
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_says_what_matters(name: str) -> None:
+    task = TASKS[name]
+    names = [measure.name for measure in task.metrics.measures]
+    assert len(set(names)) == len(names)
+    assert task.metrics.criterion in task.metrics.measures
+    assert any(measure.compared for measure in task.metrics.measures)
+    assert task.name == name
+    assert hasattr(task.config(), task.varies)
+    assert isinstance(task.config().needs_heads, bool)
+    TrainingConfig(**task.training)
+
+
+def test_what_is_measured_is_what_the_task_says(make, task: str) -> None:
+    model, batch = make(task)
+    model.eval()
+    metrics = model.new_metrics()
+    for metric in metrics:
+        metric.add(model(batch), batch)
+    numbers = {n for n, v in model.measured(metrics).items() if not isinstance(v, dict)}
+    told = {measure.name for measure in TASKS[task].metrics.measures}
+    assert numbers - {"unconverged", "capped"} == told
+
+
+def test_one_name_means_one_thing() -> None:
+    for task in TASKS.values():
+        for measure in task.metrics.measures:
+            assert MEASURES[measure.name] is measure
+    assert list(MEASURES)[-len(TREES) :] == [measure.name for measure in TREES]
+    assert {source.task for source in SOURCES.values()} == set(TASKS)
+
+
+def test_text_and_heading() -> None:
+    measure = Measure("share", "share of all", 1)
+    assert measure.text(2.345) == "2.3"
+    assert measure.heading == "share\nof all"

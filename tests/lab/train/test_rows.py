@@ -1,0 +1,22 @@
+"""Estimators as rows: short names, and options where two share one."""
+
+from sparsewood.lab.train.rows import folder_name, labels, learns, short
+
+
+def test_names() -> None:
+    assert short("sparsemap:max_active=10") == "sparsemap"
+    assert folder_name("sparsemap:max_active=10") == "sparsemap-max_active=10"
+    assert folder_name("flat") == "flat"
+
+
+def test_labels_tell_rows_apart() -> None:
+    rows = ["flat", "sparsemap:max_active=10", "topk:k=5"]
+    assert list(labels(rows).values()) == ["flat", "sparsemap", "topk"]
+    rows = ["flat", "topk:k=2", "topk:k=5", "flat"]
+    assert labels(rows) == {"flat": "flat", "topk:k=2": "topk:k=2", "topk:k=5": "topk:k=5"}
+
+
+def test_what_learns() -> None:
+    assert learns("sparsemap:max_active=10")
+    assert not learns("flat")
+    assert not learns("of another version")
