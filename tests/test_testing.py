@@ -1,5 +1,6 @@
-"""The conformance kit on structures written in Python, as a user would."""
+"""The conformance kits on structures and an estimator as a user would write them."""
 
+from dataclasses import dataclass
 from itertools import combinations, permutations
 
 import scipy.optimize
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.testing import StructureConformance
+from sparsewood.testing import EstimatorConformance, StructureConformance
 
 
 class Subsets(sp.Structure):
@@ -49,6 +50,29 @@ class Matchings(sp.Structure):
 
     def enumerate(self, n: int) -> Tensor:
         return torch.tensor(list(permutations(range(n))))
+
+
+@dataclass(frozen=True, repr=False)
+class Best(sp.Estimator):
+    """The best structure, the gradient of its parts passed on to the scores as it is."""
+
+    def __call__(
+        self,
+        scores: Tensor,
+        structure: sp.Structure,
+        lengths: Tensor | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> sp.Posterior:
+        post = sp.TopK(1)(scores, structure, lengths)
+        read = structure.reads(scores, lengths) & scores.isfinite()
+        slope = torch.where(read, scores, 0)
+        return post.with_parts(post.parts + (slope - slope.detach()))
+
+
+class TestBest(EstimatorConformance):
+    estimator = Best()
+    exact = False
 
 
 class TestSubsets(StructureConformance):

@@ -40,7 +40,7 @@ def size_of(post: Posterior) -> tuple[int, ...]:
         return tuple(post.structure.sizes_of(post.marginals, post.lengths)[0].tolist())
     if post.lengths is not None:
         return tuple(post.lengths[0].reshape(-1).tolist())
-    return tuple(post.marginals.shape[1:])
+    return post.shape
 
 
 def named(names: Sequence[str] | None, n: int, what: str, first: int = 0) -> tuple[str, ...]:
@@ -80,5 +80,4 @@ def given_rows(post: Posterior, given: Given | None, n: int) -> Tensor | None:
 
 def parts_of(post: Posterior) -> list[list[tuple[int, ...]]]:
     """The indices of the parts that each structure uses, in the order of the scores."""
-    used = post.structure.indicator(post.structures, tuple(post.marginals.shape[1:]))
-    return [[tuple(index) for index in one.nonzero().tolist()] for one in used]
+    return [[tuple(index) for index in one.nonzero().tolist()] for one in post.parts]

@@ -224,7 +224,7 @@ def labelled_trees(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `LabelledDependencyTrees`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words", first=1)
-    labels = named(names.labels, post.marginals.shape[-1], "labels")
+    labels = named(names.labels, post.shape[-1], "labels")
     given = given_rows(post, names.given, n)
     wanted = wanted_labels = None
     if given is not None:

@@ -172,10 +172,10 @@ def binary_trees(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `BinaryTrees`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")
-    labelled = post.marginals.ndim == 4
+    labelled = len(post.shape) == 3
     if names.labels is not None and not labelled:
         raise ValueError(f"show: the spans of {post.structure} have no labels to name")
-    labels = named(names.labels, post.marginals.shape[-1], "labels") if labelled else ()
+    labels = named(names.labels, post.shape[-1], "labels") if labelled else ()
     pictures: list[Picture] = []
     for table in post.structures:
         spans = (table >= 0 if labelled else table == 1).nonzero().tolist()

@@ -84,7 +84,7 @@ def segmentations(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `SemiMarkov`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")
-    labels = named(names.labels, post.marginals.shape[2], "labels")
+    labels = named(names.labels, post.shape[1], "labels")
     return [
         Segments(
             words,

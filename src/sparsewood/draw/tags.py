@@ -85,7 +85,7 @@ def taggings(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `LinearChain`."""
     (n,) = size_of(post)
     words = named(names.words, n, "words")
-    labels = named(names.labels, post.marginals.shape[2], "labels")
+    labels = named(names.labels, post.shape[1], "labels")
     given = given_rows(post, names.given, n)
     wanted = None if given is None else labels_of(given, labels, "show: given")
     return [
