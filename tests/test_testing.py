@@ -65,8 +65,9 @@ class Best(sp.Estimator):
         generator: torch.Generator | None = None,
     ) -> sp.Posterior:
         post = sp.TopK(1)(scores, structure, lengths)
-        read = structure.reads(scores, lengths) & scores.isfinite()
-        slope = torch.where(read, scores, 0)
+        flat = scores.reshape(-1, *post.shape)  # methods of a structure see one batch dimension
+        read = structure.reads(flat, None if lengths is None else lengths.flatten())
+        slope = torch.where(read & flat.isfinite(), flat, 0)
         return post.with_parts(post.parts + (slope - slope.detach()))
 
 

@@ -28,6 +28,18 @@ def test_one_structure_of_weight_one() -> None:
     assert post.forest().shape == (3, 4)
 
 
+def test_any_batch_dimensions() -> None:
+    scores = torch.zeros(3, 1, 4, 5)
+    post = sp.Given(HEADS[:, None])(scores, TREES, LENGTHS[:, None])
+    assert post.sizes.shape == (3, 1)
+    assert torch.equal(post.mode, HEADS[:, None])
+    assert torch.equal(sp.Given(HEADS[0])(scores[0, 0], TREES).mode, HEADS[0])
+    with pytest.raises(ValueError, match=r"given\[1, 0\] is not one of"):
+        sp.Given(HEADS[:, None])(scores, TREES)
+    with pytest.raises(ValueError, match=r"given: expected one entry for each .* \(3, 1\)"):
+        sp.Given(HEADS)(scores, TREES)
+
+
 def test_what_is_refused() -> None:
     scores = torch.zeros(3, 4, 5)
     with pytest.raises(ValueError, match="no structures are given"):

@@ -26,9 +26,9 @@ LENGTHS = torch.tensor([5, 4, 1])
 HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
 
 
-def options(n: int, max_iter: int = 0, batch: int = 3) -> tuple[Any, ...]:
+def options(n: int, max_iter: int = 0) -> tuple[Any, ...]:
     """Family, options, full size, event, tol, max_active, max_iter, batch of a call on trees."""
-    return "trees", [0, 0], [n], [n], 1e-9, 0, max_iter, [batch]
+    return "trees", [0, 0], [n], [n], 1e-9, 0, max_iter, [3]
 
 
 OP_LENGTHS = LENGTHS[:, None]

@@ -46,15 +46,15 @@ def solve(
         tol,
         max_active or 0,
         max_iter or 0,
-        list(scores.shape[:1] if batch is None else batch.shape),
     )
-
-    def call(scores: Tensor, temperature: Tensor) -> Solution:
-        return Solution(*_sparsemap(scores, sizes, temperature, *rest))
-
     if torch.compiler.is_compiling():
         _check_no_tangent(scores, temperature)
-        return call(scores, temperature)
+        shape = scores.shape[:1] if batch is None else batch.shape
+        return Solution(*_sparsemap(scores, sizes, temperature, *rest, list(shape)))
+
+    def call(scores: Tensor, temperature: Tensor) -> Solution:
+        return Solution(*_run(scores, sizes, temperature, *rest))
+
     return differentiable(call, scores, temperature)
 
 
@@ -67,6 +67,49 @@ def _check_no_tangent(*tensors: Tensor) -> None:
 
 
 _Solution = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+
+
+def _run(
+    scores: Tensor,
+    lengths: Tensor,
+    temperature: Tensor,
+    family: str,
+    options: Sequence[int],
+    full: Sequence[int],
+    event: Sequence[int],
+    tol: float,
+    max_active: int,
+    max_iter: int,
+) -> _Solution:
+    """(weights, marginals, structures, sizes, gap, status, factor, used, calls).
+
+    Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
+    packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
+    the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
+    asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure. A
+    cap of 0 is none.
+    """
+    found = _native.solve(
+        family,
+        options,
+        array(scores, torch.float64),
+        array(lengths, torch.int64),
+        full,
+        prod(event),
+        array(temperature, torch.float64),
+        tol,
+        max_active,
+        max_iter,
+        get_num_threads(),
+    )
+    tensors = [torch.from_numpy(values) for values in found]
+    if scores.device.type != "cpu":
+        tensors = [tensor.to(scores.device) for tensor in tensors]
+    structures, weights, sizes, marginals, gap, status, factor, used, calls = tensors
+    weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
+    marginals = marginals.reshape(scores.shape)
+    structures = structures.reshape(-1, *event)
+    return weights, marginals, structures, sizes, gap, status, factor, used, calls
 
 
 @torch.library.custom_op("sparsewood::sparsemap", mutates_args=())
@@ -83,36 +126,10 @@ def _sparsemap(
     max_iter: int,
     batch: Sequence[int],
 ) -> _Solution:
-    """(weights, marginals, structures, sizes, gap, status, factor, used, calls).
-
-    Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
-    packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
-    the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
-    asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure,
-    `batch` that of the batch in messages. A cap of 0 is none.
-    """
+    """`_run` in a compiled graph, with the shape of the batch in its messages."""
     with Batch(torch.Size(batch)):
-        found = _native.solve(
-            family,
-            options,
-            array(scores, torch.float64),
-            array(lengths, torch.int64),
-            full,
-            prod(event),
-            array(temperature, torch.float64),
-            tol,
-            max_active,
-            max_iter,
-            get_num_threads(),
-        )
-    tensors = [torch.from_numpy(values) for values in found]
-    if scores.device.type != "cpu":
-        tensors = [tensor.to(scores.device) for tensor in tensors]
-    structures, weights, sizes, marginals, gap, status, factor, used, calls = tensors
-    weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
-    marginals = marginals.reshape(scores.shape)
-    structures = structures.reshape(-1, *event)
-    return weights, marginals, structures, sizes, gap, status, factor, used, calls
+        limits = tol, max_active, max_iter
+        return _run(scores, lengths, temperature, family, options, full, event, *limits)
 
 
 @torch.library.register_fake("sparsewood::sparsemap")

@@ -1,4 +1,4 @@
-"""The supervised losses as modules: scores (B, *parts), gold (B, *event) -> loss."""
+"""The supervised losses as modules: scores (*batch, *parts), gold (*batch, *event) -> loss."""
 
 from typing import Generic, TypeVar
 
@@ -36,14 +36,14 @@ class _MarginLoss(_Loss[Family]):
 
 
 class CRFLoss(_Loss[Structure]):
-    """`sparsewood.crf_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
+    """`sparsewood.crf_loss` with its options fixed."""
 
     def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
         return crf_loss(scores, gold, self.structure, lengths=lengths, reduction=self.reduction)
 
 
 class PerceptronLoss(_Loss[Structure]):
-    """`sparsewood.perceptron_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
+    """`sparsewood.perceptron_loss` with its options fixed."""
 
     def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
         return perceptron_loss(
@@ -52,7 +52,7 @@ class PerceptronLoss(_Loss[Structure]):
 
 
 class HingeLoss(_MarginLoss[Structure]):
-    """`sparsewood.hinge_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
+    """`sparsewood.hinge_loss` with its options fixed."""
 
     def __init__(
         self, structure: Structure, *, margin: float = 1.0, reduction: Reduction = "mean"
@@ -71,7 +71,7 @@ class HingeLoss(_MarginLoss[Structure]):
 
 
 class SparseMAPLoss(_MarginLoss[Structure | FactorGraph]):
-    """`sparsewood.sparsemap_loss` with its options fixed: scores (B, *parts), gold (B, *event)."""
+    """`sparsewood.sparsemap_loss` with its options fixed."""
 
     def __init__(
         self,

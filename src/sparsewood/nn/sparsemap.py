@@ -10,7 +10,7 @@ from sparsewood.structures.base import Structure
 
 
 class SparseMAP(nn.Module):
-    """`sparsewood.sparsemap` with its options fixed: scores (B, *parts) -> `SparsePosterior`.
+    """`sparsewood.sparsemap` with its options fixed: scores (*batch, *parts) -> `SparsePosterior`.
 
     Args:
         structure: the family of structures.

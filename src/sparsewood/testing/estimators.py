@@ -107,6 +107,23 @@ class EstimatorConformance:
         assert torch.equal(one.marginals, two.marginals)
         assert torch.equal(one.weights, two.weights)
 
+    def test_any_batch_dimensions(self) -> None:
+        if isinstance(self.estimator, Given):
+            pytest.skip("structures that are given come for the whole batch")
+        scores = self.scores()
+        whole = self.posterior(scores)
+        for batch in ((3, 1), (1, 3)):
+            lengths = self.lengths.reshape(*batch, *self.lengths.shape[1:])
+            deep = self.posterior(scores.reshape(*batch, *self.shape), lengths)
+            assert deep.sizes.shape == batch
+            assert torch.equal(deep.weights, whole.weights)
+            for name in ("marginals", "mode", "lengths"):
+                wanted = getattr(whole, name)
+                assert torch.equal(getattr(deep, name), wanted.reshape(*batch, *wanted.shape[1:]))
+        alone = self.posterior(scores[0], self.lengths[0])
+        assert alone.sizes.shape == ()
+        torch.testing.assert_close(alone.marginals, whole.marginals[0])
+
     def test_no_instances(self) -> None:
         if isinstance(self.estimator, Given):
             pytest.skip("structures that are given come for the whole batch")
