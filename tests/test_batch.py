@@ -5,27 +5,13 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 import sparsewood as sp
 from sparsewood._batch import Batch
-
-
-class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
-    def best(self, scores):
-        left = (scores[:-1] + scores[1:]).argmax()
-        return np.isin(np.arange(len(scores)), [left, left + 1])
-
-    def parts(self, structure):
-        return structure
-
-    def check(self, shape):
-        if len(shape) != 1 or shape[0] < 2:
-            raise ValueError(f"expected scores of two seats or more, got {shape}")
-
+from tests.seats import Seats
 
 TREES = sp.DependencyTrees()
 FLAT = torch.zeros(6, 3, 4, dtype=torch.float64)

@@ -62,7 +62,7 @@ def test_no_graph_without_need() -> None:
 @pytest.mark.parametrize(
     ("structure", "shape"),
     [
-        (sp.BranchingTrees("right_to_left"), (3, 4)),
+        (sp.Subset(3), (3,)),
         (sp.BinaryTrees(), (1, 1)),
         (sp.Alignment(), (1, 1)),
         (sp.DependencyTrees(), (1, 2)),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
+from sparsewood.estimators import Problem
 from sparsewood.testing import EstimatorConformance, StructureConformance
 
 
@@ -56,14 +57,8 @@ class Matchings(sp.Structure):
 class Best(sp.Estimator):
     """The best structure, the gradient of its parts passed on to the scores as it is."""
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: sp.Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> sp.Posterior:
+    def estimate(self, problem: Problem) -> sp.Posterior:
+        scores, structure, lengths, _ = problem
         post = sp.TopK(1)(scores, structure, lengths)
         flat = scores.reshape(-1, *post.shape)  # methods of a structure see one batch dimension
         read = structure.reads(flat, None if lengths is None else lengths.flatten())

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from sparsewood.structures.alignment import Alignment
     from sparsewood.structures.base import Structure
     from sparsewood.structures.binary_trees import BinaryTrees
-    from sparsewood.structures.branching_trees import BranchingTrees
     from sparsewood.structures.custom import Custom
     from sparsewood.structures.dependency import DependencyTrees
     from sparsewood.structures.factor_graph import FactorGraph
@@ -68,7 +67,6 @@ __all__ = [
     "Alignment",
     "AtMostOne",
     "BinaryTrees",
-    "BranchingTrees",
     "Budget",
     "Custom",
     "DependencyTrees",
@@ -124,7 +122,6 @@ _MODULE_OF = {
     "Alignment": "sparsewood.structures.alignment",
     "AtMostOne": "sparsewood.structures.logic",
     "BinaryTrees": "sparsewood.structures.binary_trees",
-    "BranchingTrees": "sparsewood.structures.branching_trees",
     "Budget": "sparsewood.structures.logic",
     "Custom": "sparsewood.structures.custom",
     "DependencyTrees": "sparsewood.structures.dependency",

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.draw import Drawing, Format, posterior_text, show
@@ -21,6 +20,7 @@ from sparsewood.draw.listing import Listing
 from sparsewood.draw.segments import Segments
 from sparsewood.draw.tags import Tags
 from sparsewood.structures.base import Structure
+from tests.seats import Seats
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = ["She", "saw", "the", "man"]
@@ -28,26 +28,10 @@ OTHER = ["elle", "vit", "l'", "homme", "ici"]
 LABELS = ["NOUN", "a long label", "X"]
 
 
-class Seats(sp.Custom):
-    """Two neighbours out of n."""
-
-    def best(self, scores: Tensor) -> Tensor:
-        left = (scores[:-1] + scores[1:]).argmax()
-        places = torch.arange(len(scores))
-        return (places == left) | (places == left + 1)
-
-    def parts(self, structure: Tensor) -> Tensor:
-        return structure
-
-    def check(self, shape: tuple[int, ...]) -> None:
-        pass
-
-
 # The family, the shape of its scores, the picture it has, and the names that go into it.
 CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...]]] = {
     "trees": (sp.DependencyTrees(), (4, 5), Arcs, ("words",)),
     "projective": (sp.DependencyTrees(projective=True), (4, 5), Arcs, ("words",)),
-    "branching": (sp.BranchingTrees("left_to_right"), (4, 5), Arcs, ("words",)),
     "labelled": (sp.LabelledDependencyTrees(), (4, 5, 3), Arcs, ("words", "labels")),
     "chain": (sp.LinearChain(), (4, 3, 4), Tags, ("words", "labels")),
     "semi-markov": (sp.SemiMarkov(2), (4, 3, 5), Segments, ("words", "labels")),
@@ -100,7 +84,7 @@ def test_every_format_names_everything(name: str, form: Format) -> None:
     assert ", certified" in picture
 
 
-@pytest.mark.parametrize("name", ["trees", "labelled", "branching"])
+@pytest.mark.parametrize("name", ["trees", "labelled"])
 def test_conllu_holds_dependency_trees(name: str) -> None:
     lines = drawing(name).to("conllu").splitlines()
     assert lines[1].endswith(", certified")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood.structures.branching_trees import Branching
+from sparsewood.estimators.fixed import Kind
 from sparsewood.testing import EstimatorConformance
 
 TREES, LENGTHS = sp.DependencyTrees(single_root=True), torch.tensor([4, 1, 3])
@@ -26,11 +26,11 @@ class TestChain(EstimatorConformance):
         ("flat", [[0, 0, 0, 0], [0, -1, -1, -1], [0, 0, 0, -1]]),
     ],
 )
-def test_the_tree_of_each_kind(kind: Branching, expected: list[list[int]]) -> None:
+def test_the_tree_of_each_kind(kind: Kind, expected: list[list[int]]) -> None:
     scores = torch.full((3, 4, 5), torch.nan)
     post = sp.Fixed(kind)(scores, TREES, LENGTHS)
     assert post.structures.tolist() == expected
-    assert post.structure == sp.BranchingTrees(kind)  # the flat tree has many roots
+    assert post.structure == sp.DependencyTrees()  # the flat tree has many roots
     assert post.weights.tolist() == [1.0] * 3
     assert torch.equal(post.mode, post.structures)
     full = sp.Fixed(kind)(scores, TREES)

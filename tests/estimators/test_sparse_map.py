@@ -23,6 +23,7 @@ def test_options_reach_the_solver() -> None:
     scores, lengths = draw_scores("normal", 2, (6, 7), seed=0), torch.tensor([6, 4])
     options: dict[str, Any] = {"temperature": 2.0, "max_active": 2, "max_iter": 9, "tol": 1e-6}
     post = sp.SparseMAP(**options)(scores, TREES, lengths)
+    assert isinstance(post, sp.SparsePosterior)
     same = sp.sparsemap(scores, TREES, lengths=lengths, **options)
     assert torch.equal(post.weights, same.weights)
     assert torch.equal(post.status, same.status)

@@ -36,6 +36,6 @@ def test_a_broken_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sp.Simplex, "argmax", worst)
     monkeypatch.setattr(sp, "sparsemap", short)
-    kinds = {(call, kind) for call, kind, _ in run(SEED, range(1000)).failures}
+    kinds = {(call, kind) for call, kind, _ in run(SEED, range(2000)).failures}
     assert ("map", "not the best") in kinds
     assert ("sparsemap", "weights do not sum to 1") in kinds

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -12,21 +11,9 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.structures.base import NativeStructure
 from sparsewood.testing import draw_scores
+from tests.seats import Seats
 
 BATCHES = [(), (2, 3), (1, 1), (3, 1, 2), (0, 3), (2, 0)]
-
-
-class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
-    def best(self, scores):
-        left = (scores[:-1] + scores[1:]).argmax()
-        return np.isin(np.arange(len(scores)), [left, left + 1])
-
-    def parts(self, structure):
-        return structure
-
-    def check(self, shape):
-        if len(shape) != 1 or shape[0] < 2:
-            raise ValueError(f"expected scores of two seats or more, got {shape}")
 
 
 # structure, shape of the parts, the lengths of instances in turn
@@ -36,7 +23,6 @@ FAMILIES: dict[str, tuple[sp.Structure, tuple[int, ...], list[int] | list[list[i
     "projective": (sp.DependencyTrees(projective=True), (3, 4), [3, 1, 2]),
     "few children": (sp.DependencyTrees(True, True, 1), (3, 4), [3, 1, 2]),
     "labelled": (sp.LabelledDependencyTrees(), (2, 3, 2), [2, 1]),
-    "branching": (sp.BranchingTrees("left_to_right"), (3, 4), [3, 1, 2]),
     "spans": (sp.BinaryTrees(), (3, 3), [3, 1, 2]),
     "labelled spans": (sp.BinaryTrees(labelled=True), (3, 3, 2), [3, 1, 2]),
     "chain": (sp.LinearChain(), (3, 2, 3), [3, 1, 2]),

@@ -175,7 +175,6 @@ def _items() -> sp.FactorGraph:
     return graph
 
 
-FLAT = sp.BranchingTrees("flat")
 HEADS = torch.zeros(1, 3, dtype=torch.int64)
 ITEMS = torch.tensor([[1, 1, 0, 0]])
 SHAPES = {4: (1, 4), 3: (1, 3, 4), 2: (1, 3, 3)}
@@ -189,12 +188,11 @@ SHAPES = {4: (1, 4), 3: (1, 3, 4), 2: (1, 3, 3)}
         (4, lambda x: sp.hinge_loss(x, ITEMS, Pair())),
         (4, lambda x: sp.sparsemap_loss(x, ITEMS, Pair())),
         (4, lambda x: sp.lp_sparsemap(x, _items())),
-        (3, lambda x: sp.map(x, FLAT)),
-        (3, lambda x: sp.sparsemap(x, FLAT)),
+        (3, lambda x: sp.map(x, TREES)),
         (3, lambda x: sp.sparsemap(x, TREES, solver="generic")),
         (3, lambda x: sp.sparsemap(x, TREES)),
         (3, lambda x: sp.kbest(x, TREES, 2)),
-        (3, lambda x: sp.perceptron_loss(x, HEADS, FLAT)),
+        (3, lambda x: sp.perceptron_loss(x, HEADS, TREES)),
         (3, lambda x: sp.crf_loss(x, HEADS, TREES)),
         (2, lambda x: sp.sample_matchings(x, sp.Matching())),
     ],

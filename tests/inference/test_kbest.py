@@ -7,6 +7,7 @@ import torch
 
 import sparsewood as sp
 from sparsewood.testing import draw_scores
+from tests.seats import Seats
 
 
 def test_the_first_is_map_and_padding_is_kept() -> None:
@@ -69,8 +70,8 @@ def test_what_cannot_be_asked() -> None:
         sp.kbest(scores, sp.DependencyTrees(), 10**9)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         sp.kbest(scores, sp.DependencyTrees(), 0)
-    with pytest.raises(ValueError, match="no k-best algorithm is known for BranchingTrees"):
-        sp.kbest(scores, sp.BranchingTrees("flat"), 2)
+    with pytest.raises(ValueError, match="no k-best algorithm is known for Seats"):
+        sp.kbest(scores[:, 0], Seats(), 2)
     scores[1] = -torch.inf
     with pytest.raises(ValueError, match="instance 1 has no structure left"):
         sp.kbest(scores, sp.DependencyTrees(), 2)

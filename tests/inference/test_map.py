@@ -52,7 +52,7 @@ def test_no_instances() -> None:
 
 @pytest.mark.parametrize(
     ("structure", "shape"),
-    [(sp.Matching(), (3, 3)), (sp.BranchingTrees("flat"), (3, 4)), (sp.Simplex(), (4,))],
+    [(sp.Matching(), (3, 3)), (sp.DependencyTrees(), (3, 4)), (sp.Simplex(), (4,))],
     ids=str,
 )
 def test_bad_scores_are_named(structure: sp.Structure, shape: tuple[int, ...]) -> None:

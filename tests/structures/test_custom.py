@@ -15,21 +15,7 @@ import sparsewood as sp
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 from sparsewood.testing import StructureConformance, draw_scores
 from tests.fuzz.family import Family
-
-
-class Seats(sp.Custom, arrays="numpy", parts_ndim=1):
-    """Two seats side by side, by the three methods that a family needs and no more."""
-
-    def best(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-        left = (scores[:-1] + scores[1:]).argmax()
-        return np.isin(np.arange(len(scores)), [left, left + 1])
-
-    def parts(self, structure: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return structure
-
-    def check(self, shape: tuple[int, ...]) -> None:
-        if len(shape) != 1 or shape[0] < 2:
-            raise ValueError(f"expected scores of two seats or more, got {shape}")
+from tests.seats import Seats
 
 
 class SeatsFamily(Family):
@@ -46,7 +32,7 @@ FUZZED = [
         lambda n: (n,),
         lengths=0,
         summed=False,
-        make="__import__('tests.structures.test_custom', fromlist=['Seats']).Seats()",
+        make="__import__('tests.seats', fromlist=['Seats']).Seats()",
     )
 ]
 

@@ -209,7 +209,7 @@ def checked_heads(heads: Heads, n: int, what: str) -> tuple[int, ...]:
 
 
 def trees(post: Posterior, names: Names) -> list[Picture]:
-    """The pictures of a posterior over `DependencyTrees` or `BranchingTrees`."""
+    """The pictures of a posterior over `DependencyTrees`."""
     n = size_of(post)[0]
     words = named(names.words, n, "words", first=1)
     given = given_rows(post, names.given, n)

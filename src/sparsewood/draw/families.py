@@ -18,7 +18,6 @@ from sparsewood.status import Status
 from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Structure
 from sparsewood.structures.binary_trees import BinaryTrees
-from sparsewood.structures.branching_trees import BranchingTrees
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.hypercube import Hypercube
 from sparsewood.structures.labelled_dependency import LabelledDependencyTrees
@@ -45,7 +44,6 @@ class Family(NamedTuple):
 
 FAMILIES: dict[type, Family] = {
     DependencyTrees: Family("tree", trees, ("words", "given")),
-    BranchingTrees: Family("tree", trees, ("words", "given")),
     LabelledDependencyTrees: Family("tree", labelled_trees, ("words", "labels", "given")),
     LinearChain: Family("tagging", taggings, ("words", "labels", "given")),
     SemiMarkov: Family("segmentation", segmentations, ("words", "labels")),

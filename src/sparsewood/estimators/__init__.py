@@ -1,6 +1,6 @@
 """How a model learns through a latent structure: one file per estimator."""
 
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.estimators.fixed import Fixed
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
@@ -13,6 +13,7 @@ __all__ = [
     "Fixed",
     "Gibbs",
     "Given",
+    "Problem",
     "SparseMAP",
     "TopK",
     "name_of",

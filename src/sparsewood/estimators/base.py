@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import MISSING, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,10 +12,19 @@ from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 
 
+class Problem(NamedTuple):
+    """What an estimator is asked: the arguments of its call."""
+
+    scores: Tensor  # (*batch, *parts)
+    structure: Structure
+    lengths: Tensor | None = None
+    generator: torch.Generator | None = None
+
+
 class Estimator(ABC):
     """How a model learns through a latent structure.
 
-    Each is a frozen dataclass with its options as fields, and is called as
+    Each is a frozen dataclass with its options as fields and one method, `estimate`; called as
 
         posterior = estimator(scores, structure, lengths, generator=generator)
 
@@ -32,6 +41,9 @@ class Estimator(ABC):
     gives_structures: ClassVar[bool] = True
 
     @abstractmethod
+    def estimate(self, problem: Problem) -> Posterior:
+        """The posterior of the instances of a problem."""
+
     def __call__(
         self,
         scores: Tensor,
@@ -53,6 +65,7 @@ class Estimator(ABC):
         Returns:
             A `Posterior` in the dtype and on the device of `scores`.
         """
+        return self.estimate(Problem(scores, structure, lengths, generator))
 
     def options(self) -> dict[str, Any]:
         """The options that differ from their default, in order."""

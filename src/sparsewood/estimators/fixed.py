@@ -1,18 +1,26 @@
 """One tree that is the same for every sentence of a length, whatever the scores."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
 
 from sparsewood._lengths import lengths_or_full
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
-from sparsewood.structures.base import Structure
-from sparsewood.structures.branching_trees import Branching, BranchingTrees, branching_heads
 from sparsewood.structures.dependency import DependencyTrees
+
+Kind = Literal["flat", "left_to_right", "right_to_left"]
+
+# (words (n,) = 1..n, lengths (B, 1)) -> heads (B, n), whatever beyond the lengths
+_HEADS: dict[Kind, Callable[[Tensor, Tensor], Tensor]] = {
+    "flat": lambda words, lengths: torch.zeros_like(words).expand(len(lengths), -1),
+    "left_to_right": lambda words, lengths: torch.where(words < lengths, words + 1, 0),
+    "right_to_left": lambda words, lengths: (words - 1).expand(len(lengths), -1),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,27 +33,27 @@ class Fixed(Estimator):
             "right_to_left": its mirror image, the first word hangs from the root.
     """
 
-    kind: Branching
+    kind: Kind
 
     reads_scores: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        BranchingTrees(self.kind)
+        if self.kind not in _HEADS:
+            names = ", ".join(get_args(Kind))
+            raise ValueError(f"kind: expected one of {names}; got {self.kind!r}")
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Posterior:
-        """The posterior over `BranchingTrees(kind)`, for scores (*batch, n, n + 1) of trees."""
-        if not isinstance(structure, DependencyTrees | BranchingTrees):
-            raise ValueError(f"{self}: expected dependency trees, got {structure}")
-        trees = BranchingTrees(self.kind)
-        batch, scores, lengths = check_input(scores, trees, lengths)
-        heads = branching_heads(self.kind, lengths_or_full(lengths, scores), scores.shape[1])
+    def estimate(self, problem: Problem) -> Posterior:
+        """The posterior for scores (*batch, n, n + 1) of trees.
+
+        It is one over `DependencyTrees()`: a flat tree has many roots, whatever the family allows.
+        """
+        if not isinstance(problem.structure, DependencyTrees):
+            raise ValueError(f"{self}: expected dependency trees, got {problem.structure}")
+        trees = DependencyTrees()
+        batch, scores, lengths = check_input(problem.scores, trees, problem.lengths)
+        sizes = lengths_or_full(lengths, scores)[:, None]
+        words = torch.arange(1, scores.shape[1] + 1, device=scores.device)
+        heads = torch.where(words <= sizes, _HEADS[self.kind](words, sizes), -1)
         given = None if lengths is None else batch.restore(lengths)
         shape = tuple(scores.shape[1:])
         return Posterior.uniform(trees, heads, batch.shape, shape, given, scores.dtype)

@@ -3,14 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
-
 from sparsewood._numbers import check_real
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference.marginals import marginals
 from sparsewood.soft_posterior import SoftPosterior
-from sparsewood.structures.base import Structure
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,13 +27,7 @@ class Gibbs(Estimator):
     def __post_init__(self) -> None:
         check_real("temperature", self.temperature, positive=True)
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> SoftPosterior:
+    def estimate(self, problem: Problem) -> SoftPosterior:
+        scores, structure, lengths, _ = problem
         found = marginals(scores, structure, lengths=lengths, temperature=self.temperature)
         return SoftPosterior(found)

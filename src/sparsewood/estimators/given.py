@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from sparsewood._members import check_events, parts_of_members
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
-from sparsewood.structures.base import Structure
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,17 +24,11 @@ class Given(Estimator):
 
     reads_scores: ClassVar[bool] = False
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Posterior:
+    def estimate(self, problem: Problem) -> Posterior:
         if self.structures is None:
             raise ValueError("Given(): no structures are given; call Given(structures)")
-        batch, scores, lengths = check_input(scores, structure, lengths)
+        structure = problem.structure
+        batch, scores, lengths = check_input(problem.scores, structure, problem.lengths)
         structures = batch.flatten("given", self.structures)
         with batch:
             structures = check_events("given", structures, structure, scores)

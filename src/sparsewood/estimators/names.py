@@ -13,19 +13,18 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sparsewood._numbers import shown
 from sparsewood.estimators.base import Estimator
-from sparsewood.estimators.fixed import Fixed
+from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.top_k import TopK
-from sparsewood.structures.branching_trees import Branching
 
 # name -> the class, and the options that the name stands for
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "topk": (TopK, {}),
     "gibbs": (Gibbs, {}),
-    **{kind: (Fixed, {"kind": kind}) for kind in get_args(Branching)},
+    **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
     "given": (Given, {}),
 }
 

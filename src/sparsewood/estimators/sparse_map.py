@@ -3,15 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-from torch import Tensor
-
 from sparsewood._numbers import check_real
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference._check import check_cap
 from sparsewood.inference.sparsemap import Unconverged, check_solver, check_unconverged, sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
-from sparsewood.structures.base import Structure
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,18 +41,11 @@ class SparseMAP(Estimator):
         check_solver(self.solver)
         check_unconverged(self.on_unconverged)
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> SparsePosterior:
+    def estimate(self, problem: Problem) -> SparsePosterior:
         return sparsemap(
-            scores,
-            structure,
-            lengths=lengths,
+            problem.scores,
+            problem.structure,
+            lengths=problem.lengths,
             temperature=self.temperature,
             tol=self.tol,
             max_active=self.max_active,

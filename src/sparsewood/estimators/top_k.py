@@ -7,11 +7,10 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_real, check_whole
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference.kbest import kbest
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import Posterior
-from sparsewood.structures.base import Structure
 from sparsewood.structures.simplex import Simplex
 
 Weights = Literal["softmax", "sparsemax"]
@@ -45,14 +44,8 @@ class TopK(Estimator):
         if self.weights not in get_args(Weights):
             raise ValueError(f'weights must be "softmax" or "sparsemax", got {self.weights!r}')
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Posterior:
+    def estimate(self, problem: Problem) -> Posterior:
+        scores, structure, lengths, _ = problem
         best = kbest(scores.detach().double(), structure, self.k, lengths=lengths)
         batch = best.scores.shape[:-1]
         shape = tuple(scores.shape[len(batch) :])

@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from sparsewood import estimators
+from sparsewood.estimators.base import Problem
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.structures.base import Structure
 
@@ -23,7 +24,7 @@ class SparseMAP(nn.Module):
         self.estimator = estimators.SparseMAP(**options)
 
     def forward(self, scores: Tensor, lengths: Tensor | None = None) -> SparsePosterior:
-        return self.estimator(scores, self.structure, lengths)
+        return self.estimator.estimate(Problem(scores, self.structure, lengths))
 
     def extra_repr(self) -> str:
         given = self.estimator.options().items()

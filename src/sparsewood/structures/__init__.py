@@ -3,7 +3,6 @@
 from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Native, NativeStructure, Structure
 from sparsewood.structures.binary_trees import BinaryTrees
-from sparsewood.structures.branching_trees import BranchingTrees
 from sparsewood.structures.custom import Custom
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.factor_graph import FactorGraph
@@ -30,7 +29,6 @@ __all__ = [
     "Alignment",
     "AtMostOne",
     "BinaryTrees",
-    "BranchingTrees",
     "Budget",
     "ChainParts",
     "Custom",

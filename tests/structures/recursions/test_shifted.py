@@ -24,7 +24,6 @@ FAMILIES: list[tuple[sp.Structure, tuple[int, ...], tuple[int, ...]]] = [
     (sp.Alignment(gaps=True), (4, 2), (4, 2)),
     (sp.BinaryTrees(), (4, 4), (4,)),
     (sp.BinaryTrees(labelled=True), (3, 3, 2), (3, 2)),
-    (sp.BranchingTrees("left_to_right"), (3, 4), (3,)),
     (sp.DependencyTrees(), (3, 4), (3,)),
     (sp.DependencyTrees(single_root=True), (3, 4), (3,)),
     (sp.LabelledDependencyTrees(single_root=True), (3, 4, 2), (3, 2)),
