@@ -33,8 +33,8 @@ def check_whole(name: str, value: Any, least: int = 1, most: int = _MOST) -> int
 
 def check_real(name: str, value: Any, *, positive: bool = False) -> float:
     """`value` as a float. ValueError unless it is finite and at least 0, or more than 0."""
-    number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
+    number = value if type(value) is float else math.nan  # an abstract class is slow to ask
+    if number is not value and isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
         except OverflowError:  # an int beyond the largest float
