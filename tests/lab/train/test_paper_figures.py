@@ -66,7 +66,9 @@ def test_ranks() -> None:
     summary = {"criterion": "loss", "rows": {"flat": _row(tests, {"loss": _spread(0.3)})}}
     head, _, row, *_ = markdown(summary, "revdict").splitlines()
     assert head.startswith("| estimator | seen median rank | seen acc@10 | concepts median rank |")
-    assert row.startswith("| flat | 12.5 (18.0) | 40.0 (45.1) | 12.5 (29.0) | 40.0 (34.3) | 0.3000 |")
+    assert row.startswith(
+        "| flat | 12.5 (18.0) | 40.0 (45.1) | 12.5 (29.0) | 40.0 (34.3) | 0.3000 |"
+    )
 
 
 def test_no_rows() -> None:
