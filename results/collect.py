@@ -12,7 +12,8 @@ runs that are here.
 import sys
 from pathlib import Path
 
-from sparsewood.lab.train.paper_figures import in_order, markdown
+from sparsewood.lab.train.grid import Grid
+from sparsewood.lab.train.paper_figures import in_order
 from sparsewood.lab.train.table import finished_runs, summarise
 
 HERE = Path(__file__).parent
@@ -28,7 +29,7 @@ def main(name: str, folder: Path) -> None:
     finished = finished_runs(HERE / name)
     rows, lrs, seeds = (list(dict.fromkeys(values)) for values in zip(*finished, strict=True))
     summary = summarise(finished, in_order(rows), sorted(lrs), sorted(seeds))
-    show(name, markdown(summary).strip() if name == "revdict" else markdown(summary, name).strip())
+    show(name, Grid.of(summary, None if name == "revdict" else name).markdown().strip())
 
 
 def copy(runs: list[Path], folder: Path, to: Path) -> None:

@@ -68,7 +68,7 @@ def solve(case: Case, options: Options) -> Solved:
         stop = start + int(post.sizes[b])
         row = _read(one, events[start:stop], weights[start:stop], case.epsilon)
         _check_marginals(row, marginals[b], case.epsilon)
-        _check_certificate(case, row, float(gaps[b]), bool(post.converged[b]), options)
+        _check_certificate(case, row, float(gaps[b]), sp.Status(int(post.status[b])), options)
         rows.append(row)
         start = stop
     return Solved(post, rows)
@@ -98,9 +98,10 @@ def _check_marginals(row: Row, marginals: np.ndarray, epsilon: float) -> None:
 
 
 def _check_certificate(
-    case: Case, row: Row, reported: float, converged: bool, options: Options
+    case: Case, row: Row, reported: float, status: sp.Status, options: Options
 ) -> None:
     one, tol = row.one, options.get("tol", 1e-9)
+    converged = status == sp.Status.SOLVED
     true = one.gap(row.u)
     noise = one.noise
     if case.epsilon > EPSILON:  # weights and marginals were rounded
@@ -117,8 +118,10 @@ def _check_certificate(
     if len(row.support) > options.get("max_active", len(row.support)):
         raise BrokenError("more structures than max_active", len(row.support))
     capped = "max_active" in options or "max_iter" in options
-    if not (converged or capped or tol * one.unit <= noise):
-        raise BrokenError("not converged, for no reason", detail)
+    if status == sp.Status.CAPPED and not capped:
+        raise BrokenError("capped by nothing", detail)
+    if status == sp.Status.STALLED and tol * one.unit > noise:
+        raise BrokenError("stalled, for no reason", detail)
     counted = one.members.long[row.support] * one.members.penalised
     level = one.totals[row.support] - counted @ row.u
     if capped and not float(level.max() - level.min()) <= 4 * noise + tol * one.unit:

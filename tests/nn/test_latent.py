@@ -77,6 +77,17 @@ def test_full_length_is_the_default(estimator: sp.Estimator) -> None:
     assert torch.equal(default, full)
 
 
+@pytest.mark.parametrize("estimator", [sp.SparseMAP(), sp.Fixed("flat")], ids=repr)
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_it_compiles_into_one_graph(estimator: sp.Estimator) -> None:
+    scorer, composer = sp.nn.BilinearArcScorer(5), sp.nn.ChildSumTreeLSTM(5, 6)
+    encoder = sp.nn.LatentTreeEncoder(scorer, composer, TREES, estimator=estimator).double()
+    x = words()
+    torch._dynamo.reset()
+    compiled = torch.compile(encoder, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(x, LENGTHS)[1], encoder(x, LENGTHS)[1])
+
+
 def test_bad_options() -> None:
     with pytest.raises(ValueError, match=r"the estimator SparseMAP\(\) needs a scorer"):
         sp.nn.LatentTreeEncoder(None, sp.nn.ChildSumTreeLSTM(5, 6))

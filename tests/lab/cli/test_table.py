@@ -72,7 +72,7 @@ def test_the_paper_s_figures_stand_under_ours() -> None:
         "seconds_per_epoch": 1.0,
     }
     table = summary_table({"criterion": "accuracy", "rows": {LATENT: row}}, "sst")
-    assert list(table.columns[1].cells) == ["85.00\n[dim]84.73[/dim]"]
+    assert list(table.columns[1].cells) == ["85.00\n(84.73)"]
 
 
 def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path: Path) -> None:
@@ -87,3 +87,9 @@ def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path
 def test_options_are_checked_before_anything_is_said(fails: Callable[..., str]) -> None:
     assert fails("table", "listops", "--lrs") == "--lrs: expected at least one value"
     assert fails("table", "listops", "--lrs", "0").startswith("training.lr: expected a positive")
+
+
+def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
+    for more, rate in (((), "(0.001)"), (("--paper",), "(0.1)")):
+        shown = " ".join(prints("table", "listops", *more, "--help").split())
+        assert rate in shown.rpartition("--lrs")[2].partition("--seeds")[0]

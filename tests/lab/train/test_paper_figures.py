@@ -1,4 +1,4 @@
-"""Tables in Markdown."""
+"""The paper's figures and rows."""
 
 from typing import Any
 

@@ -13,7 +13,7 @@ from sparsewood.estimators import Estimator, TopK
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab.report import write_report
 from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
-from sparsewood.lab.train.paper_figures import markdown
+from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.table import choose_lr, finished_runs, summarise, train_table
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
@@ -170,7 +170,7 @@ def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monke
     assert list(summary["rows"]) == rows
     assert summary["rows"]["best"]["temperatures"] == [None]
     assert summary["rows"]["best"]["certified"] is None
-    assert "| best |" in markdown(summary)
+    assert "| best |" in Grid.of(summary).markdown()
     page = write_report(sorted(tmp_path.glob("*/*/*")), tmp_path / "report.html").read_text()
     assert "1 run" not in page
     assert all(f"</span>{name}<small>1 seed" in page for name in ("flat", "best", "topk"))

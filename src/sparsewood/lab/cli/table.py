@@ -29,15 +29,15 @@ from sparsewood.lab.cli._runs import (
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
-from sparsewood.lab.tasks.build import MEASURES, TASKS
+from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
 from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.paper_figures import PAPER, ROWS, beside, markdown
+from sparsewood.lab.train.grid import CERTIFIED, VALIDATION, Grid
+from sparsewood.lab.train.paper_figures import ROWS
 from sparsewood.lab.train.prepare import check
-from sparsewood.lab.train.rows import labels, learns, short
+from sparsewood.lab.train.rows import learns
 from sparsewood.lab.train.table import train_table
 
 DESCRIPTION = (
@@ -117,7 +117,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     failures = list(summary["failures"].values())
     if not summary["rows"]:
         raise ValueError(failures[0])
-    write_text(folder / "table.md", markdown(summary, source.name))
+    write_text(folder / "table.md", Grid.of(summary, source.name).markdown())
     title = options.title or f"Latent trees: {source.name}"
     page = report(runs_below(folder), folder / "report.html", title)
     Console(highlight=False).print(summary_table(summary, source.name))
@@ -145,63 +145,19 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
 
 
 def summary_table(summary: dict[str, Any], source: str) -> Table:
-    """Mean and spread over seeds, the paper's figure under each."""
-    paper = PAPER.get(source, {})
-    columns = columns_of(summary)
-    tests = list(dict.fromkeys(test for test, _ in columns))
-    several = len(tests) > 1
-    title = f"{source}, {'test' if several else tests[0]}"
+    """The grid without what a terminal is too narrow for, the paper's figures under ours."""
+    grid = Grid.of(summary, source)
+    shown = [i for i, head in enumerate(grid.heads) if head not in (VALIDATION, CERTIFIED)]
+    title = f"{source}, {', '.join(grid.tests)}"
     first = Column("estimator", no_wrap=True)
     table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
-    for test, metric in columns:
-        heading = metric.heading
-        table.add_column(f"{test}\n{heading}" if several else heading, justify="right")
-    for heading in (SUPPORT.heading, ATTACHMENT.heading, "lr", "seeds", "s/epoch"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    names = labels(summary["rows"])
-    for row, found in summary["rows"].items():
-        cells = [
-            _cell(
-                _measured(found)[test][metric.name],
-                metric,
-                paper.get(short(row), {}).get(test, {}),
-            )
-            for test, metric in columns
-        ]
-        validation = found["validation"]
-        attached = validation.get(ATTACHMENT.name)
-        table.add_row(
-            names[row],
-            *cells,
-            SUPPORT.text(validation[SUPPORT.name]["mean"]),
-            "" if attached is None else ATTACHMENT.text(attached["mean"]),
-            f"{found['lr']:g}",
-            str(len(found["seeds"])),
-            f"{found['seconds_per_epoch']:.1f}",
-            style="bold" if learns(row) else None,
-        )
-    notes = [f"Under each figure, that of {beside()}."] if paper else []
-    for row, found in summary["rows"].items():
+    for i in shown:
+        table.add_column(grid.heads[i].replace(" ", "\n", 1), justify="right")
+    notes = [grid.note] if grid.note else []
+    for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
+        style = "bold" if learns(row) else None
+        table.add_row(name, *(cells[i].replace(" (", "\n(") for i in shown), style=style)
         if told := found.get("certified"):
-            notes.append(f"{names[row]}: {Certificates(**told)}.")
+            notes.append(f"{name}: {Certificates(**told)}.")
     table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
-
-
-def columns_of(summary: dict[str, Any]) -> list[tuple[str, Measure]]:
-    """The tests and what is compared of them."""
-    first = next(iter(summary["rows"].values()))
-    compared = [measure for measure in MEASURES.values() if measure.compared]
-    return [(t, m) for t, values in _measured(first).items() for m in compared if m.name in values]
-
-
-def _measured(found: dict[str, Any]) -> dict[str, Any]:
-    """The tests of a row; where there are none, validation."""
-    return found["tests"] or {"validation": found["validation"]}
-
-
-def _cell(spread: dict[str, Any], metric: Measure, paper: dict[str, float]) -> str:
-    text = metric.text(spread["mean"])
-    if spread["std"] is not None:
-        text += f" ± {metric.text(spread['std'])}"
-    return f"{text}\n[dim]{paper[metric.name]:g}[/dim]" if metric.name in paper else text
