@@ -1,9 +1,8 @@
 """A tiny corpus and model of each task."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-from zlib import crc32
 
 import pytest
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model
 from sparsewood.posterior import Posterior
 
@@ -20,15 +20,10 @@ TREE_TASKS = tuple(name for name, task in TASKS.items() if task.config is ModelC
 ESTIMATORS = ("sparsemap:max_active=10", "topk:k=3", "left_to_right", "flat", "given")
 
 
-class Vectors:
-    """A random vector for each word; the same word gets the same."""
-
-    size = 4
-    words = tuple(WORDS)
-
-    def lookup(self, words: Sequence[str]) -> Tensor:
-        rows = [torch.Generator().manual_seed(crc32(w.encode())) for w in words]
-        return torch.stack([torch.randn(self.size, generator=row) for row in rows])
+def _vectors() -> WordVectors:
+    """A random vector for each word."""
+    generator = torch.Generator().manual_seed(0)
+    return WordVectors(4, WORDS, torch.randn(len(WORDS), 4, generator=generator))
 
 
 def _sentence(draw: random.Random) -> Sentence:
@@ -58,7 +53,7 @@ def _make(task: str, **options: Any) -> tuple[TreeModel, Batch]:
     torch.manual_seed(0)
     config = ModelConfig(**{"hidden": 6, "embedding": 4, "dropout": 0.0, **options})
     corpus = _corpus(task)
-    vectors = Vectors() if task == "revdict" else None
+    vectors = _vectors() if task == "revdict" else None
     model = build_model(corpus, config, vectors).double()
     assert isinstance(model, TreeModel)
     return model, model.encode(corpus.splits["train"]).batch(range(8))
@@ -95,8 +90,8 @@ def corpus() -> Callable[[str], Corpus]:
 
 
 @pytest.fixture
-def vectors() -> Vectors:
-    return Vectors()
+def vectors() -> WordVectors:
+    return _vectors()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import Answer, answer
 from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.tasks import TASKS, TreeModel
-from sparsewood.lab.tasks.task import Answers
 from sparsewood.lab.train.distributed import choose_device
 from sparsewood.lab.train.evaluate import sides_of
 
@@ -85,17 +84,11 @@ def main(args: list[str]) -> None:
     tally.tell()
 
 
-def _answers(model: TreeModel) -> Answers:
-    answers = TASKS[model.task].answers
-    assert answers is not None
-    return answers
-
-
 def _count(model: TreeModel, options: PredictOptions) -> int:
     """How many labels are told."""
     if options.labels is not None:
         return options.labels
-    return len(model.labels) if options.json and not _answers(model).few else _LABELS
+    return len(model.labels) if options.json and not TASKS[model.task].few else _LABELS
 
 
 def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
@@ -111,7 +104,7 @@ def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
 def _line(told: dict[str, Any], model: TreeModel, options: PredictOptions) -> str:
     if options.json:
         return json.dumps(told, ensure_ascii=False)
-    return as_text(told, _answers(model).form, options.draw)
+    return as_text(told, TASKS[model.task].form or "{}", options.draw)
 
 
 def as_text(told: dict[str, Any], form: str, trees: int) -> str:

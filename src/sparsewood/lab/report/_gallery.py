@@ -29,8 +29,7 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     if told:
         about += f". Certified: {sum(told)} of {len(told)}"
     key = _KEY if any(side.get("given") for side in sides) else ""
-    answers = None if run.task is None else run.task.answers
-    form = "{:.0%}" if answers is None else answers.form
+    form = (None if run.task is None else run.task.form) or "{:.0%}"
     cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
     return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
 

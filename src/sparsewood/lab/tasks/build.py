@@ -8,9 +8,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks import classify, nli, parse, revdict
 from sparsewood.lab.tasks.measures import TREES, Measure
-from sparsewood.lab.tasks.task import Model, Task, VectorTable
+from sparsewood.lab.tasks.task import Model, Task
 
 TASKS: dict[str, Task] = {
     task.name: task for task in (classify.TASK, nli.TASK, revdict.TASK, parse.TASK)
@@ -23,7 +24,7 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in (*_OWN, *TR
 def build_model(
     corpus: Corpus,
     options: Any,
-    vectors: VectorTable | None = None,
+    vectors: WordVectors | None = None,
     *,
     lowercase: bool = True,
     min_count: int = 1,

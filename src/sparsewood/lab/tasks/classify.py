@@ -10,12 +10,12 @@ from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output
 from sparsewood.lab.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
-from sparsewood.lab.tasks.task import Answers, Task
+from sparsewood.lab.tasks.task import Task
 
 ACCURACY = Measure("accuracy", "accuracy", 2, "%", brief="accuracy {:.2f}", compared=True)
 MACRO_F1 = Measure("macro_f1", "macro-F1", 2, "%", narrow="macro-\nF1")
 METRICS = MetricSpec(ACCURACY, (LOSS, ACCURACY, MACRO_F1, *TREES))
-PROBABILITIES = Answers("{:.1%}")
+PROBABILITIES = "{:.1%}"
 
 
 class Classifier(TreeModel):

@@ -16,7 +16,7 @@ from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
-from sparsewood.lab.tasks.task import Model, VectorTable
+from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
@@ -129,7 +129,7 @@ class TreeModel(WordModel, Model):
         cls,
         corpus: Corpus,
         options: ModelConfig,
-        vectors: VectorTable | None = None,
+        vectors: WordVectors | None = None,
         *,
         lowercase: bool = True,
         min_count: int = 1,
@@ -143,7 +143,7 @@ class TreeModel(WordModel, Model):
         else:
             options = replace(options, embedding=vectors.size)
             vocabulary = Vocabulary.build(corpus.sentences(), lowercase=lowercase)
-        name = vectors.name if isinstance(vectors, WordVectors) else None
+        name = None if vectors is None else vectors.name
         reference = None if name is None else VectorReference.to(name)
         model = cls(options, vocabulary.words, cls.labels_of(corpus), lowercase, reference)
         model.start_from(vectors)
@@ -154,7 +154,7 @@ class TreeModel(WordModel, Model):
         """What the integers of the targets stand for."""
         return corpus.labels
 
-    def start_from(self, vectors: VectorTable | None) -> None:
+    def start_from(self, vectors: WordVectors | None) -> None:
         """Start the embeddings from word vectors, if any."""
         if vectors is not None:
             self.set_vectors(vectors.lookup(self.vocabulary.words))

@@ -12,12 +12,13 @@ from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsema
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import cut_by_words
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
 from sparsewood.lab.tasks._parser_input import ParserBatch, ParserInput, ParserSplit, characters_of
 from sparsewood.lab.tasks.attachment import Attachment
 from sparsewood.lab.tasks.measures import LOSS, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
-from sparsewood.lab.tasks.task import Model, Task, VectorTable
+from sparsewood.lab.tasks.task import Model, Task
 from sparsewood.nn._bilstm import run_bilstm
 from sparsewood.nn.scorers import BiaffineArcScorer
 from sparsewood.posterior import Posterior
@@ -123,7 +124,7 @@ class DependencyParser(Model):
         cls,
         corpus: Corpus,
         options: ParserConfig,
-        vectors: VectorTable | None = None,
+        vectors: WordVectors | None = None,
         *,
         lowercase: bool = True,
         min_count: int = 1,
@@ -283,7 +284,6 @@ TASK = Task(
     DependencyParser,
     ParserConfig,
     MetricSpec(_UAS, (LOSS, _UAS, _UAS_WITHOUT_PUNCTUATION, _EXACT)),
-    answers=None,
     varies="loss",
     training={
         "optimizer": "adam",

@@ -6,10 +6,11 @@ from torch.nn.functional import normalize
 
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Output, Ranks
 from sparsewood.lab.tasks.model import ModelConfig, TreeModel, widened
-from sparsewood.lab.tasks.task import Answers, Task, VectorTable
+from sparsewood.lab.tasks.task import Task
 
 
 class ReverseDictionary(TreeModel):
@@ -39,7 +40,7 @@ class ReverseDictionary(TreeModel):
     def labels_of(cls, corpus: Corpus) -> list[str]:
         return list(corpus.candidates)
 
-    def start_from(self, vectors: VectorTable | None) -> None:
+    def start_from(self, vectors: WordVectors | None) -> None:
         if vectors is None:
             raise ValueError("a reverse dictionary needs word vectors")
         super().start_from(vectors)
@@ -116,5 +117,6 @@ TASK = Task(
     ReverseDictionary,
     ModelConfig,
     MetricSpec(LOSS, (LOSS, _MEDIAN_RANK, _AT_10, _AT_100, *TREES)),
-    Answers("{:.3f}", few=True),  # cosines
+    form="{:.3f}",  # of cosines
+    few=True,
 )

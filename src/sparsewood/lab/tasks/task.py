@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from huggingface_hub import PyTorchModelHubMixin
 from huggingface_hub.constants import SAFETENSORS_SINGLE_FILE
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.posterior import Posterior
@@ -31,21 +32,6 @@ from sparsewood.lab.tasks import load_model
 model = load_model("this folder")
 ```
 """
-
-
-class VectorTable(Protocol):
-    """Where word vectors come from."""
-
-    size: int
-
-    @property
-    def words(self) -> Sequence[str]:
-        """Those that have one."""
-        ...
-
-    def lookup(self, words: Sequence[str]) -> Tensor:
-        """(words, size) float32, zero for a word that has no vector."""
-        ...
 
 
 class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD):
@@ -78,7 +64,7 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         cls,
         corpus: Corpus,
         options: Any,
-        vectors: VectorTable | None = None,
+        vectors: WordVectors | None = None,
         *,
         lowercase: bool = True,
         min_count: int = 1,
@@ -150,19 +136,6 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
 
 
 @dataclass(frozen=True)
-class Answers:
-    """How the labels that a model answers with are told.
-
-    Attributes:
-        form: of their numbers.
-        few: there are too many labels to list them all.
-    """
-
-    form: str
-    few: bool = False
-
-
-@dataclass(frozen=True)
 class Task:
     """What training needs of a task.
 
@@ -170,7 +143,8 @@ class Task:
         model: it builds, encodes, says and saves.
         config: the dataclass of the model's options; `needs_heads` says whether examples need some.
         metrics: what is measured, and what validation goes by.
-        answers: how labels are told; None for a model whose answers are trees.
+        form: of the numbers of the labels that it answers with; None where it answers with trees.
+        few: there are too many labels to list them all.
         varies: the option of the model that tells runs on the same data apart.
         sides: sentences of an example.
         training: defaults of `TrainingConfig` that are the task's own.
@@ -179,7 +153,8 @@ class Task:
     model: type[Model]
     config: type
     metrics: MetricSpec
-    answers: Answers | None
+    form: str | None = None
+    few: bool = False
     varies: str = "estimator"
     sides: int = 1
     training: Mapping[str, Any] = field(default_factory=dict)
