@@ -61,7 +61,7 @@ def test_a_forbidden_arc_leaves_no_tree(kind: Any) -> None:
 
 def test_what_is_no_kind_or_size() -> None:
     wrong: Any = "up"
-    with pytest.raises(ValueError, match="flat, left, right; got 'up'"):
+    with pytest.raises(ValueError, match="flat, left_to_right, right_to_left; got 'up'"):
         sp.BranchingTrees(wrong)
     with pytest.raises(ValueError, match="n = 0"):
         sp.BranchingTrees("flat").count(0)
