@@ -290,7 +290,7 @@ TASK = Task(
         "lr": 2e-3,
         "beta2": 0.9,
         "batch_words": 1000,
-        "max_epochs": 30,
+        "max_epochs": 40,
         "decay": 1.0,
         "patience": None,
         "warm_up": 100,

@@ -27,7 +27,7 @@ class Parse(Source):
     unused = ("heads", "parser", "skip_unparsed", "lowercase")
 
     data: Path
-    keep_vectors: int = 50_000
+    keep_vectors: int = 25_000
     min_count: int = field(default=2, kw_only=True)
 
     def read(self) -> Corpus:
