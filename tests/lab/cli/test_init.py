@@ -54,8 +54,8 @@ def test_warnings_are_one_line(
         for _ in range(2):
             warnings.warn_explicit("mind\nthis", UserWarning, "a.py", 1, module="sparsewood.a")
 
-    monkeypatch.setattr("sparsewood.lab.cli.bench.main", warn)
-    assert main(["bench"]) == 0
+    monkeypatch.setattr("sparsewood.lab.cli.report.main", warn)
+    assert main(["report"]) == 0
     assert capsys.readouterr().err == "sparsewood: warning: mind this\n" * 2
 
 
@@ -77,7 +77,7 @@ def test_python_m_sparsewood() -> None:
 def test_unknown_commands_and_options(fails: Callable[..., str]) -> None:
     assert fails("trian") == "unknown command 'trian': did you mean 'train'? (sparsewood --help)"
     assert fails("q").startswith("unknown command 'q': expected one of train, evaluate")
-    assert fails("bench", "--no-such-option").startswith("no option --no-such-option")
+    assert fails("report", "--no-such-option").startswith("no option --no-such-option")
 
 
 def test_debug_shows_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,8 +107,8 @@ def test_exit_codes(
     def broken(_args: list[str]) -> None:
         raise raised
 
-    monkeypatch.setattr("sparsewood.lab.cli.bench.main", broken)
-    assert main(["bench"]) == code
+    monkeypatch.setattr("sparsewood.lab.cli.report.main", broken)
+    assert main(["report"]) == code
     assert capsys.readouterr().err.strip() == said
 
 
@@ -116,9 +116,9 @@ def test_mistakes_of_the_program_are_not_hidden(monkeypatch: pytest.MonkeyPatch)
     def broken(_args: list[str]) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("sparsewood.lab.cli.bench.main", broken)
+    monkeypatch.setattr("sparsewood.lab.cli.report.main", broken)
     with pytest.raises(ZeroDivisionError):
-        main(["bench"])
+        main(["report"])
 
 
 def test_a_reader_may_leave_early(latent: Path) -> None:
