@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.cli import COMMANDS
-from sparsewood.lab.cli.completion import SCRIPTS, SOURCES, script
+from sparsewood.lab.cli.completion import SCRIPTS, SOURCES, TABLE_SOURCES, script
 from sparsewood.lab.data import sources
 
 _ASK = """
@@ -55,6 +55,7 @@ def test_commands_and_sources(completes: Callable[..., list[str]]) -> None:
     assert completes("") == [*COMMANDS, "help"]
     assert completes("help", "ev") == ["evaluate"]
     assert completes("train", "s") == ["sst", "subj", "snli", "sick"]
+    assert completes("table", "pa") == ["pairs"]
     assert completes("evaluate", "run", "cl") == ["classify"]
     assert completes("completion", "") == list(SCRIPTS)
     assert completes("predict", "run") == []  # files, by the shell itself
@@ -68,14 +69,15 @@ def test_options_are_asked_for_once(completes: Callable[..., list[str]], tmp_pat
 def test_fish(tmp_path: Path) -> None:
     fish = _shell("fish")
     (tmp_path / "script").write_text(script("fish"))
-    ask = "source $argv[1]; complete -C 'sparsewood tr'; complete -C 'sparsewood table pai'"
+    ask = "source $argv[1]; complete -C 'sparsewood tr'; complete -C 'sparsewood table pa'"
     command = [fish, "-c", ask, str(tmp_path / "script")]
     out = subprocess.run(command, capture_output=True, text=True, check=True)
     assert [line.split("\t")[0] for line in out.stdout.splitlines()] == ["train", "trees", "pairs"]
 
 
-def test_the_sources_are_those_there_are() -> None:
+def test_the_sources_are_those_there_are(fails: Callable[..., str]) -> None:
     assert tuple(sources.SOURCES) == SOURCES
+    assert f"One of {', '.join(TABLE_SOURCES)} (" in fails("table")
 
 
 def test_no_torch_is_needed() -> None:
