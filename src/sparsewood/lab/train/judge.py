@@ -52,7 +52,7 @@ class Judge:
         batches, precision = self.batches["validation"], self.config.precision
         return temperature_search(
             self.model,
-            lambda: outputs(self.model, batches, self.device, precision, guard=self._guard),
+            lambda: outputs(self.model, batches.epoch(), self.device, precision, guard=self._guard),
         )
 
     def gallery(self) -> list[dict[str, Any]]:
