@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from rich.progress import track
 from sparsewood.lab._extras import require
 from sparsewood.lab._files import whole_file
 from sparsewood.lab.data.cache import cache_folder
-from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.examples import Corpus, Sentence
 from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.tasks.build import load_parser, model_folder
 
@@ -51,15 +50,8 @@ def parse_corpus(corpus: Corpus, parser: str, *, progress: bool = True) -> Corpu
         return corpus
     heads = parse_sentences(list(missing), parser, progress=progress)
     known = dict(zip(missing, heads, strict=True))
-
-    def parsed(example: Example) -> Example:
-        sentences = tuple(
-            Sentence(s.words, known[s.words]) if s.heads is None else s for s in example.sentences
-        )
-        return Example(sentences, example.label)
-
-    return replace(
-        corpus, splits={name: list(map(parsed, split)) for name, split in corpus.splits.items()}
+    return corpus.with_sentences(
+        lambda s: Sentence(s.words, known[s.words]) if s.heads is None else s
     )
 
 
