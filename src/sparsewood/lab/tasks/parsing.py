@@ -10,7 +10,7 @@ import torch
 from rich.progress import track
 
 from sparsewood.lab._extras import require
-from sparsewood.lab._files import whole_file
+from sparsewood.lab._files import write_text
 from sparsewood.lab.data.cache import cache_folder
 from sparsewood.lab.data.examples import Corpus, Sentence
 from sparsewood.lab.data.sources.base import Source
@@ -167,6 +167,5 @@ def _read_cache(path: Path) -> dict[str, Heads]:
 
 
 def _write_cache(path: Path, known: dict[str, Heads]) -> None:
-    with whole_file(path) as draft:
-        lines = (f"{key}\t{' '.join(map(str, heads))}\n" for key, heads in known.items())
-        draft.write_text("".join(lines), encoding="utf-8")
+    lines = (f"{key}\t{' '.join(map(str, heads))}\n" for key, heads in known.items())
+    write_text(path, "".join(lines))
