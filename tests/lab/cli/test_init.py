@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.cli import COMMANDS, Interrupted, main
+from sparsewood.lab.cli.completion import SOURCES, TABLE_SOURCES
 
 Prints = Callable[..., str]
 
-SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs")
 HELPS = [
     *([name] for name in COMMANDS),
-    *([name, source] for name in ("train", "table", "sweep") for source in SOURCES),
+    *([name, source] for name in ("train", "table", "sweep") for source in TABLE_SOURCES),
     *(["evaluate", "run", source] for source in SOURCES),
     ["data", "listops"],
 ]

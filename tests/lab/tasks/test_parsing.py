@@ -144,11 +144,3 @@ def test_heads_are_kept_by_what_the_parser_is(own: Path, tmp_path: Path) -> None
     _save_parser(moved)  # other weights
     assert len(parse_sentences(sentences, str(moved), progress=False)[0]) == len(heads[0])
     assert len(list((tmp_path / "cache" / "parses").iterdir())) == 2
-
-
-def test_a_folder_without_a_parser(own: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="neither a run nor a model"):
-        parse_sentences([("a",)], str(tmp_path), progress=False)
-    (own / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="not a readable model of sparsewood"):
-        parse_sentences([("a",)], str(own), progress=False)
