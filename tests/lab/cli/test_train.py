@@ -45,9 +45,8 @@ def test_a_parser(parser: Path, prints: Callable[..., str], fails: Callable[...,
 
 
 def test_a_parser_serves_other_runs(
-    parser: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prints: Callable[..., str]
+    parser: Path, tmp_path: Path, cache: Path, prints: Callable[..., str]
 ) -> None:
-    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
     (tmp_path / "train.tsv").write_text("x\toaks shade elms\ny\telms shade\n" * 6)
     small = "--estimator given --hidden 6 --embedding 4 --max-epochs 1 --threads 1 --device cpu"
     for name, folder in (("run", parser), ("model", parser / "model")):
@@ -55,7 +54,7 @@ def test_a_parser_serves_other_runs(
         prints("train", "classify", *given, *small.split())
     results = [json.loads((tmp_path / n / "result.json").read_text()) for n in ("run", "model")]
     assert results[0]["tests"] == results[1]["tests"]
-    assert len(list((tmp_path / "cache" / "parses").iterdir())) == 1  # what it is, not where
+    assert len(list((cache / "parses").iterdir())) == 1  # what it is, not where
 
 
 def test_resume(latent: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:

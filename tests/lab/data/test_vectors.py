@@ -16,13 +16,6 @@ from sparsewood.lab.data.vectors import WordVectors, load_vectors
 TABLE = {"tree": [1.0, -2.5], "wood": [0.25, 3.0], "été": [-1.5, 1e-3], "Oak": [7.0, 8.0]}
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch) -> Path:
-    """A cache of this test's own."""
-    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "vectors"
-
-
 def lines(table=TABLE, end="\n") -> str:
     return "".join(f"{w} {' '.join(map(str, v))}{end}" for w, v in table.items())
 
@@ -218,12 +211,12 @@ def test_absent_file(tmp_path):
 
 def test_the_cache_is_read_instead_of_the_file(glove, cache, monkeypatch):
     load_vectors(glove, TABLE)
-    (kept,) = cache.iterdir()
+    (kept,) = (cache / "vectors").iterdir()
     monkeypatch.setattr(
         "sparsewood.lab.data.vectors.read_text", lambda *_: pytest.fail("read again")
     )
     check(load_vectors(glove, list(TABLE)[::-1]))  # the order of the words does not matter
-    assert list(cache.iterdir()) == [kept]
+    assert list((cache / "vectors").iterdir()) == [kept]
 
 
 def test_another_file_or_vocabulary_is_read_anew(glove, cache):
@@ -231,18 +224,18 @@ def test_another_file_or_vocabulary_is_read_anew(glove, cache):
     load_vectors(glove, ["tree", "wood"])
     glove.write_text("tree 100.0 200.0\n")
     assert load_vectors(glove, ["tree"]).lookup(["tree"]).tolist() == [[100.0, 200.0]]
-    assert len(list(cache.iterdir())) == 3
+    assert len(list((cache / "vectors").iterdir())) == 3
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a zip", None])
 def test_a_damaged_cache_is_rewritten(damage, glove, cache):
     load_vectors(glove, TABLE)
-    (kept,) = cache.iterdir()
+    (kept,) = (cache / "vectors").iterdir()
     whole = kept.read_bytes()
     kept.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
     for _ in range(2):
         check(load_vectors(glove, TABLE))
-    assert [file.name for file in cache.iterdir()] == [kept.name]
+    assert [file.name for file in (cache / "vectors").iterdir()] == [kept.name]
     assert len(kept.read_bytes()) == len(whole)
 
 
