@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,8 +44,10 @@ def completes(tmp_path: Path) -> Callable[..., list[str]]:
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
-def test_the_script_is_one_of_the_shell(shell: str, tmp_path: Path) -> None:
-    (tmp_path / "script").write_text(script(shell))
+def test_the_script_is_one_of_the_shell(
+    shell: str, prints: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "script").write_text(prints("completion", shell))
     subprocess.run([_shell(shell), "-n", str(tmp_path / "script")], check=True)
 
 
@@ -78,16 +79,6 @@ def test_fish(tmp_path: Path) -> None:
 def test_the_sources_are_those_there_are(fails: Callable[..., str]) -> None:
     assert tuple(sources.SOURCES) == SOURCES
     assert f"One of {', '.join(TABLE_SOURCES)} (" in fails("table")
-
-
-def test_no_torch_is_needed() -> None:
-    code = (
-        "import sys; from sparsewood.lab.cli import main; main(['completion', 'bash']); "
-        "print('torch' in sys.modules)"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.splitlines()[-1] == "False"
-    assert out.stdout.removesuffix("False\n") == script("bash")
 
 
 def test_shells_that_are_none(fails: Callable[..., str]) -> None:

@@ -59,9 +59,10 @@ def test_warnings_are_one_line(
     assert capsys.readouterr().err == "sparsewood: warning: mind this\n" * 2
 
 
-def test_help_needs_no_torch() -> None:
+@pytest.mark.parametrize("arguments", [["--help"], ["completion", "bash"]], ids=" ".join)
+def test_help_and_completion_need_no_torch(arguments: list[str]) -> None:
     code = (
-        "import sys; from sparsewood.lab.cli import main; main(['--help']); "
+        f"import sys; from sparsewood.lab.cli import main; main({arguments}); "
         "print('torch' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
