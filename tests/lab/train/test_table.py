@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor
 
 from sparsewood.estimators import Estimator, TopK
+from sparsewood.estimators.base import Problem
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab.report import write_report
 from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
 from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.table import choose_lr, finished_runs, summarise, train_table
 from sparsewood.posterior import Posterior
-from sparsewood.structures.base import Structure
 
 LRS, SEEDS = (0.1, 0.5), (0, 1)
 
@@ -151,15 +149,8 @@ def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path
 class Best(Estimator):
     """The best tree: an estimator that nothing in the lab knows of."""
 
-    def __call__(
-        self,
-        scores: Tensor,
-        structure: Structure,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Posterior:
-        return TopK(1)(scores, structure, lengths)
+    def estimate(self, problem: Problem) -> Posterior:
+        return TopK(1).estimate(problem)
 
 
 def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monkeypatch) -> None:
