@@ -2,14 +2,13 @@
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sparsewood.lab.cli import COMMANDS
-from sparsewood.lab.cli.completion import SCRIPTS, SOURCES, script
+from sparsewood.lab.cli.completion import SCRIPTS, SOURCES, TABLE_SOURCES, script
 from sparsewood.lab.data import sources
 
 _ASK = """
@@ -45,8 +44,10 @@ def completes(tmp_path: Path) -> Callable[..., list[str]]:
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)
-def test_the_script_is_one_of_the_shell(shell: str, tmp_path: Path) -> None:
-    (tmp_path / "script").write_text(script(shell))
+def test_the_script_is_one_of_the_shell(
+    shell: str, prints: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "script").write_text(prints("completion", shell))
     subprocess.run([_shell(shell), "-n", str(tmp_path / "script")], check=True)
 
 
@@ -55,6 +56,7 @@ def test_commands_and_sources(completes: Callable[..., list[str]]) -> None:
     assert completes("") == [*COMMANDS, "help"]
     assert completes("help", "ev") == ["evaluate"]
     assert completes("train", "s") == ["sst", "subj", "snli", "sick"]
+    assert completes("table", "pa") == ["pairs"]
     assert completes("evaluate", "run", "cl") == ["classify"]
     assert completes("completion", "") == list(SCRIPTS)
     assert completes("predict", "run") == []  # files, by the shell itself
@@ -68,24 +70,15 @@ def test_options_are_asked_for_once(completes: Callable[..., list[str]], tmp_pat
 def test_fish(tmp_path: Path) -> None:
     fish = _shell("fish")
     (tmp_path / "script").write_text(script("fish"))
-    ask = "source $argv[1]; complete -C 'sparsewood tr'; complete -C 'sparsewood table pai'"
+    ask = "source $argv[1]; complete -C 'sparsewood tr'; complete -C 'sparsewood table pa'"
     command = [fish, "-c", ask, str(tmp_path / "script")]
     out = subprocess.run(command, capture_output=True, text=True, check=True)
     assert [line.split("\t")[0] for line in out.stdout.splitlines()] == ["train", "trees", "pairs"]
 
 
-def test_the_sources_are_those_there_are() -> None:
+def test_the_sources_are_those_there_are(fails: Callable[..., str]) -> None:
     assert tuple(sources.SOURCES) == SOURCES
-
-
-def test_no_torch_is_needed() -> None:
-    code = (
-        "import sys; from sparsewood.lab.cli import main; main(['completion', 'bash']); "
-        "print('torch' in sys.modules)"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.splitlines()[-1] == "False"
-    assert out.stdout.removesuffix("False\n") == script("bash")
+    assert f"One of {', '.join(TABLE_SOURCES)} (" in fails("table")
 
 
 def test_shells_that_are_none(fails: Callable[..., str]) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.cli import COMMANDS, Interrupted, main
+from sparsewood.lab.cli.completion import SOURCES, TABLE_SOURCES
 
 Prints = Callable[..., str]
 
-SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs")
 HELPS = [
     *([name] for name in COMMANDS),
-    *([name, source] for name in ("train", "table", "sweep") for source in SOURCES),
+    *([name, source] for name in ("train", "table", "sweep") for source in TABLE_SOURCES),
     *(["evaluate", "run", source] for source in SOURCES),
     ["data", "listops"],
 ]
@@ -54,14 +54,15 @@ def test_warnings_are_one_line(
         for _ in range(2):
             warnings.warn_explicit("mind\nthis", UserWarning, "a.py", 1, module="sparsewood.a")
 
-    monkeypatch.setattr("sparsewood.lab.cli.bench.main", warn)
-    assert main(["bench"]) == 0
+    monkeypatch.setattr("sparsewood.lab.cli.report.main", warn)
+    assert main(["report"]) == 0
     assert capsys.readouterr().err == "sparsewood: warning: mind this\n" * 2
 
 
-def test_help_needs_no_torch() -> None:
+@pytest.mark.parametrize("arguments", [["--help"], ["completion", "bash"]], ids=" ".join)
+def test_help_and_completion_need_no_torch(arguments: list[str]) -> None:
     code = (
-        "import sys; from sparsewood.lab.cli import main; main(['--help']); "
+        f"import sys; from sparsewood.lab.cli import main; main({arguments}); "
         "print('torch' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -77,7 +78,7 @@ def test_python_m_sparsewood() -> None:
 def test_unknown_commands_and_options(fails: Callable[..., str]) -> None:
     assert fails("trian") == "unknown command 'trian': did you mean 'train'? (sparsewood --help)"
     assert fails("q").startswith("unknown command 'q': expected one of train, evaluate")
-    assert fails("bench", "--no-such-option").startswith("no option --no-such-option")
+    assert fails("report", "--no-such-option").startswith("no option --no-such-option")
 
 
 def test_debug_shows_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,8 +108,8 @@ def test_exit_codes(
     def broken(_args: list[str]) -> None:
         raise raised
 
-    monkeypatch.setattr("sparsewood.lab.cli.bench.main", broken)
-    assert main(["bench"]) == code
+    monkeypatch.setattr("sparsewood.lab.cli.report.main", broken)
+    assert main(["report"]) == code
     assert capsys.readouterr().err.strip() == said
 
 
@@ -116,9 +117,9 @@ def test_mistakes_of_the_program_are_not_hidden(monkeypatch: pytest.MonkeyPatch)
     def broken(_args: list[str]) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("sparsewood.lab.cli.bench.main", broken)
+    monkeypatch.setattr("sparsewood.lab.cli.report.main", broken)
     with pytest.raises(ZeroDivisionError):
-        main(["bench"])
+        main(["report"])
 
 
 def test_a_reader_may_leave_early(latent: Path) -> None:

@@ -71,6 +71,7 @@ def test_text_that_is_none(
     latent: Path, fails: Fails, prints: Prints, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "white space" in fails("predict", latent, "")
+    assert fails("predict", latent, "absent.tsv").startswith("absent.tsv: no such file")
     assert "--labels: expected at least 1" in fails("predict", latent, "a", "--labels", "0")
     assert "--draw: expected at least 0" in fails("predict", latent, "a", "--draw", "-1")
     stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa b\r\n"), "latin-1")
@@ -115,10 +116,6 @@ def test_a_temperature(latent: Path, prints: Prints, fails: Fails) -> None:
     assert len(warm["trees"]) > 1
     for heat in ("0", "-1", "nan", "inf"):
         assert "--temperature: expected a positive number" in fails(*options, heat)
-
-
-def test_the_name_of_a_file_is_not_classified(latent: Path, fails: Fails) -> None:
-    assert fails("predict", latent, "absent.tsv").startswith("absent.tsv: no such file")
 
 
 def test_a_parser_has_no_labels(parser: Path, fails: Callable[..., str]) -> None:

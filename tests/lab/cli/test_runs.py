@@ -1,10 +1,9 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sparsewood.lab.cli import Interrupted
-from sparsewood.lab.cli._options import Group
+from sparsewood.lab.cli._options import descriptions, fields
 from sparsewood.lab.cli._runs import (
     about,
     at_least,
@@ -24,11 +23,8 @@ from sparsewood.lab.train import RunConfig, TrainingInterrupted
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_options_have_descriptions(name: str) -> None:
-    from sparsewood.lab.cli._options import descriptions, fields
-
     assert about(SOURCES[name])
-    groups: list[Group] = config_groups(SOURCES[name], [])
-    for group in groups:
+    for group in config_groups(SOURCES[name], []):
         assert {field.name for field in fields(group)} <= set(descriptions(group.kind))
 
 
@@ -55,12 +51,6 @@ def test_runs_and_models(latent: Path, tmp_path: Path) -> None:
     (tmp_path / "checkpoints").mkdir()
     with pytest.raises(ValueError, match="not finished: sparsewood train --resume"):
         open_model(tmp_path)
-
-
-def test_a_damaged_model(latent: Path, tmp_path: Path, fails: Callable[..., str]) -> None:
-    (tmp_path / "config.json").write_bytes((latent / "model" / "config.json").read_bytes())
-    (tmp_path / "model.safetensors").write_bytes(b"no tensors")
-    assert "not a readable model of sparsewood" in fails("predict", tmp_path, "5")
 
 
 def test_an_interruption_says_how_to_go_on() -> None:

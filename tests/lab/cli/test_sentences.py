@@ -25,10 +25,3 @@ def test_a_parser_is_asked_once_for_what_has_no_heads(monkeypatch: pytest.Monkey
     found = read_sentences(["a b", Sentence(("c", "d"), (2, 0)), "e"], "spacy")
     assert [sentence.heads for sentence in found] == [(0, 0), (2, 0), (0,)]
     assert asked == [[("a", "b"), ("e",)]]
-
-
-def test_an_unknown_parser() -> None:
-    with pytest.raises(
-        ValueError, match="expected 'spacy', 'spacy:PIPELINE' or the folder .* no folder 'malt'"
-    ):
-        read_sentences(["a dog"], "malt")

@@ -46,9 +46,16 @@ def test_csv_with_quotes_and_line_breaks(tmp_path: Path) -> None:
     assert _texts(path, "y", "body") == [("no", 'So , " it " ends'), ("yes", "b")]
 
 
-def test_json_null_is_empty(tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.jsonl", '{"y": null, "s": "a"}\n')
-    with pytest.raises(ValueError, match="a.jsonl:1: an empty label"):
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"y": null, "s": "a"}', "an empty label"),
+        ('{"y": 1, "s": ["a", "b"]}', "s: expected a text, got list"),
+    ],
+)
+def test_json_holds_texts(tmp_path: Path, row: str, message: str) -> None:
+    path = _write(tmp_path / "a.jsonl", f"{row}\n")
+    with pytest.raises(ValueError, match=f"a.jsonl:1: {message}"):
         read_columns(path, "y", ["s"])
 
 
@@ -86,12 +93,6 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
 def test_a_column_is_there_once(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.csv", "y,s,s\nno,a,b\n")
     with pytest.raises(ValueError, match="a.csv: the column 's' is there 2 times"):
-        read_columns(path, "y", ["s"])
-
-
-def test_json_holds_texts(tmp_path: Path) -> None:
-    path = _write(tmp_path / "a.jsonl", '{"y": 1, "s": ["a", "b"]}\n')
-    with pytest.raises(ValueError, match="a.jsonl:1: s: expected a text, got list"):
         read_columns(path, "y", ["s"])
 
 

@@ -79,8 +79,6 @@ def test_the_form_of_a_line(line: str, expected: bool) -> None:
 
 
 def test_heads_of_other_data(tmp_path: Path) -> None:
-    path = tmp_path / "a.tsv"
-    path.write_text("x\tA b\t2 0\n")
-    corpus = Corpus("classify", {"train": [Example((Sentence(("a", "b")),), "x")]})
+    path = _write(tmp_path / "a.tsv", "x\tA b\t2 0\n")
     with pytest.raises(ValueError, match="a.tsv: no heads of any sentence of the data"):
-        attach_heads(corpus, [path])
+        attach_heads(_corpus("a b"), [path])

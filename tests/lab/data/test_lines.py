@@ -36,16 +36,12 @@ def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
     assert list(numbered_lines(path)) == [(1, "a\u2028b\x85"), (2, "c")]
 
 
-def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="absent.txt: cannot be read"):
         list(numbered_lines(tmp_path / "absent.txt"))
-    path = tmp_path / "latin.txt"
-    path.write_bytes(b"fine\ncaf\xe9\n")
-    with pytest.raises(ValueError, match="latin.txt:2: not UTF-8"):
-        list(numbered_lines(path))
 
 
-@pytest.mark.parametrize("line", ["{", "[1]"])
+@pytest.mark.parametrize("line", ["{", "[1]", "[" * 100_000], ids=["cut", "list", "nested"])
 def test_json_lines_name_the_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(f'{{"a": 1}}\n\n{line}\n')
@@ -61,9 +57,3 @@ def test_a_line_that_is_no_text_is_named(tmp_path: Path) -> None:
     path.write_bytes("one\n".encode("utf-16-le"))
     with pytest.raises(ValueError, match=r"f.txt:1: not UTF-8 text \(a NUL byte\)"):
         list(numbered_lines(path))
-
-
-def test_json_that_is_nested_too_deeply(tmp_path: Path) -> None:
-    (tmp_path / "f.jsonl").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="f.jsonl:1: expected a JSON object"):
-        list(json_lines(tmp_path / "f.jsonl"))

@@ -122,11 +122,8 @@ def splits():
 
 
 def test_splits_have_their_sizes_and_share_no_expression(splits):
-    assert {name: len(rows) for name, rows in splits.items()} == {
-        "train": 300,
-        "validation": 40,
-        "test": 50,
-    }
+    sizes = {name: len(rows) for name, rows in splits.items()}
+    assert sizes == {"train": 300, "validation": 40, "test": 50}
     counts = Counter(w for rows in splits.values() for w in words(rows))
     assert set(counts.values()) == {1}
 

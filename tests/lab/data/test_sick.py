@@ -26,11 +26,8 @@ def test_one_file(tmp_path: Path) -> None:
     rows = [f"a {s}\tb\tENTAILMENT\t{s}\n" for s in ("TRAIN", "TEST", "TRIAL", "TRAIN")]
     (tmp_path / "SICK.txt").write_text(header + "".join(rows))
     splits = read_sick(tmp_path)
-    assert {name: len(split) for name, split in splits.items()} == {
-        "train": 2,
-        "validation": 1,
-        "test": 1,
-    }
+    sizes = {name: len(split) for name, split in splits.items()}
+    assert sizes == {"train": 2, "validation": 1, "test": 1}
     assert splits["validation"][0].sentences[0].words == ("a", "TRIAL")
 
 

@@ -14,11 +14,8 @@ def _official(folder: Path) -> None:
 def test_official_files_are_shuffled_and_split_by_the_seed(tmp_path: Path) -> None:
     _official(tmp_path)
     splits = read_subj(tmp_path, seed=3)
-    assert {name: len(split) for name, split in splits.items()} == {
-        "train": 14,
-        "validation": 2,
-        "test": 4,
-    }
+    sizes = {name: len(split) for name, split in splits.items()}
+    assert sizes == {"train": 14, "validation": 2, "test": 4}
     examples = [e for split in splits.values() for e in split]
     assert len({e.sentences[0].words for e in examples}) == 20
     for e in examples:

@@ -16,13 +16,6 @@ from sparsewood.lab.data.vectors import WordVectors, load_vectors
 TABLE = {"tree": [1.0, -2.5], "wood": [0.25, 3.0], "été": [-1.5, 1e-3], "Oak": [7.0, 8.0]}
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch) -> Path:
-    """A cache of this test's own."""
-    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "vectors"
-
-
 def lines(table=TABLE, end="\n") -> str:
     return "".join(f"{w} {' '.join(map(str, v))}{end}" for w, v in table.items())
 
@@ -34,6 +27,13 @@ def binary(end: bytes = b"") -> bytes:
 
 def save(path: Path, words) -> None:
     np.savez(path, words=words, vectors=np.array(list(TABLE.values()), np.float16))
+
+
+@pytest.fixture
+def glove(tmp_path) -> Path:
+    """A file of text with the whole table."""
+    (tmp_path / "v.txt").write_text(lines())
+    return tmp_path / "v.txt"
 
 
 def check(vectors: WordVectors) -> None:
@@ -110,9 +110,8 @@ def test_all_words_in_the_order_of_the_file(name, tmp_path, cache):
     assert not cache.exists()
 
 
-def test_only_wanted_words_are_kept(tmp_path):
-    (tmp_path / "v.txt").write_text(lines())
-    found = load_vectors(tmp_path / "v.txt", ["Tree", "Oak", "fern"])
+def test_only_wanted_words_are_kept(glove):
+    found = load_vectors(glove, ["Tree", "Oak", "fern"])
     assert set(found.words) == {"tree", "Oak"}
     assert len(found) == 2
 
@@ -128,10 +127,9 @@ def test_lookup_falls_back_to_lower_case():
     assert repr(vectors) == "WordVectors(3 words of size 1)"
 
 
-def test_no_word_found(tmp_path):
-    (tmp_path / "v.txt").write_text(lines())
+def test_no_word_found(glove):
     for _ in range(2):  # read, then from the cache
-        found = load_vectors(tmp_path / "v.txt", ["fern"])
+        found = load_vectors(glove, ["fern"])
         assert (len(found), found.size) == (0, 2)
         assert found.lookup(["fern"]).tolist() == [[0.0, 0.0]]
 
@@ -181,8 +179,9 @@ def test_the_line_at_fault_is_named(text, message, tmp_path, cache):
         ("v.bin", (793712314).to_bytes(4, "little") + bytes(8), "a model of fastText"),
         ("v.bin", b"1 1\ntree \0\0\xc0\x7f", "word 1: expected finite numbers"),
         ("v.txt.gz", gzip.compress(lines().encode())[:-12], "cannot be read"),
+        ("v.npz", lines().encode(), "not an npz archive"),
     ],
-    ids=["cut short", "no header", "fastText", "not finite", "cut gz"],
+    ids=["cut short", "no header", "fastText", "not finite", "cut gz", "no archive"],
 )
 def test_damaged_files(name, content, message, tmp_path):
     (tmp_path / name).write_bytes(content)
@@ -210,65 +209,53 @@ def test_absent_file(tmp_path):
         load_vectors(tmp_path / "none.txt", TABLE)
 
 
-def test_the_cache_is_read_instead_of_the_file(tmp_path, cache, monkeypatch):
-    path = tmp_path / "v.txt"
-    path.write_text(lines())
-    load_vectors(path, TABLE)
-    (kept,) = cache.iterdir()
+def test_the_cache_is_read_instead_of_the_file(glove, cache, monkeypatch):
+    load_vectors(glove, TABLE)
+    (kept,) = (cache / "vectors").iterdir()
     monkeypatch.setattr(
         "sparsewood.lab.data.vectors.read_text", lambda *_: pytest.fail("read again")
     )
-    check(load_vectors(path, list(TABLE)[::-1]))  # the order of the words does not matter
-    assert list(cache.iterdir()) == [kept]
+    check(load_vectors(glove, list(TABLE)[::-1]))  # the order of the words does not matter
+    assert list((cache / "vectors").iterdir()) == [kept]
 
 
-def test_another_file_or_vocabulary_is_read_anew(tmp_path, cache):
-    path = tmp_path / "v.txt"
-    path.write_text(lines())
-    load_vectors(path, ["tree"])
-    load_vectors(path, ["tree", "wood"])
-    path.write_text("tree 100.0 200.0\n")
-    assert load_vectors(path, ["tree"]).lookup(["tree"]).tolist() == [[100.0, 200.0]]
-    assert len(list(cache.iterdir())) == 3
+def test_another_file_or_vocabulary_is_read_anew(glove, cache):
+    load_vectors(glove, ["tree"])
+    load_vectors(glove, ["tree", "wood"])
+    glove.write_text("tree 100.0 200.0\n")
+    assert load_vectors(glove, ["tree"]).lookup(["tree"]).tolist() == [[100.0, 200.0]]
+    assert len(list((cache / "vectors").iterdir())) == 3
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a zip", None])
-def test_a_damaged_cache_is_rewritten(damage, tmp_path, cache):
-    path = tmp_path / "v.txt"
-    path.write_text(lines())
-    load_vectors(path, TABLE)
-    (kept,) = cache.iterdir()
+def test_a_damaged_cache_is_rewritten(damage, glove, cache):
+    load_vectors(glove, TABLE)
+    (kept,) = (cache / "vectors").iterdir()
     whole = kept.read_bytes()
     kept.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
-    check(load_vectors(path, TABLE))
-    check(load_vectors(path, TABLE))
-    assert [file.name for file in cache.iterdir()] == [kept.name]
+    for _ in range(2):
+        check(load_vectors(glove, TABLE))
+    assert [file.name for file in (cache / "vectors").iterdir()] == [kept.name]
     assert len(kept.read_bytes()) == len(whole)
 
 
-def test_without_a_cache_none_is_written(tmp_path, cache):
-    (tmp_path / "v.txt").write_text(lines())
-    check(load_vectors(tmp_path / "v.txt", TABLE, cache=False))
+def test_without_a_cache_none_is_written(glove, cache):
+    check(load_vectors(glove, TABLE, cache=False))
     assert not cache.exists()
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_is_done_without(glove, tmp_path, monkeypatch):
     (tmp_path / "taken").write_text("a file where the folder should be")
     monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "taken"))
-    (tmp_path / "v.txt").write_text(lines())
-    check(load_vectors(tmp_path / "v.txt", TABLE))
+    check(load_vectors(glove, TABLE))
 
 
-def test_progress_is_silent_off_a_terminal(tmp_path, capfd):
-    (tmp_path / "v.txt").write_text(lines() * 1000)
-    check(load_vectors(tmp_path / "v.txt", TABLE, progress=True))
+def test_progress_is_shown_on_a_terminal_alone(glove, monkeypatch, capfd):
+    glove.write_text(lines() * 1000)
+    check(load_vectors(glove, TABLE, progress=True))
     assert capfd.readouterr() == ("", "")
-
-
-def test_progress_is_shown_on_a_terminal(tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich then takes any stream for a terminal
-    (tmp_path / "v.txt").write_text(lines() * 1000)
-    check(load_vectors(tmp_path / "v.txt", TABLE, progress=True))
+    check(load_vectors(glove, TABLE, progress=True, cache=False))
     assert "v.txt" in capfd.readouterr().err
 
 
@@ -297,12 +284,6 @@ def test_the_extra_as_published():
     assert found.coverage(["the", "coppice"]) == 100.0
     expected = torch.tensor([0.418, 0.24968, -0.41242])  # the first numbers of glove.6B.50d.txt
     torch.testing.assert_close(found.lookup(["the"])[0, :3], expected)
-
-
-def test_junk_with_the_name_of_an_archive(tmp_path):
-    (tmp_path / "v.npz").write_text(lines())
-    with pytest.raises(ValueError, match="v.npz: not an npz archive"):
-        load_vectors(tmp_path / "v.npz", TABLE)
 
 
 SECRET = "hunter2hunter2hunter2"

@@ -11,103 +11,60 @@ import pytest
 
 WriteRun = Callable[..., Path]
 
-_ACCURACY = {
-    "left_to_right": 82.1,
-    "right_to_left": 81.8,
-    "flat": 84.0,
-    "given": 83.2,
-    "sparsemap": 84.9,
-}
-_SPEED = {"left_to_right": 310, "right_to_left": 305, "flat": 820, "given": 560, "sparsemap": 405}
-_ARCS = {"left_to_right": 31.0, "right_to_left": 24.0, "flat": 6.0, "given": 100.0}
-_SENTENCES = [
-    "a gorgeous , witty , seductive movie .",
-    "lovely and poignant .",
-    "it 's a lovely film with lovely performances by its leads .",
-    "an honest , sensitive story from a vietnamese point of view .",
-    "the film is often filled with a sense of pure wonderment and excitement .",
-    "this is a movie that is what it is : a pleasant distraction .",
-]
+_ACCURACY = {"left_to_right": 82.1, "flat": 84.0, "given": 83.2, "sparsemap": 84.9}
+_SPEED = {"left_to_right": 310, "flat": 820, "given": 560, "sparsemap": 405}
+_ARCS = {"left_to_right": 31.0, "flat": 6.0, "given": 100.0}
+_SENTENCES = ["lovely and poignant .", "a gorgeous , witty , seductive movie ."]
 
 
-def _tree(rng: random.Random, n: int) -> list[int]:
-    """Mostly short arcs, one root."""
-    order = list(range(1, n + 1))
-    rng.shuffle(order)
-    heads = [0] * n
-    for k in range(1, n):
-        word = order[k]
-        heads[word - 1] = min(order[:k], key=lambda other: abs(other - word) + rng.random())
-    return heads
+def _side(estimator: str, words: list[str]) -> dict[str, Any]:
+    n = len(words)
+    given = [*range(2, n + 1), 0]
+    trees = [(given, 0.6), ([0] * n, 0.3), ([0, *range(1, n)], 0.1)]
+    if estimator != "sparsemap":
+        trees = [([0] * n if estimator == "flat" else given, 1.0)]
+    drawn = [{"heads": heads, "weight": weight} for heads, weight in trees]
+    return {"words": words, "given": given, "trees": drawn}
 
 
-def _gallery(rng: random.Random, estimator: str, sides: int) -> list[dict[str, Any]]:
-    def side(words: list[str]) -> dict[str, Any]:
-        n = len(words)
-        given = _tree(rng, n)
-        other = list(given)
-        other[-1] = 0 if given[-1] else 1
-        trees = [(given, 0.53), (other, 0.26), ([0] * n, 0.13), (_tree(rng, n), 0.08)]
-        fixed = {"flat": [0] * n, "left_to_right": [*range(2, n + 1), 0], "given": given}
-        if estimator != "sparsemap":
-            trees = [(fixed.get(estimator, list(range(n))), 1.0)]
-        return {
-            "words": words,
-            "given": given,
-            "trees": [{"heads": heads, "weight": weight} for heads, weight in trees],
-        }
-
+def _gallery(estimator: str, sides: int) -> list[dict[str, Any]]:
     return [
         {
             "label": "positive" if i % 3 else "negative",
-            "prediction": {"positive": 0.5 + 0.45 * rng.random(), "negative": 0.04},
-            "sides": [side(_SENTENCES[(i + j) % len(_SENTENCES)].split()) for j in range(sides)],
+            "prediction": {"positive": 0.8, "negative": 0.2},
+            "sides": [_side(estimator, _SENTENCES[(i + j) % 2].split()) for j in range(sides)],
         }
         for i in range(6)
     ]
 
 
-def _trees_of(estimator: str, epoch: int, rng: random.Random) -> dict[str, Any]:
+def _trees_of(estimator: str, epoch: int) -> dict[str, Any]:
     """Tree statistics that settle down with the epochs."""
-    left = math.exp(-epoch / 4)
     if estimator != "sparsemap":
         arcs = _ARCS[estimator]
-        return {
-            "support": 1.0,
-            "single": 100.0,
-            "flat": 100.0 if estimator == "flat" else 1.2,
-            "agreement": arcs,
-            "attachment": arcs,
-            "histogram": {"1": 872},
-        }
-    mean = 1.4 + 9 * left
-    counts: dict[str, int] = {}
-    for _ in range(872):
-        size = str(1 + int(rng.expovariate(1 / mean)))
-        counts[size] = counts.get(size, 0) + 1
+        flat = 100.0 if estimator == "flat" else 1.2
+        counts = {"histogram": {"1": 872}, "support": 1.0, "single": 100.0, "flat": flat}
+        return {**counts, "agreement": arcs, "attachment": arcs}
+    left = math.exp(-epoch / 4)
+    single = round(872 * (1 - left))
     return {
-        "support": mean,
-        "single": 100 * counts.get("1", 0) / 872,
+        "support": 1 + 9 * left,
+        "single": 100 * single / 872,
         "flat": 4 + 30 * (1 - left),
         "unconverged": 0.0,
-        "agreement": 12 + 18 * (1 - left) + rng.random(),
-        "attachment": 10 + 22 * (1 - left) + rng.random(),
-        "histogram": dict(sorted(counts.items(), key=lambda item: int(item[0]))),
+        "agreement": 12 + 18 * (1 - left),
+        "attachment": 10 + 22 * (1 - left),
+        "histogram": {"1": single, "40": 872 - single},
     }
 
 
 def _record(estimator: str, epoch: int, task: str, rng: random.Random) -> dict[str, Any]:
-    final = _ACCURACY[estimator]
-    accuracy = final - 12 * math.exp(-epoch / 2.5) + rng.gauss(0, 0.35)
-    loss = 0.36 + 0.33 * math.exp(-epoch / 3) + 0.004 * max(0, epoch - 8) + rng.gauss(0, 0.005)
+    accuracy = _ACCURACY[estimator] - 12 * math.exp(-epoch / 2.5) + rng.gauss(0, 0.35)
     quality: dict[str, float] = {"accuracy": accuracy}
     if task == "revdict":
-        quality = {
-            "median_rank": 15 + 80 * math.exp(-epoch / 3),
-            "accuracy_10": accuracy / 2,
-            "accuracy_100": accuracy - 10,
-        }
-    trees = _trees_of(estimator, epoch, rng)
+        rank = 15 + 80 * math.exp(-epoch / 3)
+        quality = {"median_rank": rank, "accuracy_10": accuracy / 2, "accuracy_100": accuracy - 10}
+    trees = _trees_of(estimator, epoch)
     seconds = 6920 / _SPEED[estimator] * (1 + rng.random() / 20)
     return {
         "epoch": epoch,
@@ -116,12 +73,8 @@ def _record(estimator: str, epoch: int, task: str, rng: random.Random) -> dict[s
         "sentences_per_second": 6920 / seconds,
         "lr": 0.1,
         "best": epoch == 1 or rng.random() > epoch / 12,
-        "train": {
-            "loss": 0.68 * math.exp(-epoch / 6),
-            "accuracy": min(99.0, accuracy + 5),
-            **trees,
-        },
-        "validation": {"loss": loss, **quality, **trees},
+        "train": {"loss": 0.68 * math.exp(-epoch / 6), "accuracy": accuracy + 5, **trees},
+        "validation": {"loss": 0.36 + 0.33 * math.exp(-epoch / 3), **quality, **trees},
     }
 
 
@@ -150,29 +103,18 @@ def _write_run(
             "training": {"optimizer": "sgd", "lr": 0.1, "batch": 16, "seed": seed},
         },
     )
-    write(
-        "environment.json",
-        {
-            "python": "3.11.9",
-            "torch": "2.8.0",
-            "threads": 2,
-            "command": ["sparsewood", "train", kind],
-        },
-    )
+    command = ["sparsewood", "train", kind]
+    write("environment.json", {"python": "3.11.9", "threads": 2, "command": command})
     records = [_record(estimator, epoch, kind, rng) for epoch in range(1, epochs + 1)]
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (folder / "metrics.jsonl").write_text(lines, encoding="utf-8")
     if gallery:
-        write("gallery.json", _gallery(rng, estimator, 2 if kind == "sick" else 1))
+        write("gallery.json", _gallery(estimator, 2 if kind == "sick" else 1))
     if finished:
         last = records[-1]["validation"]
         tests = ("seen", "unseen", "concepts") if kind == "revdict" else ("test",)
         criterion = "loss" if kind == "revdict" else "accuracy"
-        sign = 0.01 if kind == "revdict" else -1
-        curve = {
-            str(2.0**k): last[criterion] + sign * (0.03 if k < 1 else 0.12) * (k - 1) ** 2
-            for k in range(-8, 9)
-        }
+        curve = {str(2.0**k): last[criterion] - 0.01 * (k - 1) ** 2 for k in range(-8, 9)}
         write(
             "result.json",
             {

@@ -295,12 +295,9 @@ def test_runs_are_named_by_their_place(tmp_path: Path, write_run: WriteRun) -> N
     assert str(tmp_path) not in page.text
 
 
-def test_no_runs(tmp_path: Path) -> None:
+def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no runs"):
         write_report([], tmp_path / "report.html")
-
-
-def test_not_a_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nowhere: is not a folder"):
         write_report([tmp_path / "nowhere"], tmp_path / "report.html")
 

@@ -20,19 +20,3 @@ def test_loss_is_the_sum_over_trees(make, tree_vectors, estimator, loss):
         torch.testing.assert_close(output.prediction[b], p)
         wanted = -p[target].log() if loss == "marginal" else expected
         torch.testing.assert_close(output.loss[b], wanted)
-
-
-def test_marginal_is_at_most_expected(make):
-    """Jensen: -log of a mean is at most the mean of -log."""
-    marginal, batch = make("classify", loss="marginal")
-    expected, _ = make("classify", loss="expected")
-    less = expected(batch).loss - marginal(batch).loss
-    assert (less > -1e-12).all()
-    assert (less > 1e-9).any()
-
-
-def test_predictions_are_probabilities(make):
-    model, batch = make("classify")
-    p = model(batch).prediction
-    assert (p >= 0).all()
-    torch.testing.assert_close(p.sum(-1), torch.ones(8, dtype=torch.float64))

@@ -22,8 +22,7 @@ def example(text: str, label: str = "") -> Example:
 
 
 @pytest.fixture
-def vector_file(tmp_path: Path, monkeypatch) -> Path:
-    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
+def vector_file(tmp_path: Path) -> Path:
     path = tmp_path / "vectors.txt"
     table = SEEN | NEW
     path.write_text("".join(f"{w} {' '.join(map(str, v))}\n" for w, v in table.items()))

@@ -44,9 +44,6 @@ def test_the_papers_protocol_and_what_is_said_otherwise() -> None:
     [
         ("training", {"learning_rate": 1}, "training: unknown learning_rate; expected optimizer"),
         ("training", {"lr": "high"}, "training.lr: expected float, got 'high'"),
-        ("training", {"batch": True}, "training.batch: expected int, got True"),
-        ("training", {"clip": "no"}, "training.clip: expected float or null, got 'no'"),
-        ("training", {"optimizer": "lbfgs"}, "expected 'sgd' or 'adam', got 'lbfgs'"),
         ("model", {"depth": 3}, "model: unknown depth"),
         ("model", {"estimator": "oak"}, "estimator: expected one of sparsemap, "),
         ("source", {"colour": 1}, "colour"),

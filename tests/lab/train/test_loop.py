@@ -11,11 +11,7 @@ from sparsewood.lab._files import sole_writer
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.data.sources import Subj
 from sparsewood.lab.tasks import load_parser
-from sparsewood.lab.train import (
-    Progress,
-    evaluate,
-    train,
-)
+from sparsewood.lab.train import Progress, evaluate, train
 
 QUIET = Progress()
 

@@ -13,11 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from sparsewood.lab.train import (
-    Progress,
-    TrainingInterrupted,
-    train,
-)
+from sparsewood.lab.train import Progress, TrainingInterrupted, train
 
 QUIET = Progress()
 

@@ -27,7 +27,6 @@ COMMANDS = {
     "sweep": "search for good options with optuna",
     "report": "write runs up as one HTML page",
     "data": "write generated data to files",
-    "bench": "a short benchmark on this machine",
     "completion": "print a script that completes commands and options in a shell",
 }
 

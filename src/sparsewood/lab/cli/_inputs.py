@@ -43,8 +43,7 @@ class Files:
 
     def how(self) -> Reading:
         """The same for the readers; ValueError where the encoding or the delimiter is none."""
-        delimiter = "\t" if self.delimiter in ("tab", r"\t") else self.delimiter
-        return Reading(self.encoding, delimiter, self.skip_bad)
+        return Reading(self.encoding, self.delimiter, self.skip_bad)
 
 
 @dataclass(frozen=True)

@@ -48,10 +48,9 @@ def parse(
     if short and any(group.common is not None for group in groups):
         text += f"\n\nThese are the common options: {prog} --help-all lists every one."
     first, *others = groups
-    nested = [(g.name, tyro.conf.OmitArgPrefixes[_view(g, short=short)]) for g in others]
-    outer = make_dataclass(
-        "Options", [*_specs(first, short=short), *nested], kw_only=True, namespace={"__doc__": ""}
-    )
+    views = [(g.name, _view(g.name, _specs(g, short=short))) for g in others]
+    nested = [(name, tyro.conf.OmitArgPrefixes[view]) for name, view in views]
+    outer = _view("Options", [*_specs(first, short=short), *nested])
     if short or "--help-all" in args:
         args = ["--help"]
     _check_options(prog, args, groups)
@@ -144,11 +143,9 @@ def _check_names(groups: Sequence[Group]) -> None:
             assert other == group.name, f"--{field.name} is an option of {other} and {group.name}"
 
 
-def _view(group: Group, *, short: bool) -> type:
-    """A dataclass like the group's, whose fields say how they are shown."""
-    return make_dataclass(
-        group.name, _specs(group, short=short), kw_only=True, namespace={"__doc__": ""}
-    )
+def _view(name: str, specs: Sequence[Any]) -> type:
+    """A dataclass whose fields say how they are shown."""
+    return make_dataclass(name, specs, kw_only=True, namespace={"__doc__": ""})
 
 
 def _specs(group: Group, *, short: bool) -> list[tuple[str, Any, Any]]:

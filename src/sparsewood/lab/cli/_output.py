@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from sparsewood.lab._files import write_text
 from sparsewood.lab.cli._inputs import is_file
@@ -39,12 +38,7 @@ class Output:
     def __enter__(self) -> "Output":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._path is not None and kind is None:
             write_text(self._path, "".join(f"{text}\n" for text in self._kept))
             print(f"written: {self._path}", file=sys.stderr)

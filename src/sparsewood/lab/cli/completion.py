@@ -7,6 +7,7 @@ that one is completed, and kept for as long as the shell lives: the script canno
 from sparsewood.lab.cli import COMMANDS, unknown
 
 SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs", "parse")
+TABLE_SOURCES = tuple(source for source in SOURCES if source != "parse")  # it has no latent trees
 _WITH_SOURCE = ("train", "table", "sweep")
 
 _BASH = """\
@@ -25,7 +26,9 @@ _sparsewood() {
     fi
     case $command in
     %(with_source)s)
-        ((place == 2)) && COMPREPLY=($(compgen -W "%(sources)s" -- "$word"))
+        local sources="%(sources)s"
+        [[ $command == table ]] && sources="%(table_sources)s"
+        ((place == 2)) && COMPREPLY=($(compgen -W "$sources" -- "$word"))
         asked+=("${COMP_WORDS[2]}")
         ;;
     evaluate)
@@ -71,7 +74,8 @@ function __sparsewood_place
 end
 %(fish_commands)s
 complete -c sparsewood -n '__sparsewood_place 2 help' -fa '%(commands)s'
-complete -c sparsewood -n '__sparsewood_place 2 %(with_source_words)s' -fa '%(sources)s'
+complete -c sparsewood -n '__sparsewood_place 2 train sweep' -fa '%(sources)s'
+complete -c sparsewood -n '__sparsewood_place 2 table' -fa '%(table_sources)s'
 complete -c sparsewood -n '__sparsewood_place 3 evaluate' -fa '%(sources)s'
 complete -c sparsewood -n '__sparsewood_place 2 data' -fa listops
 complete -c sparsewood -n '__sparsewood_place 2 completion' -fa '%(shells)s'
@@ -106,6 +110,7 @@ def script(shell: str) -> str:
     return SCRIPTS[shell] % {
         "commands": " ".join([*COMMANDS, "help"]),
         "sources": " ".join(SOURCES),
+        "table_sources": " ".join(TABLE_SOURCES),
         "shells": " ".join(SCRIPTS),
         "with_source": " | ".join(_WITH_SOURCE),
         "with_source_words": " ".join(_WITH_SOURCE),

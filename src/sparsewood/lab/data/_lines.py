@@ -102,16 +102,23 @@ def given_heads(words: Sequence[str], heads: str, path: Path | str, line: int) -
     Raises:
         ValueError: if they are not the heads of a tree over the words, naming the line.
     """
-    if not words:
-        fault(path, line, "an empty sentence")
     try:
-        tree = tuple(map(int, heads.split()))
+        tree = tuple(map(int, heads.split())) if words else ()
     except ValueError:
         fault(path, line, "heads: expected integers between spaces")
-    if problem := tree_problem(tree, len(words)):
+    return parsed_sentence(words, tree, path, line)
+
+
+def parsed_sentence(
+    words: Sequence[str], heads: Sequence[int], path: Path | str, line: int
+) -> Sentence:
+    """The sentence with its heads; ValueError as of `given_heads`."""
+    if not words:
+        fault(path, line, "an empty sentence")
+    if problem := tree_problem(heads, len(words)):
         fault(path, line, f"heads: {problem}")
     note_length(len(words), f"{path}:{line}")
-    return Sentence(tuple(words), tree)
+    return Sentence(tuple(words), tuple(heads))
 
 
 def tree_problem(heads: Sequence[int], n: int) -> str | None:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from sparsewood.lab._extras import require
+from sparsewood.lab.data.text import is_number
 
 _OFTEN = 2000  # lines between two steps of the progress bar
 _FASTTEXT_MODEL = (793712314).to_bytes(4, "little")  # the first bytes of fastText's own `.bin`
@@ -95,19 +96,11 @@ def _split(line: bytes, size: int, place: str) -> tuple[bytes, bytes]:
         return word, rest
     word, *numbers = line.rsplit(b" ", size)
     # Spaces belong to the word unless what follows them is a number too.
-    if surplus < 0 or size == 0 or _is_number(word.rsplit(b" ", 1)[-1]):
+    if surplus < 0 or size == 0 or is_number(word.rsplit(b" ", 1)[-1]):
         raise ValueError(
             f"{place}: expected a word and {size} numbers, got {line.count(b' ') + 1} fields"
         )
     return word, b" ".join(numbers)
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _numbers(text: bytes, place: str) -> NDArray[np.float32]:

@@ -136,15 +136,14 @@ class EncodedSplit:
         lengths = torch.tensor([len(t) for t in tokens])
         known = [h for h in heads if h is not None]
         return Padded(
-            _stack(tokens, lengths, 0),
-            lengths,
-            _stack(known, lengths, -1) if len(known) == len(rows) else None,
+            padded(tokens, 0), lengths, padded(known, -1) if len(known) == len(rows) else None
         )
 
 
-def _stack(sequences: Sequence[Sequence[int]], lengths: Tensor, padding: int) -> Tensor:
-    n = int(lengths.max())
-    return torch.tensor([[*s, *[padding] * (n - len(s))] for s in sequences])
+def padded(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:
+    """Sequences of integers as the rows of a table, `padding` beyond their ends."""
+    width = max(map(len, sequences))
+    return torch.tensor([[*s, *[padding] * (width - len(s))] for s in sequences])
 
 
 class Batches:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._extras import require
-from sparsewood.lab.data._lines import fault, numbered_lines, tree_problem
+from sparsewood.lab.data._lines import fault, numbered_lines, parsed_sentence
 from sparsewood.lab.data.examples import Example, Sentence
-from sparsewood.lab.data.reading import STRICT, Reading, note_length
+from sparsewood.lab.data.reading import STRICT, Reading
 
 _TEXT = re.compile(r"^# *text *= *(.*)$", re.MULTILINE)
 
@@ -50,13 +50,11 @@ def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]
     for line, block in _blocks(path):
         comment = _TEXT.search(block)
         key = "".join(comment[1].split()) if comment else None
-        if key is None:
+        if key is None or key in wanted:
             sentence = _sentence(_parse(block, path, line), path, line)
-            key = "".join(sentence.words)
-            if key in wanted:
-                yield key, sentence
-        elif key in wanted:
-            yield key, _sentence(_parse(block, path, line), path, line)
+            text = "".join(sentence.words) if key is None else key
+            if text in wanted:
+                yield text, sentence
 
 
 def _blocks(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
@@ -86,13 +84,7 @@ def _parse(block: str, path: Path, line: int) -> Any:
 
 def _sentence(parsed: Any, path: Path, line: int) -> Sentence:
     tokens = [token for token in parsed if isinstance(token["id"], int)]
-    words = tuple(token["form"] for token in tokens)
-    if not words:
-        fault(path, line, "an empty sentence")
-    heads = tuple(token["head"] for token in tokens)
+    heads = [token["head"] for token in tokens]
     if None in heads:
         fault(path, line, f"word {heads.index(None) + 1} has no head")
-    if problem := tree_problem(heads, len(words)):
-        fault(path, line, f"heads: {problem}")
-    note_length(len(words), f"{path}:{line}")
-    return Sentence(words, heads)
+    return parsed_sentence([token["form"] for token in tokens], heads, path, line)

@@ -1,7 +1,7 @@
 """What every reader returns: sentences, examples and the splits of a corpus."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +60,11 @@ class Corpus:
         for examples in self.splits.values():
             for example in examples:
                 yield from example.sentences
+
+    def with_sentences(self, changed: Callable[[Sentence], Sentence]) -> "Corpus":
+        """The same with `changed(sentence)` for each sentence."""
+        splits = {
+            name: [replace(e, sentences=tuple(map(changed, e.sentences))) for e in examples]
+            for name, examples in self.splits.items()
+        }
+        return replace(self, splits=splits)

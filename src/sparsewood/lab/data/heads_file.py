@@ -5,7 +5,6 @@ token j. Further columns (relations) are passed over.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from sparsewood.lab.data._lines import fault, full_lines, given_heads
@@ -72,14 +71,7 @@ def attach_heads(corpus: Corpus, paths: Iterable[Path]) -> Corpus:
             f"{', '.join(map(str, paths))}: no heads of any sentence of the data; texts are "
             "compared without white space, and case counts"
         )
-
-    def attached(example: Example) -> Example:
-        sentences = tuple(found.get(_key(s.words), s) for s in example.sentences)
-        return Example(sentences, example.label)
-
-    return replace(
-        corpus, splits={name: list(map(attached, split)) for name, split in corpus.splits.items()}
-    )
+    return corpus.with_sentences(lambda s: found.get(_key(s.words), s))
 
 
 def count_missing(examples: Iterable[Example]) -> int:

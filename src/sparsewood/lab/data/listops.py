@@ -7,6 +7,7 @@ Nangia & Bowman (2018), "ListOps: A Diagnostic Dataset for Latent Tree Learning"
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -26,7 +27,7 @@ _GENERATED: dict[str, Callable[[list[int]], int]] = {
 _OPERATORS = _GENERATED | {
     "[FIRST": lambda values: values[0],
     "[LAST": lambda values: values[-1],
-    "[PM": lambda values: _product(values) % 10,
+    "[PM": lambda values: prod(values) % 10,
 }
 _DRAWN = tuple(_GENERATED)
 _DIGITS = tuple("0123456789")
@@ -286,10 +287,3 @@ def _check(tokens: Sequence[str]) -> None:
             )
     if arguments:
         raise ValueError(f"{len(arguments)} operators are not closed")
-
-
-def _product(values: Iterable[int]) -> int:
-    result = 1
-    for value in values:
-        result *= value
-    return result

@@ -12,6 +12,7 @@ from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.heads_file import has_heads_form, read_heads_file
 from sparsewood.lab.data.hub import PREFIX, read_hub
 from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.text import is_number
 
 _MANY = 20  # labels; fewer may well be classes, however few examples there are
 _DEFAULTS = ("label", "text", "text2")
@@ -56,19 +57,11 @@ def label_problem(examples: Sequence[Example]) -> str | None:
     labels = {example.label for example in examples}
     if len(labels) < _MANY or 2 * len(labels) <= len(examples):
         return None
-    kind = "numbers" if all(map(_is_number, labels)) else "labels"
+    kind = "numbers" if all(map(is_number, labels)) else "labels"
     return (
         f"the labels are {len(labels):,} different {kind} in {len(examples):,} examples; expected "
         "classes with several examples each: is it the right column (--label)?"
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_own(

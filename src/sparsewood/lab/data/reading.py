@@ -21,7 +21,7 @@ class Reading:
 
     Attributes:
         encoding: of the text.
-        delimiter: between columns; None for a comma in `.csv`, else a tab.
+        delimiter: between columns, one character or "tab"; None for a comma in `.csv`, else a tab.
         skip_bad: pass over bad rows; otherwise the first one is an error.
         skipped: what is wrong with those passed over so far.
     """
@@ -36,6 +36,8 @@ class Reading:
             codecs.lookup(self.encoding)
         except LookupError:
             raise ValueError(f"encoding: there is none named {self.encoding!r}") from None
+        if self.delimiter in ("tab", r"\t"):
+            object.__setattr__(self, "delimiter", "\t")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise ValueError(f"delimiter: expected one character, got {self.delimiter!r}")
 
@@ -44,19 +46,15 @@ class Reading:
         """Whether lines end at a line feed before they are decoded."""
         return "\n a".encode(self.encoding).endswith(b"\n a")
 
-    def take(self, bad: BadRow) -> None:
-        """Pass a bad row over, or raise it."""
-        if not self.skip_bad:
-            raise bad
-        self.skipped.append(str(bad))
-
     @contextmanager
     def row(self) -> Iterator[None]:
-        """Within it one row is read."""
+        """Within it one row is read; a bad one is passed over or raised."""
         try:
             yield
         except BadRow as bad:
-            self.take(bad)
+            if not self.skip_bad:
+                raise
+            self.skipped.append(str(bad))
 
     def tell_skipped(self, name: str, kept: int) -> None:
         """Warn of the rows of a file that were passed over, `kept` others having been read."""

@@ -1,6 +1,6 @@
 """The Stanford Natural Language Inference corpus, in the forms it is passed around in."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sparsewood.lab.data._lines import fault, full_lines, sentence
@@ -11,7 +11,7 @@ from sparsewood.lab.data.examples import Example
 LABELS = ("contradiction", "entailment", "neutral")
 _NUMBERS = {"1": "neutral", "2": "contradiction", "3": "entailment"}
 _COLUMNS = ("gold_label", "sentence1", "sentence2")
-_Row = tuple[int, str, str, str]  # line, label, premise, hypothesis
+_Row = tuple[int, Sequence[str]]  # line; label, premise, hypothesis
 
 
 def read_snli(folder: Path) -> dict[str, list[Example]]:
@@ -52,8 +52,7 @@ def _read_split(folder: Path, name: str) -> list[Example] | None:
     for suffix in (".jsonl", ".txt"):
         path = folder / f"snli_1.0_{name}{suffix}"
         if path.is_file():
-            rows = ((n, label, s1, s2) for n, (label, s1, s2) in read_table(path, _COLUMNS))
-            return _examples(rows, path)
+            return _examples(read_table(path, _COLUMNS), path)
     paths = [folder / f"{part}.{name}" for part in ("labels", "s1", "s2")]
     if all(path.is_file() for path in paths):
         return _examples(_three_files(paths), paths[0])
@@ -67,7 +66,7 @@ def _three_files(paths: list[Path]) -> list[_Row]:
         counts = ", ".join(f"{p.name} {size}" for p, size in zip(paths, sizes, strict=True))
         raise ValueError(f"{paths[0].parent}: expected as many lines in each, got {counts}")
     return [
-        (number, label, premise, hypothesis)
+        (number, (label, premise, hypothesis))
         for (number, label), (_, premise), (_, hypothesis) in zip(*columns, strict=True)
     ]
 
@@ -78,18 +77,18 @@ def _read_numbered(path: Path) -> list[Example]:
         columns = line.split("\t")
         if len(columns) != 4 or columns[0] not in _NUMBERS:
             fault(path, number, "expected 1, 2 or 3, a label, premise and hypothesis between tabs")
-        rows.append((number, _NUMBERS[columns[0]], columns[2], columns[3]))
+        rows.append((number, (_NUMBERS[columns[0]], *columns[2:])))
     return _examples(rows, path)
 
 
 def _examples(rows: Iterable[_Row], path: Path) -> list[Example]:
     examples = []
-    for number, label, premise, hypothesis in rows:
+    for number, (label, *texts) in rows:
         label = label.strip()
         if label == "-":
             continue
         if label not in LABELS:
             fault(path, number, f"label: expected one of {', '.join(LABELS)} or -")
-        sides = sentence(premise, path, number), sentence(hypothesis, path, number)
+        sides = tuple(sentence(text, path, number) for text in texts)
         examples.append(Example(sides, label))
     return examples

@@ -71,3 +71,12 @@ def _inner(core: str) -> list[str]:
     if clitic and clitic.start() > 0:
         return [*_split(core[: clitic.start()]), clitic[0]]
     return parts
+
+
+def is_number(text: str | bytes) -> bool:
+    """Whether `float` can read it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -84,7 +84,8 @@ def _page(
 ) -> str:
     runs = [run for _, group in groups for run in group]
     names = [group[0].label for group in by_estimator(runs).values()]
-    about = f"{_count(len(runs), 'run')} · {', '.join(names)} · {', '.join(n for n, _ in groups)}"
+    count = f"{len(runs)} run{'s' * (len(runs) != 1)}"
+    about = f"{count} · {', '.join(names)} · {', '.join(n for n, _ in groups)}"
     body = [
         element(
             "header", element("h1", escaped(title)) + element("p", escaped(about)), class_="top"
@@ -253,7 +254,3 @@ def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
             words = isinstance(value, list)
             flat[f"{prefix}{key}"] = " ".join(map(str, value)) if words else str(value)
     return flat
-
-
-def _count(n: int, name: str) -> str:
-    return f"{n} {name}{'s' * (n != 1)}"

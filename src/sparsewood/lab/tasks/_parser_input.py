@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from sparsewood.lab.data.batches import padded
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
 
@@ -110,13 +111,13 @@ class ParserInput:
         heads = [s.heads for s in sentences if s.heads is not None]
         return ParserBatch(
             torch.tensor(range(len(sentences)) if rows is None else rows),
-            _pad([self.words.encode(s.words) for s in sentences], 0),
-            _pad([self.vector_words.encode(s.words) for s in sentences], 0),
-            _pad([self._spell(word) for word in distinct], _PADDING),
-            _pad([[distinct[w] for w in s.words] for s in sentences], 0),
-            _pad([[is_punctuation(w) for w in s.words] for s in sentences], False),
+            padded([self.words.encode(s.words) for s in sentences], 0),
+            padded([self.vector_words.encode(s.words) for s in sentences], 0),
+            padded([self._spell(word) for word in distinct], _PADDING),
+            padded([[distinct[w] for w in s.words] for s in sentences], 0),
+            padded([[is_punctuation(w) for w in s.words] for s in sentences], False),
             lengths,
-            _pad(heads, -1) if len(heads) == len(sentences) else None,
+            padded(heads, -1) if len(heads) == len(sentences) else None,
         )
 
     def _spell(self, word: str) -> list[int]:
@@ -134,8 +135,3 @@ def characters_of(sentences: Iterable[Sentence], min_count: int = 2) -> list[str
 def is_punctuation(word: str) -> bool:
     """Whether every character of `word` is punctuation by its Unicode category (CoNLL-X)."""
     return all(unicodedata.category(c).startswith("P") for c in word)
-
-
-def _pad(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:
-    width = max(map(len, sequences))
-    return torch.tensor([[*s, *[padding] * (width - len(s))] for s in sequences])

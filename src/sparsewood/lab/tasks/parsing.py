@@ -3,7 +3,6 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ import torch
 from rich.progress import track
 
 from sparsewood.lab._extras import require
-from sparsewood.lab._files import whole_file
+from sparsewood.lab._files import write_text
 from sparsewood.lab.data.cache import cache_folder
-from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.examples import Corpus, Sentence
 from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.tasks.build import load_parser, model_folder
 
@@ -51,15 +50,8 @@ def parse_corpus(corpus: Corpus, parser: str, *, progress: bool = True) -> Corpu
         return corpus
     heads = parse_sentences(list(missing), parser, progress=progress)
     known = dict(zip(missing, heads, strict=True))
-
-    def parsed(example: Example) -> Example:
-        sentences = tuple(
-            Sentence(s.words, known[s.words]) if s.heads is None else s for s in example.sentences
-        )
-        return Example(sentences, example.label)
-
-    return replace(
-        corpus, splits={name: list(map(parsed, split)) for name, split in corpus.splits.items()}
+    return corpus.with_sentences(
+        lambda s: Sentence(s.words, known[s.words]) if s.heads is None else s
     )
 
 
@@ -175,6 +167,5 @@ def _read_cache(path: Path) -> dict[str, Heads]:
 
 
 def _write_cache(path: Path, known: dict[str, Heads]) -> None:
-    with whole_file(path) as draft:
-        lines = (f"{key}\t{' '.join(map(str, heads))}\n" for key, heads in known.items())
-        draft.write_text("".join(lines), encoding="utf-8")
+    lines = (f"{key}\t{' '.join(map(str, heads))}\n" for key, heads in known.items())
+    write_text(path, "".join(lines))

@@ -1,6 +1,6 @@
 """What a trained model is worth: metrics, and a gallery of trees."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -31,7 +31,7 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
 
 def outputs(
     model: Model,
-    batches: Batches,
+    batches: Iterable[Any],
     device: torch.device | str = "cpu",
     precision: str = "float32",
     *,
@@ -41,7 +41,7 @@ def outputs(
 
     Args:
         model: on `device`.
-        batches: with or without known targets.
+        batches: of a split, with or without known targets.
         device, precision: of the forward pass.
         guard: the context of each batch; may raise to stop.
     """
@@ -49,7 +49,7 @@ def outputs(
     was_training = model.training
     model.eval()
     try:
-        for batch in batches.epoch():
+        for batch in batches:
             with guard(), torch.no_grad():
                 batch = batch.to(device)
                 with autocast(device, precision):
@@ -74,7 +74,7 @@ def evaluate(
     nothing of, in percent. The arguments are those of `outputs`, with known targets.
     """
     metrics = model.new_metrics()
-    for output, batch in outputs(model, batches, device, precision, guard=guard):
+    for output, batch in outputs(model, batches.epoch(), device, precision, guard=guard):
         for metric in metrics:
             metric.add(output, batch)
     words = [w for e in batches.split.examples for s in e.sentences for w in s.words]
@@ -95,7 +95,6 @@ def gallery(
     Sentences of 6 to 16 words with 2 to 6 trees come before others. The choice depends on the
     split and the model alone. Each batch runs in the context `guard`, which may raise to stop.
     """
-    device = torch.device(device)
     handy = [
         row
         for row, example in enumerate(split.examples)
@@ -104,20 +103,15 @@ def gallery(
     rows = handy[:: max(1, len(handy) // _LOOKED_AT)]
     others = set() if len(handy) >= k else set(range(len(split.examples))).difference(handy)
     rows = (rows + sorted(others))[:_LOOKED_AT]
-    was_training = model.training
-    model.eval()
-    found: list[tuple[bool, int, int, dict[str, Any]]] = []
-    for start in range(0, len(rows), 32):
-        with guard(), torch.no_grad():
-            batch = split.batch(rows[start : start + 32]).to(device)
-            output = model(batch)
-            for i, row in enumerate(batch.rows.tolist()):
-                sizes = [int(p.sizes[i]) for p in output.posteriors]
-                plain = row in others or not all(size in _SUPPORT for size in sizes)
-                found.append((plain, start + i, row, _entry(model, split, row, output, i)))
-    model.train(was_training)
-    chosen = sorted(found, key=lambda entry: entry[:2])[:k]
-    return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[2])]
+    batches = (split.batch(rows[start : start + 32]) for start in range(0, len(rows), 32))
+    found: list[tuple[bool, int, dict[str, Any]]] = []
+    for output, batch in outputs(model, batches, device, guard=guard):
+        for i, row in enumerate(batch.rows.tolist()):
+            sizes = [int(p.sizes[i]) for p in output.posteriors]
+            plain = row in others or not all(size in _SUPPORT for size in sizes)
+            found.append((plain, row, _entry(model, split, row, output, i)))
+    chosen = sorted(found, key=lambda entry: entry[0])[:k]
+    return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[1])]
 
 
 def _entry(model: Model, split: Split, row: int, output: Output, i: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,10 +15,11 @@ from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrup
 from sparsewood.lab.train.temperature import TemperatureSearch, temperature_search
 
 
+@dataclass(frozen=True)
 class Judge:
     """Says what the model is worth as it is when asked.
 
-    Args:
+    Attributes:
         model: on `device`.
         batches: of validation and of each test.
         config: of training, for its precision and whether temperatures are tried.
@@ -28,17 +30,12 @@ class Judge:
     Every method raises TrainingInterrupted when a signal has come.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        batches: Mapping[str, Batches],
-        config: TrainingConfig,
-        device: torch.device,
-        stop: StopWish,
-        on_stop: Callable[[], str],
-    ) -> None:
-        self.model, self.batches, self.config, self.device = model, batches, config, device
-        self._stop, self._on_stop = stop, on_stop
+    model: Model
+    batches: Mapping[str, Batches]
+    config: TrainingConfig
+    device: torch.device
+    stop: StopWish
+    on_stop: Callable[[], str]
 
     def evaluate(self, split: str) -> dict[str, Any]:
         """The metrics on a split."""
@@ -52,7 +49,7 @@ class Judge:
         batches, precision = self.batches["validation"], self.config.precision
         return temperature_search(
             self.model,
-            lambda: outputs(self.model, batches, self.device, precision, guard=self._guard),
+            lambda: outputs(self.model, batches.epoch(), self.device, precision, guard=self._guard),
         )
 
     def gallery(self) -> list[dict[str, Any]]:
@@ -63,7 +60,7 @@ class Judge:
     @contextmanager
     def _guard(self) -> Iterator[None]:
         try:
-            with self._stop.abandonable():
+            with self.stop.abandonable():
                 yield
         except Abandoned:
-            raise TrainingInterrupted(self._on_stop()) from None
+            raise TrainingInterrupted(self.on_stop()) from None

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from sparsewood.lab.data.batches import Split
-from sparsewood.lab.data.examples import Corpus, Example
+from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.heads_file import count_missing
 from sparsewood.lab.tasks.build import TASKS, build_model
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.tasks.task import Model
@@ -64,7 +65,7 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
     if not options.needs_heads:
         return corpus
     for name, examples in corpus.splits.items():
-        missing = [row for row, example in enumerate(examples) if not _has_heads(example)]
+        missing = [row for row, example in enumerate(examples) if count_missing([example])]
         few = name == "train" and len(missing) * _SPARED <= len(examples)
         if missing and not few:
             raise ValueError(
@@ -74,9 +75,5 @@ def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
             )
         if missing:
             note(f"{len(missing)} of {len(examples)} training examples have no heads: left out")
-    train = [example for example in corpus.splits["train"] if _has_heads(example)]
+    train = [example for example in corpus.splits["train"] if not count_missing([example])]
     return replace(corpus, splits={**corpus.splits, "train": train})
-
-
-def _has_heads(example: Example) -> bool:
-    return all(sentence.heads is not None for sentence in example.sentences)

@@ -104,20 +104,16 @@ def sweep(
     return work.summary()
 
 
+@dataclass(frozen=True)
 class _Work:
     """What one process does for a sweep."""
 
-    def __init__(
-        self,
-        study: "optuna.Study",
-        base: RunConfig,
-        folder: Path,
-        ranges: Mapping[str, Sequence[Any] | Range],
-        progress: Progress,
-        prune: bool,
-    ) -> None:
-        self.study, self.base, self.folder, self.ranges = study, base, folder, ranges
-        self.progress, self.prune = progress, prune
+    study: "optuna.Study"
+    base: RunConfig
+    folder: Path
+    ranges: Mapping[str, Sequence[Any] | Range]
+    progress: Progress
+    prune: bool
 
     def count(self) -> int:
         """Trials that have been begun, by anyone."""
@@ -172,12 +168,8 @@ class _Work:
             if frozen.state.name != "WAITING"
         ]
         complete = any(trial["state"] == "complete" for trial in trials)
-        best = (
-            next(t for t in trials if t["trial"] == self.study.best_trial.number)
-            if complete
-            else None
-        )
-        return {"best": best, "trials": trials}
+        best = self.study.best_trial.number if complete else None
+        return {"best": next((t for t in trials if t["trial"] == best), None), "trials": trials}
 
     def _run_folder(self, number: int) -> Path:
         return self.folder / f"trial-{number:04d}"

@@ -10,11 +10,8 @@ def test_sst(tmp_path: Path) -> None:
         (tmp_path / f"{name}.txt").write_text("(3 (1 not) (4 bad))\n(2 so)\n")
     corpus = Sst(tmp_path, phrases=True).load()
     assert corpus.task == "classify"
-    assert {name: len(split) for name, split in corpus.splits.items()} == {
-        "train": 3,
-        "validation": 1,
-        "test": 1,
-    }
+    sizes = {name: len(split) for name, split in corpus.splits.items()}
+    assert sizes == {"train": 3, "validation": 1, "test": 1}
     assert Sst(tmp_path, fine=True).load().labels == ["neutral", "positive"]
     (tmp_path / "dev.txt").unlink()
     with pytest.raises(ValueError, match="dev.txt: cannot be read"):

@@ -19,11 +19,8 @@ def bank(tmp_path: Path) -> Path:
 
 def test_three_files_are_the_splits(bank: Path) -> None:
     corpus = Parse(bank).load()
-    assert {name: len(split) for name, split in corpus.splits.items()} == {
-        "train": 1,
-        "validation": 2,
-        "test": 3,
-    }
+    sizes = {name: len(split) for name, split in corpus.splits.items()}
+    assert sizes == {"train": 1, "validation": 2, "test": 3}
     (sentence,) = corpus.splits["train"][0].sentences
     assert (sentence.words, sentence.heads) == (("Oaks", "grow"), (2, 0))
     assert corpus.task == "parse"

@@ -6,8 +6,7 @@ from sparsewood.lab.data.sources import RevDict
 
 
 @pytest.fixture
-def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "cache"))
+def vectors(tmp_path: Path) -> str:
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"word{i} {i} 1\n" for i in range(30)))
     return str(path)

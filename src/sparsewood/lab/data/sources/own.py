@@ -42,8 +42,7 @@ class Classify(Source):
 
     def read(self) -> Corpus:
         files = self.train, self.validation, self.test
-        delimiter = "\t" if self.delimiter in ("tab", r"\t") else self.delimiter
-        how = Reading(self.encoding, delimiter, self.skip_bad)
+        how = Reading(self.encoding, self.delimiter, self.skip_bad)
         splits = read_own_splits(*files, self.label, self._texts(), self.split_seed, how)
         return Corpus(self.task, splits)
 
