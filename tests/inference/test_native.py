@@ -26,12 +26,8 @@ LENGTHS = torch.tensor([5, 4, 1])
 HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
 
 
-def options(n: int, max_iter: int = 0) -> tuple[Any, ...]:
-    """Family, options, full size, event, tol, max_active, max_iter, batch of a call on trees."""
-    return "trees", [0, 0], [n], [n], 1e-9, 0, max_iter, [3]
-
-
-OP_LENGTHS = LENGTHS[:, None]
+# Event, lengths, full size, family, options, tol, max_active, max_iter, batch.
+OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0, 0, [3])
 
 
 def op_scores(dtype: torch.dtype = torch.float64, padding: float = 0.0) -> Tensor:
@@ -52,13 +48,13 @@ def read_scores(trees: sp.DependencyTrees, scores: Tensor) -> Tensor:
 @pytest.mark.parametrize("learned", [True, False])
 def test_opcheck_of_the_solver(dtype: torch.dtype, learned: bool) -> None:
     heat = HEAT.clone().requires_grad_(learned)
-    torch.library.opcheck(_sparsemap, (op_scores(dtype), OP_LENGTHS, heat, *options(5)))
+    torch.library.opcheck(_sparsemap, (op_scores(dtype), heat, *OPTIONS))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
     weights, marginals, _, sizes, _, _, factor, parts, _ = _sparsemap(
-        op_scores(dtype), OP_LENGTHS, HEAT, *options(5)
+        op_scores(dtype), HEAT, *OPTIONS
     )
     on_weights = torch.linspace(-1, 1, len(weights), dtype=dtype, requires_grad=True)
     on_parts = draw_scores("normal", 3, (30,), seed=1).to(dtype).requires_grad_()
@@ -79,7 +75,7 @@ def test_derivatives_with_lengths_and_temperature(trees: sp.DependencyTrees, nam
 
 
 def loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    weights, marginals, *_ = _sparsemap(scores, OP_LENGTHS, heat, *options(5))
+    weights, marginals, *_ = _sparsemap(scores, heat, *OPTIONS)
     return weights.square().sum() + marginals.pow(3).sum()
 
 
