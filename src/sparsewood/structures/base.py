@@ -196,6 +196,19 @@ class Structure(ABC):
         return f"{type(self).__name__}()"
 
 
+class OwnParts(Structure):
+    """Whose structures are the 0/1 tables of their parts: (T, *parts) int64."""
+
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
+
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+        return structures.to(torch.float64)
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return parts.to(torch.int64)
+
+
 class NativeStructure(Structure):
     """With a native oracle: `native`, `full_size` and `event_shape` instead of `argmax`."""
 
