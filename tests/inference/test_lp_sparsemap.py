@@ -18,6 +18,7 @@ from sparsewood.structures.factor_graph import Factor
 from sparsewood.structures.logic import LogicFactor
 from sparsewood.structures.oracle_error import OracleError
 from sparsewood.testing import draw_scores, project
+from tests.choice import Choice
 
 PEER = os.environ.get("SPARSEWOOD_PEER_PYTHON")
 WORKER = Path(__file__).parents[2] / "benchmarks" / "peer_factor_graph.py"
@@ -359,20 +360,14 @@ def test_bad_input_is_named() -> None:
         sp.lp_sparsemap(scores, graph)
 
 
-class Fragile(sp.Structure):
+class Fragile(Choice):
     """A choice whose oracle fails on scores above 5."""
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         high = (scores > 5).any(-1)
         if high.any():
             raise OracleError("too high", int(high.nonzero()[0]))
-        return scores.argmax(-1)
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return torch.nn.functional.one_hot(structures, shape[0]).double()
-
-    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-        pass
+        return super().argmax(scores)
 
 
 def test_errors_inside_an_oracle_name_the_instance() -> None:
