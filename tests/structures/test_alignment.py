@@ -181,18 +181,3 @@ def test_contains_of_padded_alignments() -> None:
         True,
         False,
     ]
-
-
-@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)])
-def test_wrong_shapes(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"expected \(B, n, m\)") as error:
-        sp.Alignment().validate(torch.zeros(shape))
-    assert str(shape) in str(error.value)
-
-
-def test_forbidden_cells_that_leave_no_path() -> None:
-    scores = torch.zeros(2, 3, 3, dtype=torch.float64)
-    scores[1, 1] = -torch.inf
-    with pytest.raises(ValueError, match="instance 1"):
-        sp.Alignment().argmax(scores)
-    assert sp.Alignment(gaps=True).argmax(scores).shape == (2, 3, 3)
