@@ -31,9 +31,6 @@ class Items(NativeStructure):
         items = torch.arange(scores.shape[1], device=scores.device)
         return items < lengths_or_full(lengths, scores)[:, None]
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
-
 
 class ItemSets(OwnParts, Items):
     """Sets of items as 0/1 vectors, (n,); those of one family differ in how many they may hold."""

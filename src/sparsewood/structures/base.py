@@ -210,16 +210,19 @@ class OwnParts(Structure):
 
 
 class NativeStructure(Structure):
-    """With a native oracle: `native`, `full_size` and `event_shape` instead of `argmax`."""
+    """With a native oracle: `native` and `event_shape` instead of `argmax`."""
 
     @property
     @abstractmethod
     def native(self) -> Native:
         """The family of the native solver."""
 
-    @abstractmethod
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The size of an instance that fills scores of shape (B, *parts): its lengths if None."""
+        """The size of an instance that fills scores of shape (B, *parts): its lengths if None.
+
+        Default: the first size of the parts.
+        """
+        return shape[:1]
 
     @abstractmethod
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
