@@ -9,12 +9,8 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.testing import KINDS, draw_scores
 from tests.choice import Choice
+from tests.trees import FAMILIES
 
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
 TREES = FAMILIES[0]
 
 

@@ -12,18 +12,11 @@ import sparsewood as sp
 from sparsewood.inference._derivatives import jacobian_op
 from sparsewood.inference.native import _sparsemap
 from sparsewood.testing import draw_scores
+from tests.trees import family
 
 TREES = sp.DependencyTrees()
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
-family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
 LENGTHS = torch.tensor([5, 4, 1])
 HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
-
-
 # Event, lengths, full size, family, options, tol, max_active, max_iter, batch.
 OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0, 0, [3])
 

@@ -8,13 +8,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import sparsewood as sp
 from sparsewood.testing import draw_scores
-
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
-family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
+from tests.trees import FAMILIES, family
 
 
 def gap_of(scores: torch.Tensor, post: sp.SparsePosterior) -> torch.Tensor:

@@ -11,6 +11,7 @@ from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttrib
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 from tests.fuzz.family import Family
+from tests.trees import family
 
 FUZZED = [
     Family(
@@ -30,13 +31,6 @@ FUZZED = [
     )
     for m, s in ((1, False), (2, False), (1, True))
 ]
-
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
-family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
 
 
 class TreeConformance(StructureConformance, MarginalsConformance):
