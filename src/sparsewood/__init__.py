@@ -145,7 +145,7 @@ def __getattr__(name: str) -> object:
 
 
 def _posterior_html(posterior: "Posterior") -> str:
-    return import_module("sparsewood.draw.drawing").posterior_html(posterior)
+    return import_module("sparsewood.draw").show(posterior)._repr_html_()
 
 
 _display.html = _posterior_html

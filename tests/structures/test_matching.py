@@ -11,6 +11,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.testing import StructureConformance, draw_scores
 from tests.fuzz.family import Family
+from tests.sides import MoreColumns, MoreRows, Square
 
 FUZZED = [
     Family(
@@ -27,40 +28,27 @@ FUZZED = [
 both = pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
 
 
-class TestSquare(StructureConformance):
+class TestSquare(Square, StructureConformance):
     structure = sp.Matching()
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n))
 
 
-class TestMoreRows(StructureConformance):
+class TestMoreRows(MoreRows, StructureConformance):
     structure = sp.Matching()
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n + 2, n))
 
 
-class TestMoreColumns(StructureConformance):
+class TestMoreColumns(MoreColumns, StructureConformance):
     structure = sp.Matching()
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n + 2))
 
 
-class TestPartialSquare(StructureConformance):
+class TestPartialSquare(Square, StructureConformance):
     structure = sp.Matching(partial=True)
     has_empty = True
     sizes = (1, 3)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n))
 
 
-class TestPartialMoreColumns(StructureConformance):
+class TestPartialMoreColumns(MoreColumns, StructureConformance):
     structure = sp.Matching(partial=True)
     has_empty = True
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n + 2))
 
 
 def total(scores: Tensor, columns: Tensor) -> float:
