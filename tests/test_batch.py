@@ -127,7 +127,7 @@ def test_a_batch_of_another_shape_is_named(what: str) -> None:
         ),
         "scores": (
             lambda: sp.hinge_loss(FLAT[0, 0], gold, TREES),
-            r"scores: expected \(\*batch, \*parts\) with 2 sizes of parts .* shape \(4,\)",
+            r"scores: expected \(\*batch, \*parts\) with parts of 2 dimensions .* shape \(4,\)",
         ),
         "temperature": (
             lambda: sp.marginals(scores, TREES, temperature=torch.ones(2)),

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
+from tests.choice import Choice
 
 TREES = sp.DependencyTrees()
 SCORES = torch.zeros(2, 3, 4, dtype=torch.float64)
@@ -72,19 +73,6 @@ def test_bits_are_integers() -> None:
     bits = torch.tensor([[True, True, False]])
     expected: Tensor = sp.crf_loss(scores, bits.long(), sp.Subset(2))
     assert torch.equal(sp.crf_loss(scores, bits, sp.Subset(2)), expected)
-
-
-class Choice(sp.Structure):
-    """One out of n, by three methods."""
-
-    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return scores.argmax(-1)
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return torch.nn.functional.one_hot(structures, shape[0]).double()
-
-    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-        pass
 
 
 def test_contains_of_a_wrong_shape_is_named() -> None:

@@ -118,70 +118,34 @@ __all__ = [
 
 # Names are imported when they are first used: the command line answers --help without PyTorch.
 _PACKAGES = ("draw", "nn")
-_MODULE_OF = {
-    "Alignment": "sparsewood.structures.alignment",
-    "AtMostOne": "sparsewood.structures.logic",
-    "BinaryTrees": "sparsewood.structures.binary_trees",
-    "Budget": "sparsewood.structures.logic",
-    "Custom": "sparsewood.structures.custom",
-    "DependencyTrees": "sparsewood.structures.dependency",
-    "Estimator": "sparsewood.estimators.base",
-    "FactorGraph": "sparsewood.structures.factor_graph",
-    "Fixed": "sparsewood.estimators.fixed",
-    "Forest": "sparsewood.forest",
-    "Gibbs": "sparsewood.estimators.gibbs",
-    "Given": "sparsewood.estimators.given",
-    "Hypercube": "sparsewood.structures.hypercube",
-    "Implies": "sparsewood.structures.logic",
-    "LPPosterior": "sparsewood.inference.lp_sparsemap",
-    "LabelledDependencyTrees": "sparsewood.structures.labelled_dependency",
-    "LinearChain": "sparsewood.structures.linear_chain",
-    "Matching": "sparsewood.structures.matching",
-    "Or": "sparsewood.structures.logic",
-    "OracleError": "sparsewood.structures.oracle_error",
-    "PairPosterior": "sparsewood.pairs",
-    "Pairwise": "sparsewood.structures.logic",
-    "Posterior": "sparsewood.posterior",
-    "SemiMarkov": "sparsewood.structures.semi_markov",
-    "Simplex": "sparsewood.structures.simplex",
-    "SoftPosterior": "sparsewood.soft_posterior",
-    "SpanningTrees": "sparsewood.structures.spanning_trees",
-    "SparseMAP": "sparsewood.estimators.sparse_map",
-    "SparsePosterior": "sparsewood.sparse_posterior",
-    "Status": "sparsewood.status",
-    "Structure": "sparsewood.structures.base",
-    "StructureDistribution": "sparsewood.distribution",
-    "Subset": "sparsewood.structures.subset",
-    "TopK": "sparsewood.estimators.top_k",
-    "UnconvergedError": "sparsewood.status",
-    "Xor": "sparsewood.structures.logic",
-    "crf_loss": "sparsewood.inference.crf_loss",
-    "get_num_threads": "sparsewood._threads",
-    "hinge_loss": "sparsewood.inference.hinge_loss",
-    "kbest": "sparsewood.inference.kbest",
-    "lp_sparsemap": "sparsewood.inference.lp_sparsemap",
-    "map": "sparsewood.inference.map",
-    "marginals": "sparsewood.inference.marginals",
-    "perceptron_loss": "sparsewood.inference.perceptron_loss",
-    "sample_matchings": "sparsewood.inference.sample_matchings",
-    "set_num_threads": "sparsewood._threads",
-    "sparsemap": "sparsewood.inference.sparsemap",
-    "sparsemap_loss": "sparsewood.inference.sparsemap_loss",
-}
+_HOMES = (  # where the others are looked for, what takes least to import first
+    "_threads",
+    "status",
+    "structures",
+    "forest",
+    "posterior",
+    "sparse_posterior",
+    "soft_posterior",
+    "pairs",
+    "distribution",
+    "inference",
+    "estimators",
+)
 
 
 def __getattr__(name: str) -> object:
     if name in _PACKAGES:
         return import_module(f"sparsewood.{name}")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'sparsewood' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
+    if name in __all__:
+        for home in _HOMES:
+            module = import_module(f"sparsewood.{home}")
+            if hasattr(module, name):
+                return globals().setdefault(name, getattr(module, name))
+    raise AttributeError(f"module 'sparsewood' has no attribute {name!r}")
 
 
 def _posterior_html(posterior: "Posterior") -> str:
-    return import_module("sparsewood.draw.drawing").posterior_html(posterior)
+    return import_module("sparsewood.draw").show(posterior)._repr_html_()
 
 
 _display.html = _posterior_html

@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from math import prod
-from types import TracebackType
 
 from torch import Size, Tensor
 
@@ -51,12 +50,7 @@ class Batch:
     def __enter__(self) -> "Batch":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if len(self.shape) == 1 or error is None:
             return
         if len(error.args) == 1 and isinstance(error.args[0], str):

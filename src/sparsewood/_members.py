@@ -7,6 +7,7 @@ from torch import Tensor
 
 from sparsewood._numbers import check_dense
 from sparsewood.structures.base import Structure
+from sparsewood.structures.factor_graph import FactorGraph
 
 
 def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
@@ -58,3 +59,15 @@ def parts_of_members(
     if member.any():
         parts[member] = structure.indicator(structures[member], shape)
     return parts, member
+
+
+def check_members(
+    what: str, structures: Tensor, member: Tensor, scores: Tensor, family: Structure | FactorGraph
+) -> None:
+    """ValueError unless each of (B, *event) structures is a `member` (B,) of its family."""
+    if not member.all():
+        b = int((~member).nonzero()[0])
+        raise ValueError(
+            f"{what}[{b}] is not one of {family} for scores of shape {tuple(scores.shape)}: "
+            f"{structures[b].tolist()}"
+        )

@@ -165,13 +165,10 @@ def _build(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
     return [*tensors, torch.stack([offsets, tensors[2][offsets]]), torch.tensor(tree_nodes)]
 
 
-@torch.library.custom_op("sparsewood::build_forest", mutates_args=())
-def _build_op(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
-    """`_build` for a compiled graph."""
-    return _build(heads, lengths, instance)
+_build_op = torch.library.custom_op("sparsewood::build_forest", _build, mutates_args=())
 
 
-@torch.library.register_fake("sparsewood::build_forest")
+@_build_op.register_fake
 def _(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
     context = torch.library.get_ctx()
     words, nodes, edges, levels = (context.new_dynamic_size() for _ in range(4))

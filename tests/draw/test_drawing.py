@@ -3,24 +3,10 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.draw import Format, draw, show
-from sparsewood.structures.base import Structure
-
-
-class Choice(Structure):
-    """One out of n."""
-
-    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return scores.argmax(-1)
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return torch.nn.functional.one_hot(structures, 3).double()
-
-    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-        pass
+from tests.choice import Choice
 
 
 def posterior() -> sp.SparsePosterior:

@@ -1,7 +1,8 @@
 import pytest
 
-from sparsewood.draw._sheet import agreement, more, percent, sheet
+from sparsewood.draw._sheet import more, percent, sheet
 from sparsewood.draw.items import Items
+from sparsewood.draw.tags import Tags
 from sparsewood.status import Status
 
 
@@ -35,6 +36,5 @@ def test_a_part_of_the_support_is_not_counted_as_the_whole() -> None:
 def test_small_words() -> None:
     assert [percent(weight) for weight in (0, 1e-5, 0.5, 1)] == ["0.0%", "<0.1%", "50.0%", "100.0%"]
     assert more([0.25, 0.125]) == "2 more, together 37.5%"
-    assert agreement(None) == ""
-    assert agreement([True, True]) == "✓ as given"
-    assert agreement([True, False]) == "1 of 2 as given"
+    for given, note in ((None, ""), (("N", "V"), "✓ as given"), (("N", "N"), "1 of 2 as given")):
+        assert Tags(("a", "b"), ("N", "V"), given).note == note

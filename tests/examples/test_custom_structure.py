@@ -16,10 +16,7 @@ class TestProgramme(StructureConformance):
     structure = Programme([(9, 10), (9, 11), (10, 12), (11, 12), (10.5, 11.5)])
     sizes = (5, 5)
     has_empty = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n,)
+    shape = staticmethod(lambda n: (n,))
 
 
 def test_it_shows_what_it_found(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.structures.base import NativeStructure
 from sparsewood.testing import draw_scores
+from tests.graphs import limited_trees
 from tests.seats import Seats
 
 BATCHES = [(), (2, 3), (1, 1), (3, 1, 2), (0, 3), (2, 0)]
@@ -188,3 +189,33 @@ def test_a_call_answers_as_on_the_flattened_batch(name: str, call: str) -> None:
                     torch.testing.assert_close(
                         gradient, wanted.reshape(gradient.shape), rtol=0, atol=1e-12
                     )
+
+
+@pytest.mark.parametrize("batch", [(), (2, 3), (0, 2)])
+def test_factor_graphs_of_any_batch_dimensions(batch: tuple[int, ...]) -> None:
+    graph, count = limited_trees(3, 1), torch.Size(batch).numel()
+    flat = draw_scores("normal", count, (len(graph),), seed=0).requires_grad_()
+    scores = flat.detach().reshape((*batch, len(graph))).requires_grad_()
+    heat = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
+    wanted = sp.lp_sparsemap(flat, graph, temperature=heat)
+    post = sp.lp_sparsemap(scores, graph, temperature=heat.reshape(batch))
+    assert len(post) == count
+    assert torch.equal(post.marginals, wanted.marginals.reshape(scores.shape))
+    for name in ("violation", "gap", "rounds", "converged", "tight"):
+        assert torch.equal(getattr(post, name), getattr(wanted, name).reshape(batch))
+    factor, expected = post.factor(0), wanted.factor(0)
+    assert factor.sizes.shape == factor.gap.shape == factor.status.shape == batch
+    assert torch.equal(factor.weights, expected.weights)
+    assert torch.equal(factor.marginals.reshape(expected.marginals.shape), expected.marginals)
+    (gradient,) = torch.autograd.grad(post.marginals.square().sum(), scores)
+    (slope,) = torch.autograd.grad(wanted.marginals.square().sum(), flat)
+    assert torch.equal(gradient, slope.reshape(scores.shape))
+    assert torch.equal(
+        sp.lp_sparsemap(scores, graph, start=post).marginals.detach(),
+        (sp.lp_sparsemap(flat, graph, start=wanted).marginals.detach().reshape(scores.shape)),
+    )
+    gold = torch.zeros_like(scores, dtype=torch.int64)
+    gold[..., graph.factors[0].variables[:, 0]] = 1
+    loss = sp.sparsemap_loss(scores, gold, graph, reduction="none")
+    each = sp.sparsemap_loss(flat, gold.reshape(flat.shape), graph, reduction="none")
+    assert torch.equal(loss, each.reshape(batch))

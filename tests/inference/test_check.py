@@ -9,6 +9,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.inference._check import check_magnitude
+from tests.graphs import forest
 
 TREES = sp.DependencyTrees()
 GOOD = torch.zeros(2, 3, 4, dtype=torch.float64)
@@ -247,3 +248,47 @@ def test_tensors_without_values(change: Callable[[Tensor], Tensor], message: str
         sp.marginals(GOOD, TREES).log_prob(change(gold))
     with pytest.raises(ValueError, match=f"log_prob: .*{message}"):
         sp.sparsemap(GOOD, TREES).log_prob(change(gold))
+
+
+def test_bad_input_of_a_factor_graph_is_named() -> None:
+    graph = forest()
+    good = torch.zeros(2, len(graph))
+    for bad in (torch.nan, torch.inf):
+        scores = good.clone()
+        scores[1, 2] = bad
+        with pytest.raises(ValueError, match=r"instance 1, part \(2,\)"):
+            sp.lp_sparsemap(scores, graph)
+    with pytest.raises(ValueError, match=r"expected \(\*batch, 16\) for FactorGraph\(16 variables"):
+        sp.lp_sparsemap(good[:, :4], graph)
+    with pytest.raises(ValueError, match="floating"):
+        sp.lp_sparsemap(good.long(), graph)
+    with pytest.raises(ValueError, match="at least one variable"):
+        sp.lp_sparsemap(torch.zeros(2, 0), sp.FactorGraph())
+    with pytest.raises(ValueError, match="temperature must be positive"):
+        sp.lp_sparsemap(good, graph, temperature=0.0)
+    with pytest.raises(ValueError, match="max_iter must be at least 1"):
+        sp.lp_sparsemap(good, graph, max_iter=0)
+    scores = good.clone()
+    scores[1, [0, 12, 13]] = -torch.inf
+    with pytest.raises(ValueError, match=r"instance 1 has no assignment left in factor 1 \(Xor\)"):
+        sp.lp_sparsemap(scores, graph)
+    scores = good.clone()
+    scores[1, :4] = -torch.inf
+    with pytest.raises(ValueError, match=r"factor 0 \(DependencyTrees\).*instance 1|instance 1"):
+        sp.lp_sparsemap(scores, graph)
+
+
+def test_scores_of_the_whole_shape_in_any_batch() -> None:
+    graph = sp.FactorGraph()
+    x = graph.variables(1, 4)
+    graph.add(sp.Xor(), x[0])
+    scores = torch.randn(2, 3, 1, 4, dtype=torch.float64)
+    post = sp.lp_sparsemap(scores, graph)
+    assert post.marginals.shape == (2, 3, 1, 4)
+    assert post.gap.shape == (2, 3)
+    assert sp.lp_sparsemap(scores[0, :, 0], graph).gap.shape == (3,)
+    assert sp.lp_sparsemap(scores[0, 0], graph).gap.shape == (1,)  # (B, V) comes first
+    assert sp.lp_sparsemap(scores[0, 0, 0], graph).gap.shape == ()
+    scores[1, 2, 0, 3] = torch.nan
+    with pytest.raises(ValueError, match=r"scores\[1, 2, 0, 3\] is nan \(instance \(1, 2\)"):
+        sp.lp_sparsemap(scores, graph)

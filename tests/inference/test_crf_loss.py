@@ -1,7 +1,5 @@
 """The negative log-likelihood, beside what the conformance kit asks of it for every family."""
 
-import math
-
 import pytest
 import torch
 
@@ -19,12 +17,6 @@ def test_long_sentences_stay_finite() -> None:
     assert (loss >= 0).all()
     assert gradient.isfinite().all()
     torch.testing.assert_close(gradient.sum(-1), torch.zeros(2, 160), atol=1e-4, rtol=0)
-
-
-def test_large_scores_in_common_take_no_digits() -> None:
-    scores = torch.full((2, 3, 4), 1e12, dtype=torch.float64)
-    loss = sp.crf_loss(scores, torch.tensor([[0, 1, 2], [0, 0, 0]]), sp.DependencyTrees())
-    assert loss.item() == pytest.approx(math.log(16), rel=1e-13)
 
 
 def test_no_sum_over_matchings() -> None:

@@ -8,30 +8,10 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import KINDS, draw_scores
+from tests.choice import Choice
+from tests.trees import FAMILIES
 
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
 TREES = FAMILIES[0]
-
-
-class Choice(sp.Structure):
-    """One out of n parts: SparseMAP is sparsemax."""
-
-    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return scores.argmax(-1)
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return (structures[:, None] == torch.arange(self.n)).double()
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-        if scores.shape[1:] != (self.n,):
-            raise ValueError(f"expected (B, {self.n}), got {tuple(scores.shape)}")
 
 
 def sparsemax(scores: Tensor) -> Tensor:
@@ -52,7 +32,7 @@ def sparsemax(scores: Tensor) -> Tensor:
 )
 def test_one_choice_is_sparsemax(n: int, seed: int, scale: float) -> None:
     scores = (scale * draw_scores("normal", 3, (n,), seed)).requires_grad_()
-    post = sp.sparsemap(scores, Choice(n))
+    post = sp.sparsemap(scores, Choice())
     expected = sparsemax(scores)
     torch.testing.assert_close(post.marginals, expected, rtol=0, atol=1e-9)
     direction = draw_scores("normal", 3, (n,), seed + 1)
@@ -62,7 +42,7 @@ def test_one_choice_is_sparsemax(n: int, seed: int, scale: float) -> None:
 
 
 def test_thousands_of_equal_choices() -> None:
-    post = sp.sparsemap(torch.full((1, 3000), 7.0, dtype=torch.float64), Choice(3000), max_iter=40)
+    post = sp.sparsemap(torch.full((1, 3000), 7.0, dtype=torch.float64), Choice(), max_iter=40)
     assert not post.converged.any()
     assert post.sizes.tolist() == [40]
     assert post.weights.tolist() == pytest.approx([1 / 40] * 40)
@@ -70,17 +50,17 @@ def test_thousands_of_equal_choices() -> None:
 
 def test_native_is_refused_where_there_is_none() -> None:
     with pytest.raises(ValueError, match='no native solver: use solver="generic"'):
-        sp.sparsemap(torch.zeros(1, 3), Choice(3), solver="native")
+        sp.sparsemap(torch.zeros(1, 3), Choice(), solver="native")
 
 
 @pytest.mark.parametrize("cap", [1, 2, 3, 5])
 def test_max_active_keeps_an_optimum(cap: int) -> None:
     """On the parts that were kept, the result is the SparseMAP of those alone."""
     scores = 0.1 * draw_scores("normal", 4, (8,), seed=0)
-    post = sp.sparsemap(scores, Choice(8), max_active=cap)
+    post = sp.sparsemap(scores, Choice(), max_active=cap)
     assert post.sizes.max() <= cap
     assert not post.converged.any()
-    kept = post.expect(Choice(8).indicator(post.structures, (8,))) > 0
+    kept = post.expect(Choice().indicator(post.structures, (8,))) > 0
     alone = sparsemax(scores.masked_fill(~kept, -1e3))
     torch.testing.assert_close(post.marginals, alone, rtol=0, atol=1e-9)
 
@@ -180,7 +160,7 @@ BITS = {
     "chain": (sp.LinearChain(), (4, 3, 4)),
     "matching": (sp.Matching(), (4, 4)),
     "subset": (sp.Subset(2), (7,)),
-    "choice": (Choice(9), (9,)),
+    "choice": (Choice(), (9,)),
 }
 
 

@@ -14,103 +14,15 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 import sparsewood as sp
-from sparsewood.structures.factor_graph import Factor
 from sparsewood.structures.logic import LogicFactor
 from sparsewood.structures.oracle_error import OracleError
 from sparsewood.testing import draw_scores, project
+from tests.choice import Choice
+from tests.graphs import assignments, dykstra, forest, limited_trees, members, seats, two_trees
 
 PEER = os.environ.get("SPARSEWOOD_PEER_PYTHON")
 WORKER = Path(__file__).parents[2] / "benchmarks" / "peer_factor_graph.py"
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def forest() -> sp.FactorGraph:
-    """A tree over three words, and logic that shares one variable at a time."""
-    graph = sp.FactorGraph()
-    x, y = graph.variables(3, 4), graph.variables(4)
-    graph.add(sp.DependencyTrees(), x)
-    graph.add(sp.Xor(), [x[0, 0], y[0], y[1]])
-    graph.add(sp.Implies(), [y[1], y[2]])
-    graph.add(sp.Budget(1), [x[2, 1], y[3]])
-    return graph
-
-
-def limited_trees(n: int, most: int) -> sp.FactorGraph:
-    """Trees in which no word has more than `most` children."""
-    graph = sp.FactorGraph()
-    x = graph.variables(n, n + 1)
-    graph.add(sp.DependencyTrees(), x)
-    for head in range(1, n + 1):
-        graph.add(sp.Budget(most), [x[i, head] for i in range(n) if i + 1 != head])
-    return graph
-
-
-def two_trees(n: int) -> sp.FactorGraph:
-    """One set of arcs that is a projective tree and has a single root."""
-    graph = sp.FactorGraph()
-    x = graph.variables(n, n + 1)
-    graph.add(sp.DependencyTrees(projective=True), x)
-    graph.add(sp.DependencyTrees(single_root=True), x)
-    return graph
-
-
-def seats(n: int, pairs: bool) -> sp.FactorGraph:
-    """A square matching by logic alone, with clauses and, if asked for, pairs of neighbours."""
-    graph = sp.FactorGraph()
-    x = graph.variables(n, n)
-    for i in range(n):
-        graph.add(sp.Xor(), x[i])
-        graph.add(sp.AtMostOne(), x[:, i])
-        graph.add(sp.Or(negated=(0, 1)), [x[0, i], x[1, (i + 1) % n], x[2, (i + 2) % n]])
-    graph.add(sp.Budget(2), x.diagonal())
-    if pairs:
-        both = graph.variables(n, n - 1)
-        for i in range(n):
-            for j in range(n - 1):
-                graph.add(sp.Pairwise(), [x[i, j], x[(i + 1) % n, j + 1], both[i, j]])
-    return graph
-
-
-def members(factor: Factor) -> Tensor:
-    """Every structure of a factor over its variables that are read: (count, k) 0/1."""
-    shape = tuple(factor.variables.shape)
-    sizes = (len(factor.variables),)
-    if not isinstance(factor.structure, sp.DependencyTrees):
-        sizes = shape
-    everything = factor.structure.enumerate(*sizes)
-    return factor.structure.indicator(everything, shape)[:, factor.reads]
-
-
-def assignments(graph: sp.FactorGraph) -> Tensor:
-    """Every assignment of the variables that satisfies all factors: (count, V) 0/1."""
-    rows = torch.full((1, len(graph)), -1.0, dtype=torch.float64)  # -1: not decided yet
-    rows[:, graph.off] = 0.0
-    for factor in graph.factors:
-        held, options = factor.variables[factor.reads], members(factor)
-        known = rows[:, held]
-        fits = ((known[:, None] == options) | (known[:, None] < 0)).all(-1)
-        old, new = fits.nonzero().unbind(-1)
-        rows = rows[old].clone()
-        rows[:, held] = options[new]
-    return rows
-
-
-def dykstra(theta: Tensor, graph: sp.FactorGraph, rounds: int) -> Tensor:
-    """The point nearest to `theta` (B, V) in all polytopes, by cyclic projections (Dykstra)."""
-    x = theta.masked_fill(graph.off, 0)
-    kept = [torch.zeros_like(x) for _ in graph.factors]
-    for _ in range(rounds):
-        for k, factor in enumerate(graph.factors):
-            before = x + kept[k]
-            table = before[:, factor.variables]
-            if isinstance(factor.structure, LogicFactor):
-                nearest = factor.structure.project(table)
-            else:
-                nearest = sp.sparsemap(table, factor.structure).marginals
-            x = before.clone()
-            x[:, factor.variables[factor.reads]] = nearest[:, factor.reads]
-            kept[k] = before - x
-    return x
 
 
 @pytest.mark.parametrize(
@@ -331,48 +243,14 @@ def test_no_instances_and_no_factors() -> None:
     assert len(empty) == 0
 
 
-def test_bad_input_is_named() -> None:
-    graph = forest()
-    good = torch.zeros(2, len(graph))
-    for bad in (torch.nan, torch.inf):
-        scores = good.clone()
-        scores[1, 2] = bad
-        with pytest.raises(ValueError, match=r"instance 1, part \(2,\)"):
-            sp.lp_sparsemap(scores, graph)
-    with pytest.raises(ValueError, match=r"expected \(\*batch, 16\) for FactorGraph\(16 variables"):
-        sp.lp_sparsemap(good[:, :4], graph)
-    with pytest.raises(ValueError, match="floating"):
-        sp.lp_sparsemap(good.long(), graph)
-    with pytest.raises(ValueError, match="at least one variable"):
-        sp.lp_sparsemap(torch.zeros(2, 0), sp.FactorGraph())
-    with pytest.raises(ValueError, match="temperature must be positive"):
-        sp.lp_sparsemap(good, graph, temperature=0.0)
-    with pytest.raises(ValueError, match="max_iter must be at least 1"):
-        sp.lp_sparsemap(good, graph, max_iter=0)
-    scores = good.clone()
-    scores[1, [0, 12, 13]] = -torch.inf
-    with pytest.raises(ValueError, match=r"instance 1 has no assignment left in factor 1 \(Xor\)"):
-        sp.lp_sparsemap(scores, graph)
-    scores = good.clone()
-    scores[1, :4] = -torch.inf
-    with pytest.raises(ValueError, match=r"factor 0 \(DependencyTrees\).*instance 1|instance 1"):
-        sp.lp_sparsemap(scores, graph)
-
-
-class Fragile(sp.Structure):
+class Fragile(Choice):
     """A choice whose oracle fails on scores above 5."""
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         high = (scores > 5).any(-1)
         if high.any():
             raise OracleError("too high", int(high.nonzero()[0]))
-        return scores.argmax(-1)
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        return torch.nn.functional.one_hot(structures, shape[0]).double()
-
-    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-        pass
+        return super().argmax(scores)
 
 
 def test_errors_inside_an_oracle_name_the_instance() -> None:
@@ -414,49 +292,3 @@ def test_same_as_the_peer(pairs: bool, scale: float, tmp_path: Path) -> None:
     # Its residuals, not the marginals, are within 1e-9.
     ours = sp.lp_sparsemap(scores, graph).marginals
     torch.testing.assert_close(ours[:, :16], theirs[:, :16], rtol=0, atol=2e-5)
-
-
-@pytest.mark.parametrize("batch", [(), (2, 3), (0, 2)])
-def test_any_batch_dimensions(batch: tuple[int, ...]) -> None:
-    graph, count = limited_trees(3, 1), torch.Size(batch).numel()
-    flat = draw_scores("normal", count, (len(graph),), seed=0).requires_grad_()
-    scores = flat.detach().reshape((*batch, len(graph))).requires_grad_()
-    heat = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
-    wanted = sp.lp_sparsemap(flat, graph, temperature=heat)
-    post = sp.lp_sparsemap(scores, graph, temperature=heat.reshape(batch))
-    assert len(post) == count
-    assert torch.equal(post.marginals, wanted.marginals.reshape(scores.shape))
-    for name in ("violation", "gap", "rounds", "converged", "tight"):
-        assert torch.equal(getattr(post, name), getattr(wanted, name).reshape(batch))
-    factor, expected = post.factor(0), wanted.factor(0)
-    assert factor.sizes.shape == factor.gap.shape == factor.status.shape == batch
-    assert torch.equal(factor.weights, expected.weights)
-    assert torch.equal(factor.marginals.reshape(expected.marginals.shape), expected.marginals)
-    (gradient,) = torch.autograd.grad(post.marginals.square().sum(), scores)
-    (slope,) = torch.autograd.grad(wanted.marginals.square().sum(), flat)
-    assert torch.equal(gradient, slope.reshape(scores.shape))
-    assert torch.equal(
-        sp.lp_sparsemap(scores, graph, start=post).marginals.detach(),
-        (sp.lp_sparsemap(flat, graph, start=wanted).marginals.detach().reshape(scores.shape)),
-    )
-    gold = torch.zeros_like(scores, dtype=torch.int64)
-    gold[..., graph.factors[0].variables[:, 0]] = 1
-    loss = sp.sparsemap_loss(scores, gold, graph, reduction="none")
-    each = sp.sparsemap_loss(flat, gold.reshape(flat.shape), graph, reduction="none")
-    assert torch.equal(loss, each.reshape(batch))
-
-
-def test_scores_of_the_whole_shape_in_any_batch() -> None:
-    graph = sp.FactorGraph()
-    x = graph.variables(1, 4)
-    graph.add(sp.Xor(), x[0])
-    scores = torch.randn(2, 3, 1, 4, dtype=torch.float64)
-    post = sp.lp_sparsemap(scores, graph)
-    assert post.marginals.shape == (2, 3, 1, 4)
-    assert post.gap.shape == (2, 3)
-    assert sp.lp_sparsemap(scores[0, :, 0], graph).gap.shape == (3,)
-    assert sp.lp_sparsemap(scores[0, 0], graph).gap.shape == (1,)  # (B, V) comes first
-    assert sp.lp_sparsemap(scores[0, 0, 0], graph).gap.shape == ()
-    scores[1, 2, 0, 3] = torch.nan
-    with pytest.raises(ValueError, match=r"scores\[1, 2, 0, 3\] is nan \(instance \(1, 2\)"):
-        sp.lp_sparsemap(scores, graph)

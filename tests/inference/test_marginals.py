@@ -16,6 +16,7 @@ from torch.testing import assert_close
 
 import sparsewood as sp
 from sparsewood.testing import draw_scores
+from tests.choice import Choice
 
 
 def test_closed_forms() -> None:
@@ -52,21 +53,8 @@ def test_structures_that_cannot_be_summed_over() -> None:
         with pytest.raises(ValueError, match=r"#P-hard.*sample_matchings"):
             sp.marginals(torch.zeros(1, 2, 2), matching)
 
-    class Pick(sp.Structure):
-        def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-            return scores.argmax(-1)
-
-        def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-            return torch.nn.functional.one_hot(structures, shape[0]).double()
-
-        def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
-            pass
-
-        def enumerate(self, *size: int) -> Tensor:
-            return torch.arange(size[0])
-
     with pytest.raises(ValueError, match="no recursion.*log_partition"):
-        sp.marginals(torch.zeros(1, 3), Pick())
+        sp.marginals(torch.zeros(1, 3), Choice())
 
 
 def test_structures_that_do_not_fit() -> None:

@@ -4,34 +4,21 @@ import subprocess
 import sys
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue]
 
 import sparsewood as sp
 from sparsewood.inference._derivatives import jacobian_op
 from sparsewood.inference.native import _sparsemap
 from sparsewood.testing import draw_scores
+from tests.trees import family
 
 TREES = sp.DependencyTrees()
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
-family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
 LENGTHS = torch.tensor([5, 4, 1])
 HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
-
-
-def options(n: int, max_iter: int = 0) -> tuple[Any, ...]:
-    """Family, options, full size, event, tol, max_active, max_iter, batch of a call on trees."""
-    return "trees", [0, 0], [n], [n], 1e-9, 0, max_iter, [3]
-
-
-OP_LENGTHS = LENGTHS[:, None]
+# Event, lengths, full size, family, options, tol, max_active, max_iter, batch.
+OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0, 0, [3])
 
 
 def op_scores(dtype: torch.dtype = torch.float64, padding: float = 0.0) -> Tensor:
@@ -52,13 +39,13 @@ def read_scores(trees: sp.DependencyTrees, scores: Tensor) -> Tensor:
 @pytest.mark.parametrize("learned", [True, False])
 def test_opcheck_of_the_solver(dtype: torch.dtype, learned: bool) -> None:
     heat = HEAT.clone().requires_grad_(learned)
-    torch.library.opcheck(_sparsemap, (op_scores(dtype), OP_LENGTHS, heat, *options(5)))
+    torch.library.opcheck(_sparsemap, (op_scores(dtype), heat, *OPTIONS))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
     weights, marginals, _, sizes, _, _, factor, parts, _ = _sparsemap(
-        op_scores(dtype), OP_LENGTHS, HEAT, *options(5)
+        op_scores(dtype), HEAT, *OPTIONS
     )
     on_weights = torch.linspace(-1, 1, len(weights), dtype=dtype, requires_grad=True)
     on_parts = draw_scores("normal", 3, (30,), seed=1).to(dtype).requires_grad_()
@@ -79,7 +66,7 @@ def test_derivatives_with_lengths_and_temperature(trees: sp.DependencyTrees, nam
 
 
 def loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    weights, marginals, *_ = _sparsemap(scores, OP_LENGTHS, heat, *options(5))
+    weights, marginals, *_ = _sparsemap(scores, heat, *OPTIONS)
     return weights.square().sum() + marginals.pow(3).sum()
 
 
@@ -135,14 +122,6 @@ def test_every_dtype_is_solved_in_float64(dtype: torch.dtype) -> None:
     (found,) = torch.autograd.grad((post.marginals * direction).sum(), scores)
     (expected,) = torch.autograd.grad((exact.marginals * direction.double()).sum(), wide)
     assert torch.equal(found, expected.to(dtype))
-
-
-def test_no_grad_saves_nothing() -> None:
-    scores = op_scores()
-    with torch.no_grad():
-        post = sp.sparsemap(scores, TREES, lengths=LENGTHS)
-    assert post.weights.grad_fn is None
-    assert post.marginals.grad_fn is None
 
 
 def test_autocast_trains_a_scorer() -> None:
@@ -208,31 +187,7 @@ def test_products_with_the_jacobian(
     assert compared >= 2
 
 
-# The certificate and the caps.
-
-
-def independent_gap(scores: Tensor, marginals: Tensor) -> list[float]:
-    """max_h <theta - u, h> - <theta - u, u> by an oracle that is not ours, per instance."""
-    gaps = []
-    for residual, u in zip((scores - marginals).numpy(), marginals.numpy(), strict=True):
-        n = len(residual)
-        matrix = np.full((n + 1, n + 1), np.nan)  # NaN: no such arc; row 0 is the root
-        matrix[1:] = residual
-        np.fill_diagonal(matrix, np.nan)
-        heads, _ = chu_liu_edmonds(matrix)
-        best = residual[np.arange(n), heads[1:]].sum()
-        gaps.append(float(best - (residual * u).sum()))
-    return gaps
-
-
-@pytest.mark.parametrize("limits", [{}, {"max_active": 5}, {"max_iter": 10}])
-@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
-def test_gap_is_what_another_oracle_says(limits: dict[str, Any], scale: float) -> None:
-    scores = scale * draw_scores("normal", 10, (20, 21), seed=3)
-    post = sp.sparsemap(scores, TREES, **limits)
-    expected = independent_gap(read_scores(TREES, scores), post.marginals)
-    # Before the last step the solver prices scores whose ties it has broken by 1e-12 a part.
-    assert post.gap.tolist() == pytest.approx(expected, abs=1e-10 if limits else 1e-12)
+# The caps.
 
 
 def objective(trees: sp.DependencyTrees, scores: Tensor, post: sp.SparsePosterior) -> Tensor:
@@ -265,27 +220,6 @@ def test_max_active_keeps_the_best_set_reached(trees: sp.DependencyTrees) -> Non
         now = objective(trees, scores, post)
         assert (now >= before - 1e-12).all()
         before = now
-
-
-@family
-@pytest.mark.parametrize("scale", [0.3, 1.0])
-def test_a_cap_that_is_large_enough_changes_nothing(
-    trees: sp.DependencyTrees, scale: float
-) -> None:
-    scores = scale * draw_scores("normal", 8, (12, 13), seed=5)
-    full = sp.sparsemap(scores, trees)
-    for cap in (2 * int(full.sizes.max()), 12 * 12 + 1, 10**6):
-        post = sp.sparsemap(scores, trees, max_active=cap)
-        assert post.converged.all()
-        torch.testing.assert_close(post.marginals, full.marginals, rtol=0, atol=1e-9)
-
-
-def test_max_iter_bounds_the_oracle_calls() -> None:
-    scores = 0.3 * draw_scores("normal", 4, (20, 21), seed=6)
-    full, capped = (sp.sparsemap(scores, TREES, max_iter=most) for most in (None, 10))
-    assert (capped.status == sp.Status.CAPPED).all()
-    assert (capped.calls <= 12).all()  # the start, one for each solve, and one to certify
-    assert (full.calls > capped.calls).all()
 
 
 # The same input gives the same bits.

@@ -36,16 +36,6 @@ def test_the_loss_of_the_only_structure_is_zero(score: float) -> None:
     assert (gradient == 0).all()
 
 
-def test_zero_when_the_gold_tree_wins_by_the_margin() -> None:
-    trees = sp.DependencyTrees()
-    gold = trees.argmax(draw_scores("normal", 2, (4, 5), seed=1))
-    scores = 10 * trees.indicator(gold, (4, 5))
-    for margin in (0.0, 2.0):
-        loss = sp.sparsemap_loss(scores, gold, trees, margin=margin)
-        assert loss.item() == pytest.approx(0, abs=1e-12)
-    assert sp.sparsemap_loss(scores, gold, trees, margin=20.0).item() > 1
-
-
 def test_capped_support() -> None:
     trees, scores = sp.DependencyTrees(), torch.zeros(1, 6, 7, dtype=torch.float64).requires_grad_()
     gold = torch.tensor([[0, 1, 2, 3, 4, 5]])

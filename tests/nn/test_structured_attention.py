@@ -228,7 +228,7 @@ def test_what_is_refused() -> None:
         attend(torch.ones(2, 3), torch.ones(2, 4, 5), torch.Size([2]))
     for values in (torch.ones(2, 3, 3, dtype=torch.int64), None):
         with pytest.raises(ValueError, match="values: expected a tensor of a floating dtype"):
-            attend(torch.ones(2, 3), values, torch.Size([2]))  # pyright: ignore[reportArgumentType]
+            sp.nn.StructuredAttention(choice)(draw(2, 3), values)
         with pytest.raises(ValueError, match="values: expected a tensor of a floating dtype"):
             sp.nn.TreeAttention(3)(draw(2, 3, 4), values)
     with pytest.raises(ValueError, match=r"values: expected \(\*batch, n, 3\)"):

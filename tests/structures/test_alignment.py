@@ -9,6 +9,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 from tests.fuzz.family import Family
+from tests.sides import MoreColumns, MoreRows, Square
 
 FUZZED = [
     Family(
@@ -25,47 +26,31 @@ FUZZED = [
 both = pytest.mark.parametrize("gaps", [False, True], ids=["warping", "gaps"])
 
 
-class TestWarpingSquare(StructureConformance, MarginalsConformance):
+class TestWarpingSquare(Square, StructureConformance, MarginalsConformance):
     structure = sp.Alignment()
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n))
 
 
-class TestWarpingMoreRows(StructureConformance, MarginalsConformance):
+class TestWarpingMoreRows(MoreRows, StructureConformance, MarginalsConformance):
     structure = sp.Alignment()
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n + 2, n))
 
 
-class TestGapsSquare(StructureConformance, MarginalsConformance):
+class TestGapsSquare(Square, StructureConformance, MarginalsConformance):
     structure = sp.Alignment(gaps=True)
     has_empty = True
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n))
 
 
-class TestGapsMoreColumns(StructureConformance, MarginalsConformance):
+class TestGapsMoreColumns(MoreColumns, StructureConformance, MarginalsConformance):
     structure = sp.Alignment(gaps=True)
     has_empty = True
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n + 2))
 
 
-class TestSumsOfWarpingMoreColumns(MarginalsConformance):
+class TestSumsOfWarpingMoreColumns(MoreColumns, MarginalsConformance):
     structure = sp.Alignment()
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n + 2))
 
 
-class TestSumsOfGapsMoreRows(MarginalsConformance):
+class TestSumsOfGapsMoreRows(MoreRows, MarginalsConformance):
     structure = sp.Alignment(gaps=True)
     has_empty = True
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n + 2, n))
 
 
 def best_score(scores: list[list[float]], gaps: bool) -> float:
@@ -181,18 +166,3 @@ def test_contains_of_padded_alignments() -> None:
         True,
         False,
     ]
-
-
-@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)])
-def test_wrong_shapes(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"expected \(B, n, m\)") as error:
-        sp.Alignment().validate(torch.zeros(shape))
-    assert str(shape) in str(error.value)
-
-
-def test_forbidden_cells_that_leave_no_path() -> None:
-    scores = torch.zeros(2, 3, 3, dtype=torch.float64)
-    scores[1, 1] = -torch.inf
-    with pytest.raises(ValueError, match="instance 1"):
-        sp.Alignment().argmax(scores)
-    assert sp.Alignment(gaps=True).argmax(scores).shape == (2, 3, 3)

@@ -11,6 +11,7 @@ from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttrib
 import sparsewood as sp
 from sparsewood.testing import MarginalsConformance, StructureConformance, draw_scores
 from tests.fuzz.family import Family
+from tests.trees import family
 
 FUZZED = [
     Family(
@@ -31,20 +32,10 @@ FUZZED = [
     for m, s in ((1, False), (2, False), (1, True))
 ]
 
-FAMILIES = [
-    sp.DependencyTrees(projective=projective, single_root=single_root)
-    for projective in (False, True)
-    for single_root in (False, True)
-]
-family = pytest.mark.parametrize("trees", FAMILIES, ids=str)
-
 
 class TreeConformance(StructureConformance, MarginalsConformance):
     has_lengths = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, n + 1)
+    shape = staticmethod(lambda n: (n, n + 1))
 
 
 class TestNonProjective(TreeConformance):
@@ -69,14 +60,6 @@ class TestFewChildren(TreeConformance):
 
 class TestFewChildrenSingleRoot(TreeConformance):
     structure = sp.DependencyTrees(projective=True, single_root=True, max_children=1)
-
-
-@family
-@pytest.mark.parametrize("n", range(1, 6))
-def test_enumerate_agrees_with_the_closed_form(trees: sp.DependencyTrees, n: int) -> None:
-    listed = trees.enumerate(n)
-    assert listed.shape == (trees.count(n), n)
-    assert trees.contains(listed, (n, n + 1)).all()
 
 
 def test_counts_of_larger_sentences() -> None:
@@ -237,13 +220,6 @@ def test_contains_counts_the_children_of_words_alone() -> None:
     heads = torch.tensor([[0, 0, 0, 0], [2, 0, 2, 2], [0, 1, 1, 0], [2, 0, 2, -1]])
     legal = trees.contains(heads, (4, 5), torch.tensor([4, 4, 4, 3]))
     assert legal.tolist() == [True, False, True, True]
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 3), (3, 4), (2, 3, 4, 1), (2, 4, 3), (2, 0, 1)])
-def test_wrong_shapes(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"expected \(B, n, n \+ 1\)") as error:
-        sp.DependencyTrees().validate(torch.zeros(shape))
-    assert str(shape) in str(error.value)
 
 
 @family

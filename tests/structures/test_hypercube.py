@@ -19,10 +19,7 @@ class TestHypercube(StructureConformance, MarginalsConformance):
     sizes = (1, 5)
     has_lengths = True
     has_empty = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n,)
+    shape = staticmethod(lambda n: (n,))
 
 
 @settings(deadline=None, max_examples=40)

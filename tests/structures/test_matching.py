@@ -11,6 +11,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.testing import StructureConformance, draw_scores
 from tests.fuzz.family import Family
+from tests.sides import MoreColumns, MoreRows, Square
 
 FUZZED = [
     Family(
@@ -27,40 +28,27 @@ FUZZED = [
 both = pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
 
 
-class TestSquare(StructureConformance):
+class TestSquare(Square, StructureConformance):
     structure = sp.Matching()
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n))
 
 
-class TestMoreRows(StructureConformance):
+class TestMoreRows(MoreRows, StructureConformance):
     structure = sp.Matching()
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n + 2, n))
 
 
-class TestMoreColumns(StructureConformance):
+class TestMoreColumns(MoreColumns, StructureConformance):
     structure = sp.Matching()
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n + 2))
 
 
-class TestPartialSquare(StructureConformance):
+class TestPartialSquare(Square, StructureConformance):
     structure = sp.Matching(partial=True)
     has_empty = True
     sizes = (1, 3)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n))
 
 
-class TestPartialMoreColumns(StructureConformance):
+class TestPartialMoreColumns(MoreColumns, StructureConformance):
     structure = sp.Matching(partial=True)
     has_empty = True
-    sizes = (1, 2)
-    has_lengths = True
-    shape = size = length = staticmethod(lambda n: (n, n + 2))
 
 
 def total(scores: Tensor, columns: Tensor) -> float:
@@ -213,18 +201,3 @@ def test_indicator_and_decode_of_padded_matchings() -> None:
     assert parts.dtype == torch.float64
     assert parts[0].tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]
     assert torch.equal(sp.Matching().decode(parts), columns)
-
-
-@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)])
-def test_wrong_shapes(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"expected \(B, n, m\)") as error:
-        sp.Matching().validate(torch.zeros(shape))
-    assert str(shape) in str(error.value)
-
-
-def test_forbidden_pairs_that_leave_no_matching() -> None:
-    scores = torch.zeros(2, 3, 3, dtype=torch.float64)
-    scores[1, :2, :2] = -torch.inf  # rows 0 and 1 both need column 2
-    with pytest.raises(ValueError, match="instance 1"):
-        sp.Matching().argmax(scores)
-    assert sp.Matching(partial=True).argmax(scores).shape == (2, 3)

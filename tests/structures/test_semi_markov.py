@@ -32,10 +32,7 @@ FUZZED = [
 class SegmentConformance(StructureConformance, MarginalsConformance):
     has_lengths = True
     sizes = (1, 3)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, 2, 2 + 2)
+    shape = staticmethod(lambda n: (n, 2, 2 + 2))
 
     @staticmethod
     def size(n: int) -> tuple[int, ...]:
@@ -53,10 +50,7 @@ class TestBothPenalised(SegmentConformance):
 class TestOneLabel(SegmentConformance):
     structure = sp.SemiMarkov(3)
     sizes = (1, 4)
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n, 1, 3 + 1)
+    shape = staticmethod(lambda n: (n, 1, 3 + 1))
 
     @staticmethod
     def size(n: int) -> tuple[int, ...]:
@@ -207,10 +201,6 @@ def test_bad_input() -> None:
     with pytest.raises(ValueError, match="'none'"):
         sp.SemiMarkov(2, penalty="none")  # pyright: ignore[reportArgumentType]
     family = sp.SemiMarkov(3)
-    for shape in [(2, 4, 2, 4), (2, 4, 5), (2, 0, 2, 5), (2, 4, 0, 3)]:
-        with pytest.raises(ValueError, match=r"expected \(B, T, K, 3 \+ K\)") as error:
-            family.validate(torch.zeros(shape))
-        assert str(shape) in str(error.value)
     with pytest.raises(ValueError, match="at most 32767"):
         family.validate(torch.zeros(1, 1, 200, 203))
     segments = torch.zeros(2, 4, 3, 2)

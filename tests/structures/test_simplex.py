@@ -23,10 +23,7 @@ class TestSimplex(StructureConformance, MarginalsConformance):
     structure = sp.Simplex()
     sizes = (1, 6)
     has_lengths = True
-
-    @staticmethod
-    def shape(n: int) -> tuple[int, ...]:
-        return (n,)
+    shape = staticmethod(lambda n: (n,))
 
 
 @settings(deadline=None, max_examples=50)

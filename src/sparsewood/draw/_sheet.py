@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
-from sparsewood.draw._shapes import Panel
+from sparsewood.draw._shapes import Kind, Panel
 from sparsewood.status import Status
 
 _ALL = 0.99  # weights of a sum below this are not all there are (16 bits are not exact)
@@ -32,10 +33,25 @@ class Picture(ABC):
     def parts(self) -> list[str]:
         """The parts of the structure in words, for the description."""
 
+    @cached_property
+    def agrees(self) -> list[bool] | None:
+        """Whether each word is as in the structure given to compare with; None without one."""
+        return None
+
     @property
     def note(self) -> str:
-        """How it agrees with the structure given to compare with; empty without one."""
-        return ""
+        """How many words are as given; empty where nothing is given."""
+        if self.agrees is None:
+            return ""
+        same = sum(self.agrees)
+        return (
+            "✓ as given" if same == len(self.agrees) else f"{same} of {len(self.agrees)} as given"
+        )
+
+    def _kind(self, word: int) -> Kind:
+        if self.agrees is None:
+            return "plain"
+        return "agree" if self.agrees[word] else "differ"
 
     def tikz(self) -> str | None:
         """LaTeX of its own; None: its shapes are drawn."""
@@ -117,11 +133,3 @@ def percent(weight: float) -> str:
 def more(weights: Sequence[float]) -> str:
     """What is left out: how many, and their probability."""
     return f"{len(weights)} more, together {percent(sum(weights))}"
-
-
-def agreement(agrees: Sequence[bool] | None) -> str:
-    """How many words are as given; empty where nothing is given."""
-    if agrees is None:
-        return ""
-    same = sum(agrees)
-    return "✓ as given" if same == len(agrees) else f"{same} of {len(agrees)} as given"

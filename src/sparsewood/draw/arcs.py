@@ -20,8 +20,8 @@ from sparsewood.draw._characters import in_columns, marks
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, given_rows, labels_of, named, size_of
-from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Kind, Line, Panel, Text
-from sparsewood.draw._sheet import Picture, agreement
+from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Line, Panel, Text
+from sparsewood.draw._sheet import Picture
 from sparsewood.draw.tikz import latex
 
 if TYPE_CHECKING:
@@ -72,10 +72,6 @@ class Arcs(Picture):
             return same
         labels = zip(same, self.labels, self.given_labels, strict=True)
         return [head and label == wanted for head, label, wanted in labels]
-
-    @property
-    def note(self) -> str:
-        return agreement(self.agrees)
 
     def parts(self) -> list[str]:
         names = ["root", *self.words]
@@ -168,11 +164,6 @@ class Arcs(Picture):
         if self.labels is None:
             return []
         return [Text(x, y, self.labels[word], SMALL, self._kind(word))]
-
-    def _kind(self, word: int) -> Kind:
-        if self.agrees is None:
-            return "plain"
-        return "agree" if self.agrees[word] else "differ"
 
     def tikz(self) -> str:
         """One `dependency` environment of the package tikz-dependency."""

@@ -102,11 +102,6 @@ def show(
     return Drawing(posterior_sheet(post, instance, Names(words, other, labels, given)))
 
 
-def posterior_html(post: Posterior) -> str:
-    """One instance of a posterior as HTML, for notebooks."""
-    return show(post)._repr_html_()
-
-
 def _check_format(what: str, form: str) -> None:
     if form not in _WRITERS:
         raise ValueError(f"{what}: format {form!r}, expected one of {', '.join(_WRITERS)}")

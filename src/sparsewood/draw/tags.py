@@ -10,8 +10,8 @@ from sparsewood.draw._characters import cell_len, in_columns, marks, row_of
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, given_rows, labels_of, named, size_of
-from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Kind, Line, Panel, Text
-from sparsewood.draw._sheet import Picture, agreement
+from sparsewood.draw._shapes import BELOW, MARGIN, SIZE, SMALL, Box, Line, Panel, Text
+from sparsewood.draw._sheet import Picture
 
 if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
@@ -45,10 +45,6 @@ class Tags(Picture):
             return None
         return [tag == wanted for tag, wanted in zip(self.tags, self.given, strict=True)]
 
-    @property
-    def note(self) -> str:
-        return agreement(self.agrees)
-
     def parts(self) -> list[str]:
         return [f"{word} {tag}" for word, tag in zip(self.words, self.tags, strict=True)]
 
@@ -74,11 +70,6 @@ class Tags(Picture):
                 ends = (centers[i - 1] + boxes[i - 1] / 2, middle), (x - box / 2, middle)
                 shapes.append(Line(ends, "faint"))
         return Panel(shapes, width, ground + BELOW)
-
-    def _kind(self, word: int) -> Kind:
-        if self.agrees is None:
-            return "plain"
-        return "agree" if self.agrees[word] else "differ"
 
 
 def taggings(post: Posterior, names: Names) -> list[Picture]:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from sparsewood._members import check_events, parts_of_members
+from sparsewood._members import check_events, check_members, parts_of_members
 from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
@@ -33,12 +33,7 @@ class Given(Estimator):
         with batch:
             structures = check_events("given", structures, structure, scores)
             member = parts_of_members(structures, structure, scores, lengths)[1]
-            if not member.all():
-                b = int((~member).nonzero()[0])
-                raise ValueError(
-                    f"given[{b}] is not one of {structure} for scores of shape "
-                    f"{tuple(scores.shape)}: {structures[b].tolist()}"
-                )
+            check_members("given", structures, member, scores, structure)
         sizes = None if lengths is None else batch.restore(lengths)
         shape = tuple(scores.shape[1:])
         return Posterior.uniform(structure, structures, batch.shape, shape, sizes, scores.dtype)

@@ -9,6 +9,7 @@ from sparsewood import _lengths
 from sparsewood._batch import Batch
 from sparsewood._numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
+from sparsewood.structures.factor_graph import FactorGraph
 
 
 def check_structure(structure: Any) -> None:
@@ -60,11 +61,31 @@ def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) ->
     return Flat(batch, scores, lengths)
 
 
+def check_graph(scores: Tensor, graph: FactorGraph) -> Flat:
+    """A factor graph, and scores of the shape of its variables: (*batch, V) or (*batch, *shape)."""
+    if not isinstance(graph, FactorGraph):
+        raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
+    size = len(graph)
+    if size == 0:
+        raise ValueError("graph: expected at least one variable, got none")
+    check_scores(scores)
+    whole = graph.shapes[0] if len(graph.shapes) == 1 else ()
+    shape, wanted = tuple(scores.shape), [parts for parts in (whole, (size,)) if parts]
+    fitting = [len(parts) for parts in wanted if shape[-len(parts) :] == parts]
+    if not fitting:
+        either = " or ".join(f"(*batch, {', '.join(map(str, parts))})" for parts in wanted[::-1])
+        raise ValueError(f"scores: expected {either} for {graph}, got shape {shape}")
+    # A batch of one sentence may look like the whole shape of a graph that has one row.
+    ndim = next((ndim for ndim in fitting if ndim < len(shape)), fitting[0])
+    batch = Batch(scores.shape[: scores.ndim - ndim])
+    return Flat(batch, batch.flatten("scores", scores), None)
+
+
 def _batch_of(scores: Tensor, structure: Structure) -> Batch:
     """The dimensions before those of the parts, of which each has a size of at least 1."""
     shape, parts = scores.shape, structure.parts_ndim
     if scores.ndim < (2 if parts is None else parts):
-        wanted = "(B, *parts)" if parts is None else f"(*batch, *parts) with {parts} sizes of parts"
+        wanted = "(B, *parts)" if parts is None else f"(*batch, *parts) with parts of {parts} dimensions"
         raise ValueError(f"scores: expected {wanted} for {structure}, got shape {tuple(shape)}")
     count = 1 if parts is None else scores.ndim - parts
     if 0 in shape[count:]:

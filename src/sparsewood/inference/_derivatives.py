@@ -210,7 +210,7 @@ def jacobian_op(
     return torch.from_numpy(x).to(factor.device), torch.from_numpy(out).to(factor.device)
 
 
-@torch.library.register_fake("sparsewood::sparsemap_jacobian")
+@jacobian_op.register_fake
 def _(
     used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -229,6 +229,4 @@ def _jacobian_backward(ctx: Any, on_x: Tensor, on_parts: Tensor) -> tuple[Tensor
     return None, None, None, x.to(ctx.dtypes[0]), parts.to(ctx.dtypes[1])
 
 
-torch.library.register_autograd(
-    "sparsewood::sparsemap_jacobian", _jacobian_backward, setup_context=_save_support
-)
+jacobian_op.register_autograd(_jacobian_backward, setup_context=_save_support)

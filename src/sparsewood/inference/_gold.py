@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._batch import Batch
-from sparsewood._members import check_events, parts_of_members
+from sparsewood._members import check_events, check_members, parts_of_members
 from sparsewood._numbers import check_real
 from sparsewood.inference._check import LARGEST, Flat, check_input, check_values
 from sparsewood.structures.base import Structure
@@ -49,12 +49,7 @@ def check_legal(
     gold: Tensor, legal: Tensor, parts: Tensor, scores: Tensor, family: Structure | FactorGraph
 ) -> None:
     """ValueError unless each of `gold` (B, *event) is a member, `legal` (B,), and allowed."""
-    if not legal.all():
-        b = int((~legal).nonzero()[0])
-        raise ValueError(
-            f"gold[{b}] is not one of {family} for scores of shape {tuple(scores.shape)}: "
-            f"{gold[b].tolist()}"
-        )
+    check_members("gold", gold, legal, scores, family)
     forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
     if forbidden.any():
         b = int(forbidden.nonzero()[0])

@@ -13,11 +13,10 @@ from sparsewood._numbers import check_real, check_whole
 from sparsewood._support import sum_by_instance
 from sparsewood._transforms import nested, no_vmap
 from sparsewood.inference._check import (
-    Flat,
     check_finite,
+    check_graph,
     check_magnitude,
     check_positive,
-    check_scores,
     check_temperature,
 )
 from sparsewood.inference._lp_admm import State
@@ -282,26 +281,6 @@ class LPPosterior(CopiedWithGraph):
             own = assignment[:, other.variables].long()
             good &= other.structure.contains(own, tuple(own.shape[1:]))
         return sum_by_instance((~good).long(), post.instance, self.converged.shape) == 0
-
-
-def check_graph(scores: Tensor, graph: FactorGraph) -> Flat:
-    """A factor graph, and scores of the shape of its variables: (*batch, V) or (*batch, *shape)."""
-    if not isinstance(graph, FactorGraph):
-        raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
-    size = len(graph)
-    if size == 0:
-        raise ValueError("graph: expected at least one variable, got none")
-    check_scores(scores)
-    whole = graph.shapes[0] if len(graph.shapes) == 1 else ()
-    shape, wanted = tuple(scores.shape), [parts for parts in (whole, (size,)) if parts]
-    fitting = [len(parts) for parts in wanted if shape[-len(parts) :] == parts]
-    if not fitting:
-        either = " or ".join(f"(*batch, {', '.join(map(str, parts))})" for parts in wanted[::-1])
-        raise ValueError(f"scores: expected {either} for {graph}, got shape {shape}")
-    # A batch of one sentence may look like the whole shape of a graph that has one row.
-    ndim = next((ndim for ndim in fitting if ndim < len(shape)), fitting[0])
-    batch = Batch(scores.shape[: scores.ndim - ndim])
-    return Flat(batch, batch.flatten("scores", scores), None)
 
 
 def _check_start(start: LPPosterior | None, batch: Batch, graph: FactorGraph) -> None:

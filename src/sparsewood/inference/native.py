@@ -39,10 +39,11 @@ def solve(
     sizes = structure.size_of(scores, lengths)
     name, options = structure.native
     rest = (
+        list(structure.event_shape(shape)),
+        sizes,
+        list(structure.full_size(shape)),
         name,
         [int(option) for option in options],
-        list(structure.full_size(shape)),
-        list(structure.event_shape(shape)),
         tol,
         max_active or 0,
         max_iter or 0,
@@ -50,10 +51,10 @@ def solve(
     if torch.compiler.is_compiling():
         _check_no_tangent(scores, temperature)
         shape = scores.shape[:1] if batch is None else batch.shape
-        return Solution(*_sparsemap(scores, sizes, temperature, *rest, list(shape)))
+        return Solution(*_sparsemap(scores, temperature, *rest, list(shape)))
 
     def call(scores: Tensor, temperature: Tensor) -> Solution:
-        return Solution(*_run(scores, sizes, temperature, *rest))
+        return Solution(*_run(scores, temperature, *rest, [len(scores)]))
 
     return differentiable(call, scores, temperature)
 
@@ -71,15 +72,16 @@ _Solution = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor
 
 def _run(
     scores: Tensor,
-    lengths: Tensor,
     temperature: Tensor,
+    event: Sequence[int],
+    lengths: Tensor,
+    full: Sequence[int],
     family: str,
     options: Sequence[int],
-    full: Sequence[int],
-    event: Sequence[int],
     tol: float,
     max_active: int,
     max_iter: int,
+    batch: Sequence[int],
 ) -> _Solution:
     """(weights, marginals, structures, sizes, gap, status, factor, used, calls).
 
@@ -87,21 +89,22 @@ def _run(
     packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
     the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
     asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure. A
-    cap of 0 is none.
+    cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them as they are.
     """
-    found = _native.solve(
-        family,
-        options,
-        array(scores, torch.float64),
-        array(lengths, torch.int64),
-        full,
-        prod(event),
-        array(temperature, torch.float64),
-        tol,
-        max_active,
-        max_iter,
-        get_num_threads(),
-    )
+    with Batch(torch.Size(batch)):
+        found = _native.solve(
+            family,
+            options,
+            array(scores, torch.float64),
+            array(lengths, torch.int64),
+            full,
+            prod(event),
+            array(temperature, torch.float64),
+            tol,
+            max_active,
+            max_iter,
+            get_num_threads(),
+        )
     tensors = [torch.from_numpy(values) for values in found]
     if scores.device.type != "cpu":
         tensors = [tensor.to(scores.device) for tensor in tensors]
@@ -112,37 +115,11 @@ def _run(
     return weights, marginals, structures, sizes, gap, status, factor, used, calls
 
 
-@torch.library.custom_op("sparsewood::sparsemap", mutates_args=())
-def _sparsemap(
-    scores: Tensor,
-    lengths: Tensor,
-    temperature: Tensor,
-    family: str,
-    options: Sequence[int],
-    full: Sequence[int],
-    event: Sequence[int],
-    tol: float,
-    max_active: int,
-    max_iter: int,
-    batch: Sequence[int],
-) -> _Solution:
-    """`_run` in a compiled graph, with the shape of the batch in its messages."""
-    with Batch(torch.Size(batch)):
-        limits = tol, max_active, max_iter
-        return _run(scores, lengths, temperature, family, options, full, event, *limits)
+_sparsemap = torch.library.custom_op("sparsewood::sparsemap", _run, mutates_args=())
 
 
-@torch.library.register_fake("sparsewood::sparsemap")
-def _(
-    scores: Tensor,
-    lengths: Tensor,
-    temperature: Tensor,
-    family: str,
-    options: Sequence[int],
-    full: Sequence[int],
-    event: Sequence[int],
-    *rest: Any,
-) -> _Solution:
+@_sparsemap.register_fake
+def _(scores: Tensor, temperature: Tensor, event: Sequence[int], *_: Any) -> _Solution:
     context = torch.library.get_ctx()
     total, packed, width = (context.new_dynamic_size() for _ in range(3))
     batch = scores.shape[0]
@@ -160,16 +137,16 @@ def _(
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    save_solution(ctx, inputs[0], inputs[2], Solution(*output))
+    save_solution(ctx, inputs[0], inputs[1], Solution(*output))
 
 
 def _backward(
     ctx: Any, on_weights: Tensor | None, on_marginals: Tensor | None, *_: None
 ) -> tuple[Tensor | None, ...]:
     on_scores, on_temperature = solution_backward(
-        ctx, on_weights, on_marginals, ctx.needs_input_grad[2]
+        ctx, on_weights, on_marginals, ctx.needs_input_grad[1]
     )
-    return on_scores, None, on_temperature, *[None] * 8
+    return on_scores, on_temperature, *[None] * 9
 
 
-torch.library.register_autograd("sparsewood::sparsemap", _backward, setup_context=_save)
+_sparsemap.register_autograd(_backward, setup_context=_save)

@@ -21,16 +21,7 @@ def perceptron_loss(
 
     with `m(h)` the parts of a structure and `g` those of the gold one. It is convex, at least 0,
     and 0 where no structure scores higher than the gold one. The subgradient is `m(h*) - g`, with
-    `h*` the structure that the MAP oracle finds. It is the structured hinge without a margin.
-
-    Args:
-        scores: (*batch, *parts), floating. -inf forbids a part; what is never read may be anything.
-        gold: (*batch, *event), one member of `structure` per instance.
-        structure: the family of structures; its MAP oracle is all that is needed.
-        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
-        reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
-
-    Returns:
-        A scalar or (*batch,), in the dtype of `scores`.
+    `h*` the structure that the MAP oracle finds. It is the structured hinge without a margin:
+    arguments and result are those of `hinge_loss`.
     """
     return hinge_loss(scores, gold, structure, lengths=lengths, margin=0.0, reduction=reduction)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_dense
-from sparsewood.inference._check import Flat, check_cap, check_values
+from sparsewood.inference._check import Flat, check_cap, check_graph, check_values
 from sparsewood.inference._gold import (
     Reduction,
     check_gold,
@@ -12,7 +12,7 @@ from sparsewood.inference._gold import (
     check_options,
     reduce,
 )
-from sparsewood.inference.lp_sparsemap import check_graph, lp_sparsemap
+from sparsewood.inference.lp_sparsemap import lp_sparsemap
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.structures.base import Structure
 from sparsewood.structures.factor_graph import FactorGraph

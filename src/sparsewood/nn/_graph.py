@@ -41,16 +41,9 @@ def _compose_op(
     return pass_up(inputs, weight, split, _forest(forest, shape), Cell.named[cell]())
 
 
-@torch.library.register_fake("sparsewood::compose")
-def _(
-    inputs: Tensor,
-    weight: Tensor,
-    split: int,
-    cell: str,
-    forest: Sequence[Tensor],
-    shape: Sequence[int],
-) -> list[Tensor]:
-    made = _forest(forest, shape)
+@_compose_op.register_fake
+def _(inputs: Tensor, weight: Tensor, split: int, cell: str, *forest: Any) -> list[Tensor]:
+    made = _forest(*forest)
     dtype = torch.promote_types(inputs.dtype, torch.float32)
     h = inputs.new_empty(made.row.shape[0], weight.shape[1], dtype=dtype)
     gates = h.new_empty(made.row.shape[0], weight.shape[0])
@@ -61,29 +54,20 @@ def _(
 def _backward_op(
     on_h: Tensor,
     weight: Tensor,
+    inputs: Tensor,
     kept: Sequence[Tensor],
     split: int,
     cell: str,
     forest: Sequence[Tensor],
     shape: Sequence[int],
-    inputs: Tensor,
 ) -> tuple[Tensor, Tensor]:
     made = _forest(forest, shape)
     rows, dtype = inputs.shape[0], inputs.dtype
     return pass_down(on_h, weight, kept, split, made, Cell.named[cell](), rows, dtype)
 
 
-@torch.library.register_fake("sparsewood::compose_backward")
-def _(
-    on_h: Tensor,
-    weight: Tensor,
-    kept: Sequence[Tensor],
-    split: int,
-    cell: str,
-    forest: Sequence[Tensor],
-    shape: Sequence[int],
-    inputs: Tensor,
-) -> tuple[Tensor, Tensor]:
+@_backward_op.register_fake
+def _(on_h: Tensor, weight: Tensor, inputs: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     return torch.empty_like(inputs), torch.empty_like(weight)
 
 
@@ -95,8 +79,8 @@ def _save_pass(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
 def _compose_backward(ctx: Any, on_states: list[Tensor]) -> tuple[Any, ...]:
     x, weight, *rest = ctx.saved_tensors
     forest, kept = rest[:_TENSORS], rest[_TENSORS:]
-    found = _backward_op(on_states[0], weight, kept, ctx.split, ctx.cell, forest, ctx.shape, x)
+    found = _backward_op(on_states[0], weight, x, kept, ctx.split, ctx.cell, forest, ctx.shape)
     return *found, None, None, [None] * _TENSORS, None
 
 
-torch.library.register_autograd("sparsewood::compose", _compose_backward, setup_context=_save_pass)
+_compose_op.register_autograd(_compose_backward, setup_context=_save_pass)

@@ -1,6 +1,7 @@
 """The supervised losses as modules: scores (*batch, *parts), gold (*batch, *event) -> loss."""
 
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
 
 from torch import Tensor, nn
 
@@ -13,65 +14,56 @@ Family = TypeVar("Family", bound=Structure | FactorGraph)
 
 
 class _Loss(nn.Module, Generic[Family]):
-    """The options that all losses have."""
+    """A loss function with its options fixed: `_options` names the attributes that hold them."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+    _options: ClassVar[tuple[str, ...]] = ("reduction",)
 
     def __init__(self, structure: Family, *, reduction: Reduction = "mean") -> None:
         super().__init__()
         self.structure = structure
         self.reduction: Reduction = reduction
 
-    def extra_repr(self) -> str:
-        return f"{self.structure}, reduction={self.reduction!r}"
-
-
-class _MarginLoss(_Loss[Family]):
-    """The options of the losses with a margin."""
-
-    def __init__(self, structure: Family, *, margin: float, reduction: Reduction = "mean") -> None:
-        super().__init__(structure, reduction=reduction)
-        self.margin = margin
+    def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
+        options = {name: getattr(self, name) for name in self._options}
+        return type(self)._function(scores, gold, self.structure, lengths=lengths, **options)
 
     def extra_repr(self) -> str:
-        return f"{self.structure}, margin={self.margin}, reduction={self.reduction!r}"
+        values = ((name, getattr(self, name)) for name in self._options)
+        shown = (f"{name}={value!r}" for name, value in values if value is not None)
+        return ", ".join([str(self.structure), *shown])
 
 
 class CRFLoss(_Loss[Structure]):
     """`sparsewood.crf_loss` with its options fixed."""
 
-    def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return crf_loss(scores, gold, self.structure, lengths=lengths, reduction=self.reduction)
+    _function = crf_loss
 
 
 class PerceptronLoss(_Loss[Structure]):
     """`sparsewood.perceptron_loss` with its options fixed."""
 
-    def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return perceptron_loss(
-            scores, gold, self.structure, lengths=lengths, reduction=self.reduction
-        )
+    _function = perceptron_loss
 
 
-class HingeLoss(_MarginLoss[Structure]):
+class HingeLoss(_Loss[Structure]):
     """`sparsewood.hinge_loss` with its options fixed."""
+
+    _function = hinge_loss
+    _options = ("margin", "reduction")
 
     def __init__(
         self, structure: Structure, *, margin: float = 1.0, reduction: Reduction = "mean"
     ) -> None:
-        super().__init__(structure, margin=margin, reduction=reduction)
-
-    def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return hinge_loss(
-            scores,
-            gold,
-            self.structure,
-            lengths=lengths,
-            margin=self.margin,
-            reduction=self.reduction,
-        )
+        super().__init__(structure, reduction=reduction)
+        self.margin = margin
 
 
-class SparseMAPLoss(_MarginLoss[Structure | FactorGraph]):
+class SparseMAPLoss(_Loss[Structure | FactorGraph]):
     """`sparsewood.sparsemap_loss` with its options fixed."""
+
+    _function = sparsemap_loss
+    _options = ("margin", "reduction", "max_active")
 
     def __init__(
         self,
@@ -81,20 +73,6 @@ class SparseMAPLoss(_MarginLoss[Structure | FactorGraph]):
         max_active: int | None = None,
         reduction: Reduction = "mean",
     ) -> None:
-        super().__init__(structure, margin=margin, reduction=reduction)
+        super().__init__(structure, reduction=reduction)
+        self.margin = margin
         self.max_active = max_active
-
-    def forward(self, scores: Tensor, gold: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return sparsemap_loss(
-            scores,
-            gold,
-            self.structure,
-            lengths=lengths,
-            margin=self.margin,
-            max_active=self.max_active,
-            reduction=self.reduction,
-        )
-
-    def extra_repr(self) -> str:
-        cap = "" if self.max_active is None else f", max_active={self.max_active}"
-        return super().extra_repr() + cap

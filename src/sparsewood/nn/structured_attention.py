@@ -107,8 +107,18 @@ class StructuredAttention(nn.Module):
         Returns:
             `A values`, (*batch, d) or (*batch, n, d), in the dtype of the values.
         """
+        self._check_values(values)
         post = self.estimator(scores, self.structure, lengths, generator=generator)
-        return attend(self._weights(post), values, post.sizes.shape)
+        return self._context(self._weights(post), values, post.sizes.shape)
+
+    def _check_values(self, values: Tensor) -> None:
+        """ValueError for what no scores make legal."""
+        if not isinstance(values, Tensor) or not values.is_floating_point():
+            kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
+            raise ValueError(f"values: expected a tensor of a floating dtype, got {kind}")
+
+    def _context(self, weights: Tensor, values: Tensor, batch: Size) -> Tensor:
+        return attend(weights, values, batch)
 
     def extra_repr(self) -> str:
         state = "" if self.state is None else f", state={self.state}"
@@ -122,7 +132,10 @@ class TreeAttention(StructuredAttention):
         heads[i] = p(root -> i) v_root + sum_j p(j -> i) v_j
         children[i] = sum_j p(i -> j) v_j
 
-    with a learned vector `v_root`. The weights of a word's heads sum to one.
+    with a learned vector `v_root`. The weights of a word's heads sum to one. Scores are (*batch, n,
+    n + 1), of arcs, or (*batch, n, n + 1, L) for labelled trees, values (*batch, n, d), those of
+    the words; the context is (*batch, n, d), zero in the padding, or with `children` (*batch, n,
+    2 d), that of the heads first.
 
     Args:
         size: d, of a word's value.
@@ -148,39 +161,19 @@ class TreeAttention(StructuredAttention):
         self.root = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.root, -(size**-0.5), size**-0.5)
 
-    def forward(
-        self,
-        scores: Tensor,
-        values: Tensor,
-        lengths: Tensor | None = None,
-        *,
-        generator: torch.Generator | None = None,
-    ) -> Tensor:
-        """The context of each word.
-
-        Args:
-            scores: (*batch, n, n + 1) arc scores, or (*batch, n, n + 1, L) for labelled trees.
-            values: (*batch, n, d), those of the words. Those in the padding may be anything.
-            lengths: (*batch,) words of each sentence. Default: all have n.
-            generator: of the estimator's random numbers.
-
-        Returns:
-            (*batch, n, d), zero in the padding; with `children` (*batch, n, 2 d), the heads'
-            context first.
-        """
-        _check_floating(values)
-        root = self.root.to(values.dtype)
-        if values.ndim < 2 or values.shape[-1] != len(root):
+    def _check_values(self, values: Tensor) -> None:
+        super()._check_values(values)
+        if values.ndim < 2 or values.shape[-1] != len(self.root):
             raise ValueError(
-                f"values: expected (*batch, n, {len(root)}), got {tuple(values.shape)}"
+                f"values: expected (*batch, n, {len(self.root)}), got {tuple(values.shape)}"
             )
-        arcs = self.weights(scores, lengths, generator=generator)
-        batch = arcs.shape[:-2]
-        rooted = torch.cat([root.expand(*values.shape[:-2], 1, -1), values], -2)
-        heads = attend(arcs, rooted, batch)
+
+    def _context(self, weights: Tensor, values: Tensor, batch: Size) -> Tensor:
+        root = self.root.to(values.dtype).expand(*values.shape[:-2], 1, -1)
+        heads = attend(weights, torch.cat([root, values], -2), batch)
         if not self.with_children:
             return heads
-        return torch.cat([heads, attend(arcs[..., 1:].mT, values, batch)], -1)
+        return torch.cat([heads, attend(weights[..., 1:].mT, values, batch)], -1)
 
     def extra_repr(self) -> str:
         return f"{len(self.root)}, {super().extra_repr()}" + ", children" * self.with_children
@@ -191,7 +184,6 @@ def attend(weights: Tensor, values: Tensor, batch: Size) -> Tensor:
 
     A value that has no weight anywhere is not looked at: in the padding there may be NaN.
     """
-    _check_floating(values)
     if values.ndim < 2 or values.shape[:-1] != (*batch, weights.shape[-1]):
         wanted = ", ".join(map(str, (*batch, weights.shape[-1])))
         raise ValueError(
@@ -204,12 +196,6 @@ def attend(weights: Tensor, values: Tensor, batch: Size) -> Tensor:
     seen = (rows.detach() != 0).any(-2)
     context = rows.to(values.dtype) @ torch.where(seen[..., None], values, 0)
     return context.reshape(*weights.shape[:-1], values.shape[-1])
-
-
-def _check_floating(values: Tensor) -> None:
-    if not isinstance(values, Tensor) or not values.is_floating_point():
-        kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
-        raise ValueError(f"values: expected a tensor of a floating dtype, got {kind}")
 
 
 def _covered(segments: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sparsewood._lengths import lengths_or_full
 from sparsewood.structures._listing import sequences
-from sparsewood.structures.base import Native, NativeStructure
+from sparsewood.structures.base import Native, NativeStructure, OwnParts
 
 _ENUMERATE_MAX = 16  # 2**n candidates are looked at
 _ITEMS_MAX = 30_000  # the native solver counts items in 16 bits
@@ -31,11 +31,8 @@ class Items(NativeStructure):
         items = torch.arange(scores.shape[1], device=scores.device)
         return items < lengths_or_full(lengths, scores)[:, None]
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
 
-
-class ItemSets(Items):
+class ItemSets(OwnParts, Items):
     """Sets of items as 0/1 vectors, (n,); those of one family differ in how many they may hold."""
 
     @abstractmethod
@@ -46,15 +43,6 @@ class ItemSets(Items):
     @abstractmethod
     def native(self) -> Native:
         """The family `subset`. Options: the fewest and the most items, -1 for all."""
-
-    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
-        return structures.to(torch.float64)
-
-    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return parts.to(torch.int64)
 
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from sparsewood.structures._bipartite import Bipartite, check_sides
-from sparsewood.structures.base import Native
+from sparsewood.structures.base import Native, OwnParts
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.alignment import (
     gap_steps,
@@ -25,7 +25,7 @@ _ENUMERATE_MAX = 6
 
 
 @dataclass(frozen=True)
-class Alignment(Bipartite):
+class Alignment(OwnParts, Bipartite):
     """Monotone alignments of a sequence of `n` rows with one of `m` columns.
 
     The parts are cells: `scores[b, i, j]`, shape (B, n, m), scores row `i` aligned with column `j`.
@@ -51,12 +51,6 @@ class Alignment(Bipartite):
     """
 
     gaps: bool = False
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
-        return structures.to(torch.float64)
-
-    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return (parts != 0).to(torch.int64)
 
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
@@ -118,9 +112,6 @@ class Alignment(Bipartite):
     @property
     def native(self) -> Native:
         return Native("alignment", (self.gaps,))
-
-    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
 
 
 def _up_right(cells: Tensor) -> Tensor:

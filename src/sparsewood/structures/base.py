@@ -196,17 +196,33 @@ class Structure(ABC):
         return f"{type(self).__name__}()"
 
 
+class OwnParts(Structure):
+    """Whose structures are the 0/1 tables of their parts: (T, *parts) int64."""
+
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape
+
+    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
+        return structures.to(torch.float64)
+
+    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return parts.to(torch.int64)
+
+
 class NativeStructure(Structure):
-    """With a native oracle: `native`, `full_size` and `event_shape` instead of `argmax`."""
+    """With a native oracle: `native` and `event_shape` instead of `argmax`."""
 
     @property
     @abstractmethod
     def native(self) -> Native:
         """The family of the native solver."""
 
-    @abstractmethod
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The size of an instance that fills scores of shape (B, *parts): its lengths if None."""
+        """The size of an instance that fills scores of shape (B, *parts): its lengths if None.
+
+        Default: the first size of the parts.
+        """
+        return shape[:1]
 
     @abstractmethod
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:

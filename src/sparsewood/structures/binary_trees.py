@@ -122,9 +122,6 @@ class BinaryTrees(NativeStructure):
     def native(self) -> Native:
         return Native("binary_trees", (self.labelled,))
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[:1]
-
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape[:2]
 

@@ -152,9 +152,6 @@ class DependencyTrees(NativeStructure):
             return Native("bounded_trees", (self.single_root, self.max_children))
         return Native("trees", (self.projective, self.single_root))
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[:1]
-
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape[:1]
 

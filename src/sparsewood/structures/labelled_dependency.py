@@ -108,8 +108,5 @@ class LabelledDependencyTrees(NativeStructure):
     def native(self) -> Native:
         return Native("labelled_trees", (self.projective, self.single_root))
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[:1]
-
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (shape[0], 2)

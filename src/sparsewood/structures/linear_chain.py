@@ -152,8 +152,5 @@ class LinearChain(NativeStructure):
     def native(self) -> Native:
         return Native("chain", (self.penalty == "both",))
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[:1]
-
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape[:1]

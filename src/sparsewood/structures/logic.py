@@ -8,13 +8,13 @@ from torch import Tensor
 
 from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import sequences
-from sparsewood.structures.base import Structure
+from sparsewood.structures.base import OwnParts
 
 _ENUMERATE_MAX = 16  # 2**n candidates are looked at
 _TIGHT = 1e-11  # a sum this close to its bound is at the bound
 
 
-class LogicFactor(Structure):
+class LogicFactor(OwnParts):
     """A set of 0/1 vectors whose convex hull has a closed-form Euclidean projection.
 
     The parts are the variables, (n,); a structure is the 0/1 vector of them. Beside `sparsemap`,
@@ -31,15 +31,6 @@ class LogicFactor(Structure):
     def face(self, marginals: Tensor) -> Tensor:
         """The smallest face around each point of the polytope, as the orthogonal projector onto
         its directions: (N, n) -> (N, n, n)."""
-
-    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape
-
-    def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
-        return structures.to(torch.float64)
-
-    def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return parts.to(torch.int64)
 
     def enumerate(self, n: int) -> Tensor:
         """Every assignment of `n` variables that is allowed, (count, n) int64; n at most 16."""

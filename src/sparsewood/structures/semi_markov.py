@@ -107,9 +107,6 @@ class SemiMarkov(NativeStructure):
         segments, moves = parts.split([self.max_length, parts.shape[-2]], -1)
         return SegmentParts(segments.transpose(-1, -2), moves[..., 1:, :, :].transpose(-1, -2))
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[:1]
-
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (shape[0], 2)
 

@@ -41,9 +41,6 @@ class SpanningTrees(NativeStructure):
 
     parts_ndim = 2
 
-    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[:1]
-
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (shape[0] - 1,)
 
