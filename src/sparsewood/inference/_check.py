@@ -85,7 +85,9 @@ def _batch_of(scores: Tensor, structure: Structure) -> Batch:
     """The dimensions before those of the parts, of which each has a size of at least 1."""
     shape, parts = scores.shape, structure.parts_ndim
     if scores.ndim < (2 if parts is None else parts):
-        wanted = "(B, *parts)" if parts is None else f"(*batch, *parts) with parts of {parts} dimensions"
+        wanted = (
+            "(B, *parts)" if parts is None else f"(*batch, *parts) with parts of {parts} dimensions"
+        )
         raise ValueError(f"scores: expected {wanted} for {structure}, got shape {tuple(shape)}")
     count = 1 if parts is None else scores.ndim - parts
     if 0 in shape[count:]:
