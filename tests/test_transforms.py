@@ -5,7 +5,9 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+import sparsewood as sp
 from sparsewood._transforms import check_not_mapped, is_transformed
+from sparsewood.testing import draw_scores
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
@@ -34,3 +36,30 @@ def test_maps_are_refused() -> None:
     look(torch.ones(3))
     with pytest.raises(ValueError, match="look cannot be mapped over by torch.vmap"):
         torch.func.vmap(look)(torch.ones(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("structure", "shape"),
+    [
+        (sp.DependencyTrees(), (3, 4)),
+        (sp.DependencyTrees(projective=True), (3, 4)),
+        (sp.LinearChain(), (3, 2, 3)),
+        (sp.SpanningTrees(), (4, 4)),
+    ],
+    ids=str,
+)
+def test_sums_in_inference_mode(structure: sp.Structure, shape: tuple[int, ...]) -> None:
+    def ask(scores: Tensor) -> list[Tensor]:
+        dist = sp.marginals(scores, structure, temperature=torch.tensor(2.0))
+        samples = dist.sample(3, generator=torch.Generator().manual_seed(0))
+        loss = sp.crf_loss(scores, dist.mode, structure, lengths=None)
+        return [dist.log_partition, dist.marginals, dist.entropy(), samples, loss]
+
+    scores = draw_scores("normal", 2, shape, seed=0).requires_grad_()
+    expected = ask(scores)
+    with torch.inference_mode():
+        for given in (scores, scores * 1):  # made before, and made here
+            found = ask(given)
+            assert not any(answer.requires_grad for answer in found)
+            for answer, same in zip(found, expected, strict=True):
+                assert torch.equal(answer, same)

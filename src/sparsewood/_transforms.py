@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor
@@ -10,6 +11,8 @@ from torch._C import _functorch  # pyright: ignore[reportAttributeAccessIssue]
 from torch.autograd import forward_ad
 
 Found = TypeVar("Found", Tensor, tuple[Tensor, ...])
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 def is_transformed(tensor: Tensor) -> bool:
@@ -34,6 +37,29 @@ def no_vmap(what: str) -> ValueError:
         f"{what} cannot be mapped over by torch.vmap: the first dimension is a batch already, "
         "so flatten the mapped one into it"
     )
+
+
+def outside_inference_mode(compute: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """`compute` where autograd can record, as sums need, when the caller is in inference mode.
+
+    The result has no graph to the caller's tensors either way.
+    """
+
+    @wraps(compute)
+    def run(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+            return compute(*args, **named)
+        call: Callable[..., Result] = compute
+        with torch.inference_mode(False), torch.no_grad():
+            options = {name: _recordable(value) for name, value in named.items()}
+            return call(*map(_recordable, args), **options)
+
+    return run
+
+
+def _recordable(value: Any) -> Any:
+    """What was made in inference mode cannot be saved for a backward pass; its clone can."""
+    return value.clone() if isinstance(value, Tensor) and value.is_inference() else value
 
 
 def on_values(compute: Callable[..., Found], *tensors: Tensor) -> Found:

@@ -10,7 +10,7 @@ from sparsewood._batch import Batch
 from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole, within_reach
-from sparsewood._transforms import is_transformed
+from sparsewood._transforms import is_transformed, outside_inference_mode
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
@@ -109,6 +109,7 @@ class StructureDistribution(CopiedWithGraph):
         counts = [min(at_once, n - done) for done in range(0, n, at_once)]
         return torch.cat([self._sample(count, generator) for count in counts])
 
+    @outside_inference_mode
     def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
         theta = _repeat(self._steps.detach(), n)
         lengths = self._flat[1]
@@ -155,6 +156,7 @@ class StructureDistribution(CopiedWithGraph):
         return self._steps if self._has_graph else self._steps.detach()
 
     @lazy
+    @outside_inference_mode
     def _mu(self) -> Tensor:
         """The marginals of steps. Where nothing needs a gradient, the graph ends here."""
         if self._step_marginals is not None:

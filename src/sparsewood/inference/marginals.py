@@ -3,13 +3,14 @@
 import torch
 from torch import Tensor
 
-from sparsewood._transforms import check_not_mapped, is_transformed
+from sparsewood._transforms import check_not_mapped, is_transformed, outside_inference_mode
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import check_input, check_temperature
 from sparsewood.inference._check_sums import check_result, checked, potentials
 from sparsewood.structures.base import Structure
 
 
+@outside_inference_mode
 def marginals(
     scores: Tensor,
     structure: Structure,
