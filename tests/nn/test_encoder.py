@@ -35,6 +35,17 @@ def test_each_word_sees_the_whole_sentence() -> None:
     assert (encoder(batch)[:, 0] != encoder(other)[:, 0]).any(-1).all()
 
 
+def test_without_layers_the_embeddings_are_returned() -> None:
+    torch.manual_seed(0)
+    encoder, batch = sp.nn.SentenceEncoder(11, 5, 5, layers=0, dropout=0.5), tokens()
+    assert not torch.equal(encoder(batch, LENGTHS), encoder(batch, LENGTHS))
+    encoder.eval()
+    assert torch.equal(encoder(batch), encoder.embedding(batch))
+    assert [name for name, _ in encoder.named_parameters()] == ["embedding.weight"]
+    with pytest.raises(ValueError, match="hidden_size: expected the 4 of the embeddings .* got 6"):
+        make(layers=0)
+
+
 def test_dropout_acts_while_training_alone() -> None:
     encoder, batch = make(dropout=0.5), tokens()
     assert not torch.equal(encoder(batch), encoder(batch))

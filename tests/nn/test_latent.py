@@ -70,6 +70,34 @@ def test_the_gradient_reaches_every_parameter(estimator: sp.Estimator) -> None:
     assert all(p.grad is not None and p.grad.any() for p in encoder.parameters())
 
 
+def test_noise_is_between_scorer_and_estimator() -> None:
+    encoder, x = make(sp.SparseMAP()), words()
+    clean = encoder(x, LENGTHS)[0]
+    encoder.noise = sp.nn.GumbelNoise(2.0)
+    torch.manual_seed(3)
+    noisy = encoder(x, LENGTHS)[0]
+    torch.manual_seed(3)
+    assert encoder.scorer is not None
+    same = sp.sparsemap(encoder.noise(encoder.scorer(x)), TREES, lengths=LENGTHS)
+    assert torch.equal(noisy.marginals, same.marginals)
+    assert not torch.equal(noisy.marginals, clean.marginals)
+    assert torch.equal(encoder.eval()(x, LENGTHS)[0].marginals, clean.marginals)
+    flat = make(sp.Fixed("flat"))
+    flat.noise = encoder.noise.train()
+    before = torch.get_rng_state()
+    flat(x, LENGTHS)  # there are no scores
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_composer_may_read_words_of_its_own() -> None:
+    encoder, x = make(sp.SparseMAP()), words()
+    encoder.composer = sp.nn.ChildSumTreeLSTM(2, 6).double()
+    own = torch.randn(3, 4, 2, dtype=torch.float64)
+    post, vectors = encoder(x, LENGTHS, words=own)
+    assert torch.equal(post.weights, make(sp.SparseMAP())(x, LENGTHS)[0].weights)
+    assert torch.equal(vectors, encoder.composer(own, post.forest()))
+
+
 @pytest.mark.parametrize("estimator", [sp.SparseMAP(), sp.Fixed("flat")], ids=repr)
 def test_full_length_is_the_default(estimator: sp.Estimator) -> None:
     encoder, x = make(estimator), words()

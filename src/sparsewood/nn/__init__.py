@@ -3,6 +3,7 @@
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.losses import CRFLoss, HingeLoss, PerceptronLoss, SparseMAPLoss
+from sparsewood.nn.noise import GumbelNoise
 from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
 from sparsewood.nn.sparsemap import SparseMAP
 from sparsewood.nn.structured_attention import StructuredAttention, TreeAttention
@@ -14,6 +15,7 @@ __all__ = [
     "BilinearArcScorer",
     "CRFLoss",
     "ChildSumTreeLSTM",
+    "GumbelNoise",
     "HingeLoss",
     "LatentTreeEncoder",
     "MLPArcScorer",

@@ -17,7 +17,8 @@ class SentenceEncoder(nn.Module):
         vocabulary_size: V; tokens are 0..V - 1.
         embedding_size: of the vectors looked up.
         hidden_size: of the vectors returned; even.
-        layers: of the LSTM.
+        layers: of the LSTM. With none the embeddings are returned, which have seen nothing of the
+            sentence, and `hidden_size` is theirs.
         dropout: on the embeddings, between layers and on the result, while training.
     """
 
@@ -31,19 +32,26 @@ class SentenceEncoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if hidden_size < 2 or hidden_size % 2:
+        if layers == 0 and hidden_size != embedding_size:
+            raise ValueError(
+                f"hidden_size: expected the {embedding_size} of the embeddings where there are no "
+                f"layers, got {hidden_size}"
+            )
+        if layers > 0 and (hidden_size < 2 or hidden_size % 2):
             raise ValueError(f"hidden_size: expected an even number, got {hidden_size}")
         self.hidden_size = hidden_size
         self.embedding = nn.Embedding(vocabulary_size, embedding_size)
         self.dropout = nn.Dropout(dropout)
-        self.lstm = nn.LSTM(
-            embedding_size,
-            hidden_size // 2,
-            num_layers=layers,
-            batch_first=True,
-            bidirectional=True,
-            dropout=dropout if layers > 1 else 0.0,
-        )
+        self.lstm = None
+        if layers > 0:
+            self.lstm = nn.LSTM(
+                embedding_size,
+                hidden_size // 2,
+                num_layers=layers,
+                batch_first=True,
+                bidirectional=True,
+                dropout=dropout if layers > 1 else 0.0,
+            )
 
     @classmethod
     def from_vectors(
@@ -82,13 +90,13 @@ class SentenceEncoder(nn.Module):
             lengths: (B,) words of each sentence. Default: all have n.
 
         Returns:
-            (B, n, hidden_size), zero beyond `lengths`.
+            (B, n, hidden_size); of the LSTM, zero beyond `lengths`.
         """
         tokens, lengths = self._check(tokens, lengths)
         if len(tokens) == 0:
             return self.embedding.weight.new_zeros(*tokens.shape, self.hidden_size)
         x = self.dropout(self.embedding(tokens))
-        return self.dropout(run_bilstm(self.lstm, x, lengths))
+        return x if self.lstm is None else self.dropout(run_bilstm(self.lstm, x, lengths))
 
     def _check(self, tokens: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
         """Tokens with 0 for padding, and lengths on the CPU, where packing wants them."""

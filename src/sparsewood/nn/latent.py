@@ -28,6 +28,7 @@ class LatentTreeEncoder(nn.Module):
         composer: `composer(x, forest)` -> (T, hidden) root states: `ChildSumTreeLSTM`, `TreeGRU`.
         structure: the family of trees. Default: `DependencyTrees()`.
         estimator: of trees; may be set to another value at any time.
+        noise: scores -> scores, between scorer and estimator: `GumbelNoise`. Default: none.
     """
 
     def __init__(
@@ -37,12 +38,14 @@ class LatentTreeEncoder(nn.Module):
         structure: Structure | None = None,
         *,
         estimator: Estimator = SparseMAP(),
+        noise: nn.Module | None = None,
     ) -> None:
         super().__init__()
         check_estimator(estimator)
         if scorer is None and estimator.reads_scores:
             raise ValueError(f"the estimator {estimator} needs a scorer")
         self.scorer = scorer if estimator.reads_scores else None
+        self.noise = nn.Identity() if noise is None else noise
         self.composer = composer
         self.structure = DependencyTrees() if structure is None else structure
         self.estimator = estimator
@@ -53,15 +56,19 @@ class LatentTreeEncoder(nn.Module):
         lengths: Tensor | None = None,
         heads: Tensor | None = None,
         *,
+        words: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> tuple[Posterior, Tensor]:
         """The posterior over trees, and the vector of each tree of its support.
 
         Args:
-            x: (B, n, d) word vectors.
+            x: (B, n, d) word vectors, for the scorer.
             lengths: (B,) words of each sentence. Default: all have n.
             heads: (B, n) the trees of the estimator `Given()`, and of no other; what lies beyond
                 `lengths` may be anything.
+            words: (B, n, e) word vectors for the composer. Default: `x`. Where `x` has seen the
+                sentence and `words` have not, what the words are to each other is the trees' to
+                tell.
             generator: of the estimator's random numbers.
 
         Returns:
@@ -70,9 +77,9 @@ class LatentTreeEncoder(nn.Module):
         batch, n = x.shape[:2]
         estimator = self._estimator_for(heads, x, lengths)
         unread = x.new_zeros(()).expand(batch, n, n + 1)
-        scores = unread if self.scorer is None else self.scorer(x)
+        scores = unread if self.scorer is None else self.noise(self.scorer(x))
         posterior = estimator(scores, self.structure, lengths, generator=generator)
-        return posterior, self.composer(x, posterior.forest())
+        return posterior, self.composer(x if words is None else words, posterior.forest())
 
     def _estimator_for(self, heads: Tensor | None, x: Tensor, lengths: Tensor | None) -> Estimator:
         """The estimator, told of the heads if it is one that takes them."""

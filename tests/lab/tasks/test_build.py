@@ -57,9 +57,10 @@ def test_a_reverse_dictionary_needs_vectors(corpus):
         build_model(corpus("revdict"), SMALL)
 
 
+@pytest.mark.parametrize("options", [{}, {"composer_input": "words", "own_embeddings": True}])
 @pytest.mark.parametrize("how", ["load_model", "from_pretrained"])
-def test_a_saved_model_is_the_same_bit_for_bit(how, make, task, tmp_path):
-    model, batch = make(task, projective=True, loss="expected", dropout=0.5)
+def test_a_saved_model_is_the_same_bit_for_bit(how, options, make, task, tmp_path):
+    model, batch = make(task, projective=True, loss="expected", dropout=0.5, noise=1.0, **options)
     model = model.float().eval()
     model.temperature = 0.25
     model.save_pretrained(tmp_path)
@@ -100,6 +101,13 @@ def folder(make, tmp_path):
 def change(folder, **fields) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def test_what_a_saved_model_does_not_say_is_as_it_was_by_default(folder):
+    said = json.loads((folder / "config.json").read_text())["options"]
+    old = ("estimator", "hidden", "embedding", "tune_vectors", "dropout", "projective")
+    change(folder, options={name: said[name] for name in (*old, "single_root", "loss")})
+    assert load_model(folder).options == ModelConfig(**said)
 
 
 def lose(folder, name: str) -> None:

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from sparsewood import DependencyTrees, sparsemap
+from sparsewood import DependencyTrees, Forest, sparsemap
 from sparsewood.estimators import parse
-from sparsewood.lab.tasks import ModelConfig, SentenceClassifier
-from sparsewood.lab.tasks.model import mixture_loss
+from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.tasks import ModelConfig, SentenceClassifier, TreeModel
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
@@ -104,9 +104,96 @@ def test_temperature_can_be_set(make, task):
     assert model(batch).posteriors[0].sizes.sum() < many
 
 
+def leaves(model: TreeModel, batch: Batch, row: int) -> Tensor:
+    """(n, hidden) what the composer makes of each word of a sentence as a leaf."""
+    side = batch.sides[0]
+    read: list[Tensor] = []
+    hook = model.trees.composer.register_forward_pre_hook(
+        lambda _, arguments: read.append(arguments[0])
+    )
+    model(batch)
+    hook.remove()
+    n = int(side.lengths[row])
+    flat = Forest.from_heads(
+        torch.zeros(1, n, dtype=torch.int64), torch.tensor([n]), torch.tensor([0])
+    )
+    return model.trees.composer(read[0][row : row + 1, :n], flat, True)[1][:n]
+
+
+@pytest.mark.parametrize("estimator", ["sparsemap:max_active=10", "flat"])
+@pytest.mark.parametrize("own", [None, False, True])
+def test_a_composer_of_words_sees_no_context(make, task, estimator, own):
+    words = {} if own is None else {"composer_input": "words", "own_embeddings": own}
+    model, batch = make(task, estimator=estimator, **words)
+    side = batch.sides[0]
+    row = int(side.lengths.argmax())
+    before = leaves(model, batch, row)
+    side.tokens[row, 0] = (side.tokens[row, 0] + 1) % len(model.vocabulary)
+    after = leaves(model, batch, row)
+    assert not torch.equal(after[0], before[0])
+    assert torch.equal(after[1:], before[1:]) == (own is not None)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_composer_of_words_learns(make, task, estimator, own):
+    model, batch = make(
+        task, estimator=estimator, composer_input="words", own_embeddings=own, tune_vectors=True
+    )
+    # Only a parser has use for context, and for embeddings that differ from the composer's.
+    latent = parse(estimator).reads_scores
+    assert (model.encoder.lstm is not None) == latent
+    assert (model.second is not None) == (latent and own)
+    model(batch).loss.sum().backward()
+    for name, parameter in model.named_parameters():
+        assert not parameter.requires_grad or parameter.grad.any(), name
+
+
+def test_own_embeddings_start_from_the_same_vectors(make):
+    for tune in (False, True):
+        model, _ = make("classify", tune_vectors=tune, composer_input="words", own_embeddings=True)
+        table = torch.randn(len(model.vocabulary), 4).double()
+        model.set_vectors(table)
+        for encoder in (model.encoder, model.second):
+            assert torch.equal(encoder.embedding.weight, table)
+            assert encoder.embedding.weight.requires_grad == tune
+
+
+def test_noise_is_on_the_scores_in_training_alone(make, task):
+    model, batch = make(task, noise=1.0)
+    plain, _ = make(task)
+    plain.load_state_dict(model.state_dict())
+    assert not torch.equal(model(batch).loss, plain(batch).loss)
+    assert torch.equal(model.eval()(batch).loss, plain.eval()(batch).loss)
+
+
+def test_the_bonus_for_entropy(make, task):
+    model, batch = make(task, entropy=0.25)
+    plain, _ = make(task)
+    plain.load_state_dict(model.state_dict())
+    output = plain(batch)
+    bonus = 0.25 * torch.stack([p.entropy() for p in output.posteriors]).sum(0)
+    assert (bonus > 0).any()
+    torch.testing.assert_close(model(batch).loss, output.loss - bonus)
+    assert torch.equal(model.eval()(batch).loss, output.loss)
+    batch.targets[0] = -1
+    assert model.train()(batch).loss is None
+
+
+def test_the_entropy_is_differentiable_to_the_scores():
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(2, 3, 4, dtype=torch.float64, generator=generator).requires_grad_()
+    trees = DependencyTrees(single_root=True)
+    assert (sparsemap(scores, trees).sizes > 1).all()
+    assert torch.autograd.gradcheck(lambda x: sparsemap(x, trees).entropy(), scores)
+
+
 @pytest.mark.parametrize(
     "wrong",
-    [{"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}, {"estimator": "gibbs"}],
+    [
+        *({"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}, {"estimator": "gibbs"}),
+        *({"composer_input": "letters"}, {"own_embeddings": True}),
+        *({"noise": -1.0}, {"entropy": float("nan")}),
+    ],
 )
 def test_wrong_options(wrong):
     with pytest.raises(ValueError, match=f"^model.{next(iter(wrong))}: expected .*, got "):
@@ -139,24 +226,3 @@ def test_vectors_of_another_shape_are_refused():
     model = SentenceClassifier(ModelConfig(hidden=4, embedding=3), ["<unk>", "oak"], ["x"])
     with pytest.raises(ValueError, match=r"expected \(2, 3\) for 2 words of size 3, got \(2, 4\)"):
         model.set_vectors(torch.zeros(2, 4))
-
-
-def test_a_tiny_probability_keeps_its_loss_and_gradient():
-    scores = torch.zeros(2, 2, 3, requires_grad=True)
-    posterior = sparsemap(scores, DependencyTrees())
-    log_p = torch.full((len(posterior.weights), 2), -1000.0).requires_grad_()
-    p, loss = mixture_loss(log_p, posterior, torch.tensor([0, 1]), "marginal")
-    assert p.max() == 0  # it underflows
-    assert loss is not None
-    torch.testing.assert_close(loss, torch.full((2,), 1000.0))
-    loss.sum().backward()
-    assert log_p.grad is not None
-    torch.testing.assert_close(log_p.grad.sum(1), -posterior.weights.detach())
-
-
-def test_a_broken_probability_shows_in_the_loss():
-    posterior = sparsemap(torch.zeros(1, 2, 3), DependencyTrees())
-    log_p = torch.full((len(posterior.weights), 2), torch.nan)
-    _, loss = mixture_loss(log_p, posterior, torch.tensor([0]), "marginal")
-    assert loss is not None
-    assert loss.isnan().all()

@@ -58,6 +58,15 @@ def test_a_saved_model_knows_the_words_of_the_file(how, tuned, vector_file, tmp_
     assert loaded.encode([example("birch oak")]).tokens == [[[5, 2]]]
 
 
+def test_own_embeddings_take_in_the_same_words(vector_file, tmp_path) -> None:
+    saved(vector_file, tmp_path / "m", composer_input="words", own_embeddings=True)
+    loaded: Any = load_model(tmp_path / "m")
+    loaded(loaded.encode([example("Oak Larch birch")]).batch([0]))
+    tables = [encoder.embedding.weight for encoder in (loaded.encoder, loaded.second)]
+    assert tables[0].tolist()[-2:] == [NEW["birch"], NEW["larch"]]
+    assert torch.equal(*tables)
+
+
 def test_new_words_change_what_is_said_of_a_sentence(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
     with warnings.catch_warnings(action="ignore"):

@@ -9,7 +9,8 @@ from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel, mixture_loss, widened
+from sparsewood.lab.tasks.mixture import mixture_loss, widened
+from sparsewood.lab.tasks.model import ModelConfig, TreeModel
 from sparsewood.lab.tasks.task import Task
 
 ACCURACY = Measure("accuracy", "accuracy", 2, "%", brief="accuracy {:.2f}", compared=True)
@@ -53,7 +54,7 @@ class SentenceClassifier(Classifier):
         posterior, roots = self.read(batch.sides[0])
         log_p = widened(self.output(roots)).log_softmax(-1)
         p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
-        return Output(loss, p, (posterior,))
+        return self.said(loss, p, posterior)
 
 
 TASK = Task(SentenceClassifier, ModelConfig, METRICS, PROBABILITIES)

@@ -3,11 +3,11 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from torch import Tensor, nn
 
-from sparsewood._support import log_expectation
 from sparsewood.estimators import Given, name_of, parse
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab._checks import check
@@ -20,9 +20,9 @@ from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
+from sparsewood.nn.noise import GumbelNoise
 from sparsewood.nn.scorers import MLPArcScorer
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
-from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
@@ -41,6 +41,12 @@ class ModelConfig:
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
+        composer_input: what the composer reads of a word: the vector of the BiLSTM, which has seen
+            the sentence ("context"), or the embedding ("words"). With the latter only the parser
+            has context, and what words are to each other is the trees' to tell.
+        own_embeddings: parser and composer have embeddings of their own, with "words".
+        noise: the scale of Gumbel noise on the arc scores, in training.
+        entropy: the loss of an example is less by this times the entropy of its trees, in training.
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
@@ -52,6 +58,10 @@ class ModelConfig:
     embedding: int = 300
     tune_vectors: bool = False
     dropout: float = 0.5
+    composer_input: Literal["context", "words"] = "context"
+    own_embeddings: bool = False
+    noise: float = 0.0
+    entropy: float = 0.0
     projective: bool = False
     single_root: bool = False
     loss: Literal["marginal", "expected"] = "marginal"
@@ -70,6 +80,14 @@ class ModelConfig:
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
+            ("composer_input", self.composer_input in ("context", "words"), "context or words"),
+            (
+                "own_embeddings",
+                self.composer_input == "words" or not self.own_embeddings,
+                'False unless composer_input is "words"',
+            ),
+            ("noise", 0 <= self.noise < float("inf"), "at least 0"),
+            ("entropy", 0 <= self.entropy < float("inf"), "at least 0"),
         )
         object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
 
@@ -101,21 +119,22 @@ class TreeModel(WordModel, Model):
         lowercase: bool = True,
         vectors: VectorReference | None = None,
     ) -> None:
-        encoder = SentenceEncoder(
-            len(words), options.embedding, options.hidden, dropout=options.dropout
-        )
+        encoder, second = _encoders(options, len(words))
+        vocabulary = Vocabulary(words, lowercase=lowercase)
         tuned = options.tune_vectors and self.tunes_vectors
-        super().__init__(encoder, Vocabulary(words, lowercase=lowercase), vectors, tuned=tuned)
+        super().__init__(encoder, vocabulary, vectors, tuned=tuned, second=second)
         self.options = options
         self.labels = labels
         estimator = parse(options.estimator)
         latent = estimator.reads_scores
+        read = options.embedding if options.composer_input == "words" else options.hidden
         family = DependencyTrees(projective=options.projective, single_root=options.single_root)
         self.trees = LatentTreeEncoder(
             MLPArcScorer(options.hidden) if latent else None,
-            ChildSumTreeLSTM(options.hidden, options.hidden),
+            ChildSumTreeLSTM(read, options.hidden),
             family if latent else DependencyTrees(),
             estimator=estimator,
+            noise=GumbelNoise(options.noise),
         )
         self.dropout = nn.Dropout(options.dropout)
         self.add_layers()
@@ -207,8 +226,22 @@ class TreeModel(WordModel, Model):
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
         heads = side.heads if self.reads_heads else None
         x = self.encoder(side.tokens, side.lengths)
-        posterior, roots = self.trees(x, side.lengths, heads)
+        posterior, roots = self.trees(x, side.lengths, heads, words=self._words(side))
         return posterior, self.dropout(roots)
+
+    def _words(self, side: Padded) -> Tensor | None:
+        """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
+        if self.second is not None:
+            return self.second(side.tokens, side.lengths)
+        if self.options.composer_input == "context" or not self.trees.estimator.reads_scores:
+            return None
+        return self.dropout(self.encoder.embedding(side.tokens))
+
+    def said(self, loss: Tensor | None, prediction: Tensor, *posteriors: Posterior) -> Output:
+        """An output, the bonus for the entropy of the posteriors taken off the loss in training."""
+        if loss is not None and self.training and self.options.entropy > 0:
+            loss = loss - self.options.entropy * sum(p.entropy() for p in posteriors)
+        return Output(loss, prediction, posteriors)
 
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         split = self.encode([Example((sentence,)) for sentence in sentences])
@@ -234,33 +267,11 @@ class TreeModel(WordModel, Model):
         return {**found, "histogram": {str(size): n for size, n in sizes[0].items()}}
 
 
-def widened(x: Tensor) -> Tensor:
-    """`x`, as float32 where autocast made it 16 bits wide: losses and ranks need more digits."""
-    return x.float() if x.dtype.itemsize < 4 else x
-
-
-def mixture_loss(
-    log_p: Tensor,
-    posterior: Posterior | PairPosterior,
-    targets: Tensor,
-    loss: Literal["marginal", "expected"],
-) -> tuple[Tensor, Tensor | None]:
-    """p(y | x) = sum_h p(h | x) p(y | h, x), and the loss of the targets.
-
-    Args:
-        log_p: (T, labels), log p(y | h, x) for each structure, or pair of structures, h.
-        posterior: over these.
-        targets: (B,), -1 where unknown.
-        loss: see `ModelConfig`.
-
-    Returns:
-        (B, labels) and (B,); the loss is None where a target is unknown.
-    """
-    p = posterior.expect(log_p.exp())
-    if (targets < 0).any():
-        return p, None
-    instance = posterior.instance
-    of_target = log_p.gather(1, targets[instance, None]).squeeze(1)
-    if loss == "expected":
-        return p, -posterior.expect(of_target)
-    return p, -log_expectation(of_target, posterior.weights, instance, posterior.sizes.shape)
+def _encoders(options: ModelConfig, words: int) -> tuple[SentenceEncoder, SentenceEncoder | None]:
+    """That of the parser, and that of the composer where it has embeddings of its own."""
+    size, dropout = options.embedding, options.dropout
+    plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)
+    if options.composer_input == "words" and not parse(options.estimator).reads_scores:
+        return plain(), None  # there is no parser that would read context
+    encoder = SentenceEncoder(words, size, options.hidden, dropout=dropout)
+    return encoder, plain() if options.own_embeddings else None

@@ -6,7 +6,8 @@ from torch import nn
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.model import ModelConfig, mixture_loss, widened
+from sparsewood.lab.tasks.mixture import mixture_loss, widened
+from sparsewood.lab.tasks.model import ModelConfig
 from sparsewood.lab.tasks.task import Task
 
 
@@ -32,7 +33,7 @@ class PairClassifier(Classifier):
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
         log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
         p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
-        return Output(loss, p, (left, right))
+        return self.said(loss, p, left, right)
 
 
 TASK = Task(PairClassifier, ModelConfig, METRICS, PROBABILITIES, sides=2)

@@ -9,7 +9,8 @@ from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Output, Ranks
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel, widened
+from sparsewood.lab.tasks.mixture import widened
+from sparsewood.lab.tasks.model import ModelConfig, TreeModel
 from sparsewood.lab.tasks.task import Task
 
 
@@ -63,10 +64,10 @@ class ReverseDictionary(TreeModel):
         mean = posterior.expect(normalize(widened(self.output(roots)), dim=-1))
         unit = normalize(mean, dim=-1)
         if (batch.targets < 0).any():
-            return Output(None, unit, (posterior,))
+            return self.said(None, unit, posterior)
         answer = mean if self.options.loss == "expected" else unit
         loss = 1 - (answer * self.candidates[batch.targets]).sum(-1)
-        return Output(loss, unit, (posterior,))
+        return self.said(loss, unit, posterior)
 
     def rank(self, prediction: Tensor, targets: Tensor) -> Tensor:
         """(B,) how many candidates are at least as near to (B, d) predictions as the targets."""

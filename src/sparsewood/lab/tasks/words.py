@@ -21,6 +21,7 @@ class WordModel(nn.Module):
         vocabulary: the words.
         vectors: the file that the embeddings started from, if any.
         tuned: whether training changes vectors that are given.
+        second: another encoder, with embeddings of its own for the same words.
     """
 
     def __init__(
@@ -30,9 +31,11 @@ class WordModel(nn.Module):
         vectors: VectorReference | None,
         *,
         tuned: bool,
+        second: SentenceEncoder | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
+        self.second = second
         self.vocabulary = vocabulary
         self.vectors = vectors
         self._tuned = tuned
@@ -54,9 +57,14 @@ class WordModel(nn.Module):
                 f"vectors: expected {tuple(weight.shape)} for {len(self.vocabulary)} words of size "
                 f"{weight.shape[1]}, got {tuple(vectors.shape)}"
             )
-        with torch.no_grad():
-            weight.copy_(self.embedded(vectors))
-        weight.requires_grad_(self._tuned)
+        for encoder in self._encoders:
+            with torch.no_grad():
+                encoder.embedding.weight.copy_(self.embedded(vectors))
+            encoder.embedding.weight.requires_grad_(self._tuned)
+
+    @property
+    def _encoders(self) -> list[SentenceEncoder]:
+        return [self.encoder] if self.second is None else [self.encoder, self.second]
 
     def embedded(self, vectors: Tensor) -> Tensor:
         """The embeddings that start from these vectors (words, embedding)."""
@@ -87,12 +95,13 @@ class WordModel(nn.Module):
         found = sorted(word for word in new if word in table)
         self.vocabulary.extend(found)
         self._without |= new.difference(found)
-        old = self.encoder.embedding.weight
-        with torch.inference_mode(False), torch.no_grad():
-            rows = self.embedded(table.lookup(found)).to(old)
-            self.encoder.embedding = nn.Embedding.from_pretrained(
-                torch.cat([old, rows]), freeze=not old.requires_grad
-            )
+        for encoder in self._encoders:
+            old = encoder.embedding.weight
+            with torch.inference_mode(False), torch.no_grad():
+                rows = self.embedded(table.lookup(found)).to(old)
+                encoder.embedding = nn.Embedding.from_pretrained(
+                    torch.cat([old, rows]), freeze=not old.requires_grad
+                )
 
     def _vectors_of(self, words: Set[str], name: str) -> WordVectors:
         self._looks += 1
