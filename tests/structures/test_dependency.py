@@ -13,24 +13,36 @@ from sparsewood.testing import MarginalsConformance, StructureConformance, draw_
 from tests.fuzz.family import Family
 from tests.trees import family
 
-FUZZED = [
-    Family(
-        f"trees{'-projective' * p}{'-single' * s}",
-        sp.DependencyTrees(p, s),
-        ((1,), (2,), (3,), (4,)),
-        lambda n: (n, n + 1),
-    )
-    for p in (False, True)
-    for s in (False, True)
-] + [
-    Family(
-        f"trees-children-{m}{'-single' * s}",
-        sp.DependencyTrees(True, s, m),
-        ((1,), (2,), (3,), (4,)),
-        lambda n: (n, n + 1),
-    )
-    for m, s in ((1, False), (2, False), (1, True))
-]
+FUZZED = (
+    [
+        Family(
+            f"trees{'-projective' * p}{'-single' * s}",
+            sp.DependencyTrees(p, s),
+            ((1,), (2,), (3,), (4,)),
+            lambda n: (n, n + 1),
+        )
+        for p in (False, True)
+        for s in (False, True)
+    ]
+    + [
+        Family(
+            f"trees-children-{m}{'-single' * s}",
+            sp.DependencyTrees(True, s, m),
+            ((1,), (2,), (3,), (4,)),
+            lambda n: (n, n + 1),
+        )
+        for m, s in ((1, False), (2, False), (1, True))
+    ]
+    + [
+        Family(
+            f"trees{'-projective' * p}{f'-children-{m}' if m else ''}-root-{root}",
+            sp.DependencyTrees(p, max_children=m, root=root),
+            tuple((n,) for n in range(root, 5)),
+            lambda n: (n, n + 1),
+        )
+        for p, m, root in ((False, None, 1), (False, None, 2), (True, None, 1), (True, 2, 2))
+    ]
+)
 
 
 class TreeConformance(StructureConformance, MarginalsConformance):
@@ -62,6 +74,20 @@ class TestFewChildrenSingleRoot(TreeConformance):
     structure = sp.DependencyTrees(projective=True, single_root=True, max_children=1)
 
 
+class TestKnownRoot(TreeConformance):
+    structure = sp.DependencyTrees(root=1)
+
+
+class TestProjectiveKnownRoot(TreeConformance):
+    structure = sp.DependencyTrees(projective=True, single_root=True, root=2)
+    sizes = (2, 4)
+
+
+class TestFewChildrenKnownRoot(TreeConformance):
+    structure = sp.DependencyTrees(projective=True, max_children=2, root=2)
+    sizes = (2, 4)
+
+
 def test_counts_of_larger_sentences() -> None:
     assert sp.DependencyTrees().count(10) == 11**9
     assert sp.DependencyTrees(single_root=True).count(10) == 10**9
@@ -81,6 +107,57 @@ def test_counts_of_trees_with_few_children(single_root: bool, most: int) -> None
         assert trees.count(30) == (2**29 if single_root else 3**29)
     unbounded = sp.DependencyTrees(projective=True, single_root=single_root)
     assert (trees.count(10) == unbounded.count(10)) is (most == 9)
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+@pytest.mark.parametrize("most", [None, 1, 2])
+@pytest.mark.parametrize("projective", [False, True])
+def test_a_known_root_parts_the_trees_of_a_single_one(
+    projective: bool, most: int | None, single_root: bool
+) -> None:
+    if most is not None and not projective:
+        return
+    single = sp.DependencyTrees(projective, True, most)
+    for n in range(1, 6):
+        known = [sp.DependencyTrees(projective, single_root, most, r) for r in range(1, n + 1)]
+        listed = torch.cat([trees.enumerate(n) for trees in known])
+        assert [len(trees.enumerate(n)) for trees in known] == [t.count(n) for t in known]
+        assert torch.equal(listed.unique(dim=0), single.enumerate(n))
+        assert len(listed) == single.count(n)
+
+
+def test_known_roots_that_a_sentence_has_not() -> None:
+    with pytest.raises(ValueError, match="root must be at least 1, got 0"):
+        sp.DependencyTrees(root=0)
+    trees = sp.DependencyTrees(root=3)
+    with pytest.raises(ValueError, match=r"root = 3: beyond the words of .*\(1, 2, 3\)"):
+        sp.sparsemap(torch.zeros(1, 2, 3), trees)
+    with pytest.raises(ValueError, match=r"root = 3: lengths\[1\] is 2"):
+        sp.map(torch.zeros(2, 3, 4), trees, lengths=torch.tensor([3, 2]))
+    with pytest.raises(ValueError, match="root = 3: a sentence of n = 2"):
+        trees.count(2)
+
+
+@pytest.mark.parametrize("projective", [False, True])
+def test_a_known_root_is_the_same_as_forbidden_arcs(projective: bool) -> None:
+    scores = draw_scores("normal", 4, (9, 10), seed=3)
+    known = sp.DependencyTrees(projective, root=4)
+    plain = sp.DependencyTrees(projective)
+    allowed = known.reads(scores)
+    forbidden = scores.masked_fill(~allowed, -torch.inf)
+    unread = scores.masked_fill(~allowed, torch.nan).requires_grad_()
+    assert torch.equal(known.argmax(unread), plain.argmax(forbidden))
+    assert torch.equal(
+        sp.kbest(unread, known, 5).structures, sp.kbest(forbidden, plain, 5).structures
+    )
+    sums = sp.marginals(unread, known)
+    torch.testing.assert_close(sums.log_partition, sp.marginals(forbidden, plain).log_partition)
+    assert (sums.sample(20, generator=torch.Generator().manual_seed(0))[..., 3] == 0).all()
+    post = sp.sparsemap(unread, known)
+    torch.testing.assert_close(post.marginals, sp.sparsemap(forbidden, plain).marginals)
+    (post.marginals * scores).sum().backward()
+    assert unread.grad is not None
+    assert (unread.grad[~allowed] == 0).all()
 
 
 @family

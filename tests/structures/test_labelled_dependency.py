@@ -18,6 +18,13 @@ FUZZED = [
     )
     for p in (False, True)
     for s in (False, True)
+] + [
+    Family(
+        "labelled-root-2",
+        sp.LabelledDependencyTrees(root=2),
+        ((2, 2), (3, 1), (3, 2)),
+        lambda n, labels: (n, n + 1, labels),
+    )
 ]
 
 FAMILIES = [
@@ -50,6 +57,10 @@ class TestNonProjective(LabelledConformance):
 
 class TestProjectiveSingleRoot(LabelledConformance):
     structure = sp.LabelledDependencyTrees(projective=True, single_root=True)
+
+
+class TestKnownRoot(LabelledConformance):
+    structure = sp.LabelledDependencyTrees(projective=True, root=1)
 
 
 class TestSumsOfSingleRoot(LabelledSizes, MarginalsConformance):

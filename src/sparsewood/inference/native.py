@@ -35,6 +35,7 @@ def solve(
 
     `batch` is what the errors of a compiled graph speak of, in which no caller can turn them.
     """
+    scores = structure.restrict(scores)
     shape = tuple(scores.shape[1:])
     sizes = structure.size_of(scores, lengths)
     name, options = structure.native

@@ -247,10 +247,17 @@ class NativeStructure(Structure):
         return (
             name,
             options,
-            scores.detach().to("cpu", torch.float64).contiguous(),
+            self.restrict(scores.detach()).to("cpu", torch.float64).contiguous(),
             self.size_of(scores, lengths).cpu(),
             self.full_size(tuple(scores.shape[1:])),
         )
+
+    def restrict(self, scores: Tensor) -> Tensor:
+        """The scores with -inf for parts that the native family reads and this one does not.
+
+        Default: there are none.
+        """
+        return scores
 
     def size_of(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
         """(B, d) int64 on the device of `scores`: `lengths`, or the full size of each instance."""

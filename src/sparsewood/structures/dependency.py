@@ -40,15 +40,21 @@ class DependencyTrees(NativeStructure):
         max_children: only trees in which no word has more children; those of the root are not
             counted. For projective trees alone: with crossing arcs the best tree is NP-hard to
             find (one child at most: a Hamiltonian path).
+        root: only trees in which this word, counted from 1, is the one child of the root, in every
+            sentence of a batch. Its other arcs, and those of the root to other words, are never
+            read.
     """
 
     projective: bool = False
     single_root: bool = False
     max_children: int | None = None
+    root: int | None = None
 
     parts_ndim = 2
 
     def __post_init__(self) -> None:
+        if self.root is not None:
+            check_whole("root", self.root)
         if self.max_children is None:
             return
         check_whole("max_children", self.max_children)
@@ -68,15 +74,35 @@ class DependencyTrees(NativeStructure):
                 f"arc scores: expected (B, n, n + 1) with n >= 1 words, got shape {shape}"
             )
         self.check_dtype_and_lengths("arc scores", scores, lengths)
+        self.check_root(shape, lengths)
+
+    def check_root(self, shape: tuple[int, ...], lengths: Tensor | None) -> None:
+        """ValueError unless every sentence of scores of this shape has the word `root`."""
+        if self.root is None:
+            return
+        if self.root > shape[1]:
+            raise ValueError(f"root = {self.root}: beyond the words of scores of shape {shape}")
+        if lengths is None or torch.compiler.is_compiling():
+            return  # where a graph cannot look, the solver finds no tree
+        if (short := lengths < self.root).any():
+            b = int(short.nonzero()[0])
+            raise ValueError(f"root = {self.root}: lengths[{b}] is {int(lengths[b])}")
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         heads = torch.arange(scores.shape[2], device=scores.device)
         dependents = heads[1:, None]
-        others = (dependents != heads).expand(scores.shape)
+        read = dependents != heads
+        if self.root is not None:
+            read = read & ((heads == 0) == (dependents == self.root))
         if lengths is None:
-            return others
+            return read.expand(scores.shape)
         limit = lengths.to(scores.device)[:, None, None]
-        return others & (dependents <= limit) & (heads <= limit)
+        return read & (dependents <= limit) & (heads <= limit)
+
+    def restrict(self, scores: Tensor) -> Tensor:
+        if self.root is None:
+            return scores
+        return torch.where(self.reads(scores), scores, -torch.inf)
 
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
@@ -91,6 +117,8 @@ class DependencyTrees(NativeStructure):
         legal &= _reaches_root(heads)
         if self.single_root:
             legal &= ((heads == 0) & inside).sum(-1) == 1
+        if self.root is not None:
+            legal &= (((heads == 0) & inside) == (words == self.root)).all(-1)
         if self.projective:
             legal &= ~_has_crossing(heads, inside)
         if self.max_children is not None:
@@ -102,16 +130,21 @@ class DependencyTrees(NativeStructure):
         """The number of trees over `n` words, in closed form.
 
         Cayley: (n + 1)**(n - 1), single root n**(n - 1); projective C(3n, n) / (2n + 1), single
-        root C(3n - 2, n - 1) / n. With `max_children` by recursion.
+        root C(3n - 2, n - 1) / n. With `max_children` by recursion. With `root` = r: n**(n - 2);
+        projective, the words on either side of r are trees under it as under a root.
         """
         if n < 1:
             raise ValueError(f"a sentence has at least one word, got n = {n}")
+        if self.root is not None and n < self.root:
+            raise ValueError(f"root = {self.root}: a sentence of n = {n} words has no such word")
         if self.max_children is not None:
-            return _count_bounded(n, self.max_children, self.single_root)
+            return _count_bounded(n, self.max_children, self.single_root, self.root)
         if self.projective:
-            if self.single_root:
-                return comb(3 * n - 2, n - 1) // n
-            return comb(3 * n, n) // (2 * n + 1)
+            if self.root is not None:
+                return _count_projective(self.root - 1) * _count_projective(n - self.root)
+            return comb(3 * n - 2, n - 1) // n if self.single_root else _count_projective(n)
+        if self.root is not None:
+            return n ** max(n - 2, 0)
         return n ** (n - 1) if self.single_root else (n + 1) ** (n - 1)
 
     def enumerate(self, n: int) -> Tensor:
@@ -124,39 +157,49 @@ class DependencyTrees(NativeStructure):
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         return index_of(parts)
 
+    @property
+    def counts_roots(self) -> bool:
+        """Whether inference has to see to a single root, which a known one is already."""
+        return self.single_root and self.root is None
+
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         if self.max_children is not None:
-            return bounded_trees(scores, lengths, total, self.single_root, self.max_children)
+            return bounded_trees(scores, lengths, total, self.counts_roots, self.max_children)
         if self.projective:
-            return projective_trees(scores, lengths, total, self.single_root)
-        return spanning_trees(scores, lengths, self.single_root)
+            return projective_trees(scores, lengths, total, self.counts_roots)
+        return spanning_trees(scores, lengths, self.counts_roots)
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
-        return shift_arcs(scores, self.single_root)
+        return shift_arcs(scores, self.counts_roots)
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         if self.projective:
             return super().sums(steps, lengths)
-        return spanning_tree_sums(steps, lengths, self.single_root)
+        return spanning_tree_sums(steps, lengths, self.counts_roots)
 
     def sample_steps(
         self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
         if self.projective:
             return super().sample_steps(steps, lengths, generator)
-        return sample_spanning_trees(steps, lengths, self.single_root, generator)
+        return sample_spanning_trees(steps, lengths, self.counts_roots, generator)
 
     @property
     def native(self) -> Native:
         if self.max_children is not None:
-            return Native("bounded_trees", (self.single_root, self.max_children))
-        return Native("trees", (self.projective, self.single_root))
+            return Native("bounded_trees", (self.counts_roots, self.max_children))
+        return Native("trees", (self.projective, self.counts_roots))
 
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape[:1]
 
 
-def _count_bounded(n: int, most: int, single_root: bool) -> int:
+def _count_projective(n: int) -> int:
+    """The number of projective trees over `n` words, the root's children among them."""
+    return comb(3 * n, n) // (2 * n + 1)
+
+
+def _count_bounded(n: int, most: int, single_root: bool, root: int | None) -> int:
     """The number of projective trees over `n` words of at most `most` children each.
 
     `side[k][c]` counts the ways to hang `k` adjacent words as `c` subtrees on one side of a head,
@@ -167,12 +210,20 @@ def _count_bounded(n: int, most: int, single_root: bool) -> int:
     any_number = [1]  # the same for the root, whose children are not counted
     for k in range(1, n + 1):
         lefts = [(left, k - 1 - left) for left in range(k)]
-        pairs = [(c, d) for c in range(most + 1) for d in range(most + 1 - c)]
-        below.append(sum(side[i][c] * side[j][d] for i, j in lefts for c, d in pairs))
+        below.append(sum(_under(side, i, j) for i, j in lefts))
         blocks = range(1, k + 1)
         side.append([0] + [sum(below[s] * side[k - s][c] for s in blocks) for c in range(most)])
         any_number.append(sum(below[s] * any_number[k - s] for s in blocks))
+    if root is not None:
+        return _under(side, root - 1, n - root)
     return below[n] if single_root else any_number[n]
+
+
+def _under(side: list[list[int]], left: int, right: int) -> int:
+    """The ways to hang so many words on the left and on the right of a head: see above."""
+    most = len(side[0]) - 1
+    pairs = [(c, d) for c in range(most + 1) for d in range(most + 1 - c)]
+    return sum(side[left][c] * side[right][d] for c, d in pairs)
 
 
 def _reaches_root(heads: Tensor) -> Tensor:

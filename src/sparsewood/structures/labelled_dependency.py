@@ -31,17 +31,23 @@ class LabelledDependencyTrees(NativeStructure):
     Args:
         projective: only trees without crossing arcs, the root standing left of the first word.
         single_root: only trees in which exactly one word has the root as its head.
+        root: only trees in which this word, counted from 1, is the one child of the root; as for
+            `DependencyTrees`.
     """
 
     projective: bool = False
     single_root: bool = False
+    root: int | None = None
 
     parts_ndim = 3
+
+    def __post_init__(self) -> None:
+        _ = self.unlabelled  # ValueError where an option is wrong
 
     @property
     def unlabelled(self) -> DependencyTrees:
         """The same trees without labels."""
-        return DependencyTrees(projective=self.projective, single_root=self.single_root)
+        return DependencyTrees(self.projective, self.single_root, root=self.root)
 
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         arcs = self.unlabelled.indicator(structures[..., 0])
@@ -60,9 +66,13 @@ class LabelledDependencyTrees(NativeStructure):
                 f"{_OPTIONS_MAX}, got {shape[2] * shape[3]}"
             )
         self.check_dtype_and_lengths("labelled arc scores", scores, lengths)
+        self.unlabelled.check_root(shape, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         return self.unlabelled.reads(scores[..., 0], lengths)[..., None].expand(scores.shape)
+
+    def restrict(self, scores: Tensor) -> Tensor:
+        return scores if self.root is None else torch.where(self.reads(scores), scores, -torch.inf)
 
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
@@ -96,7 +106,7 @@ class LabelledDependencyTrees(NativeStructure):
         return self.unlabelled.log_partition(total(scores, -1), lengths, total)
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
-        return shift_arcs(scores, self.single_root)
+        return shift_arcs(scores, self.unlabelled.counts_roots)
 
     def sample_steps(
         self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
@@ -106,7 +116,7 @@ class LabelledDependencyTrees(NativeStructure):
 
     @property
     def native(self) -> Native:
-        return Native("labelled_trees", (self.projective, self.single_root))
+        return Native("labelled_trees", (self.projective, self.unlabelled.counts_roots))
 
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (shape[0], 2)
