@@ -166,6 +166,16 @@ def test_noise_is_on_the_scores_in_training_alone(make, task):
     assert torch.equal(model.eval()(batch).loss, plain.eval()(batch).loss)
 
 
+@pytest.mark.parametrize("projective", [False, True])
+def test_the_root_may_be_known(make, task, projective):
+    model, batch = make(task, known_root=1, projective=projective)
+    for posterior in model(batch).posteriors:
+        assert (posterior.structures[:, 0] == 0).all()
+        assert (posterior.structures[:, 1:] != 0).all()
+    flat, _ = make(task, known_root=1, estimator="flat")  # only latent trees are told
+    assert (flat(batch).posteriors[0].structures <= 0).all()
+
+
 def test_the_bonus_for_entropy(make, task):
     model, batch = make(task, entropy=0.25)
     plain, _ = make(task)
@@ -192,7 +202,7 @@ def test_the_entropy_is_differentiable_to_the_scores():
     [
         *({"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}, {"estimator": "gibbs"}),
         *({"composer_input": "letters"}, {"own_embeddings": True}),
-        *({"noise": -1.0}, {"entropy": float("nan")}),
+        *({"known_root": 0}, {"noise": -1.0}, {"entropy": float("nan")}),
     ],
 )
 def test_wrong_options(wrong):

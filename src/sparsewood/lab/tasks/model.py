@@ -49,6 +49,7 @@ class ModelConfig:
         entropy: the loss of an example is less by this times the entropy of its trees, in training.
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
+        known_root: only trees with this word, counted from 1, at the root are latent.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
             sum_h p(h | x) (-log p(y | h, x)).
     """
@@ -64,6 +65,7 @@ class ModelConfig:
     entropy: float = 0.0
     projective: bool = False
     single_root: bool = False
+    known_root: int | None = None
     loss: Literal["marginal", "expected"] = "marginal"
 
     @property
@@ -86,6 +88,7 @@ class ModelConfig:
                 self.composer_input == "words" or not self.own_embeddings,
                 'False unless composer_input is "words"',
             ),
+            ("known_root", self.known_root is None or self.known_root >= 1, "at least 1"),
             ("noise", 0 <= self.noise < float("inf"), "at least 0"),
             ("entropy", 0 <= self.entropy < float("inf"), "at least 0"),
         )
@@ -128,7 +131,9 @@ class TreeModel(WordModel, Model):
         estimator = parse(options.estimator)
         latent = estimator.reads_scores
         read = options.embedding if options.composer_input == "words" else options.hidden
-        family = DependencyTrees(projective=options.projective, single_root=options.single_root)
+        family = DependencyTrees(
+            projective=options.projective, single_root=options.single_root, root=options.known_root
+        )
         self.trees = LatentTreeEncoder(
             MLPArcScorer(options.hidden) if latent else None,
             ChildSumTreeLSTM(read, options.hidden),
