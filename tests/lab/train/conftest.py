@@ -94,9 +94,9 @@ def _outcome(folder: Path) -> dict[str, Any]:
         },
         "gallery": json.loads((folder / "gallery.json").read_text()),
         "weights": {
-            name: weight.tolist()
-            for path in (folder / "model", *sorted((folder / "checkpoints").iterdir()))
-            for name, weight in load_file(path / "model.safetensors").items()
+            (str(path.relative_to(folder)), name): weight.tolist()
+            for path in sorted(folder.rglob("*.safetensors"))
+            for name, weight in load_file(path).items()
         },
         "checkpoints": sorted(path.name for path in (folder / "checkpoints").iterdir()),
     }

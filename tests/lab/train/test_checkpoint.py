@@ -47,6 +47,17 @@ def test_weights_that_training_changes_are_saved(tmp_path: Path) -> None:
     assert new.embedding.weight.equal(fixed)
 
 
+def test_averaged_weights_lie_beside_the_others(tmp_path: Path) -> None:
+    model, average, new = _Model(), _Model(), _Model()
+    checkpoint.save(tmp_path / "0001", model, {}, average)
+    for wanted, averaged in ((average, True), (model, False)):
+        checkpoint.load_weights(tmp_path / "0001", new, average=averaged)
+        assert new.layer.weight.equal(wanted.layer.weight)
+    checkpoint.save(tmp_path / "0002", model, {})
+    with pytest.raises(checkpoint.Damaged, match="0002: not a readable checkpoint"):
+        checkpoint.load_weights(tmp_path / "0002", new, average=True)
+
+
 def test_a_checkpoint_that_is_there_stays(tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "0001", _Model(), {"seconds": 1})
     checkpoint.save(tmp_path / "0001", _Model(), {"seconds": 2})

@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parents[3] / "results"
 
 
 def test_json_both_ways(make_config) -> None:
-    config = make_config("given", clip=1.0, optimizer="adam", reduction="sum", threads=None)
+    config = make_config("given", clip=1.0, anneal=("noise=1:0",), anneal_epochs=2, threads=None)
     text = json.dumps({"sparsewood": "1", **config.to_json()})
     assert RunConfig.from_json(json.loads(text)) == config
 
@@ -80,12 +80,36 @@ def test_missing_and_unknown_parts(make_config) -> None:
         {"threads": 0},
         {"seed": -1},
         {"checkpoint_minutes": 0.0},
+        {"parser_lr": 0.0},
+        {"composer_first": -1},
+        {"anneal_epochs": -1},
+        {"average": 1.0},
     ],
 )
 def test_values_out_of_range(wrong: dict) -> None:
     (name,) = wrong
     with pytest.raises(ValueError, match=f"training.{name}: expected"):
         TrainingConfig(**wrong)
+
+
+def test_what_is_told_of_latent_trees_fits_the_model(make_config, make_parser_config) -> None:
+    with pytest.raises(ValueError, match="training.anneal_epochs: expected at least 1, got 0"):
+        make_config(anneal=("noise=1:0",))
+    with pytest.raises(ValueError, match="training.anneal: estimator topk: the options are k"):
+        make_config("topk:k=3", anneal=("max_active=1:3",), anneal_epochs=2)
+    told = {"parser_lr": 0.1, "composer_first": 1, "anneal": ("noise=1:0",)}
+    make_config("flat", **told, anneal_epochs=1)  # a baseline may be told the same
+    parser = make_parser_config()
+    for name, value in told.items():
+        training = replace(parser.training, **{name: value, "anneal_epochs": 1})
+        with pytest.raises(ValueError, match=f"training.{name}: a model for parse has no latent"):
+            replace(parser, training=training)
+
+
+def test_what_older_runs_do_not_say_is_as_it_was(make_config) -> None:
+    data, new = make_config().to_json(), ("parser_lr", "composer_first", "anneal", "average")
+    old = {name: v for name, v in data["training"].items() if name not in new}
+    assert RunConfig.from_json(data | {"training": old}) == make_config()
 
 
 def test_differences(make_config) -> None:

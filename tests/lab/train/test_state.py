@@ -1,5 +1,6 @@
 """Resuming: the outcome is that of the undisturbed run, bit for bit."""
 
+import itertools
 import json
 import os
 import shutil
@@ -7,15 +8,153 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
-from sparsewood.lab.train import Progress, TrainingInterrupted, train
+from sparsewood.estimators import SparseMAP
+from sparsewood.lab.tasks import TreeModel, load_model
+from sparsewood.lab.train import Progress, RunConfig, TrainingInterrupted, train
+from sparsewood.lab.train.distributed import World
+from sparsewood.lab.train.interrupt import StopWish
+from sparsewood.lab.train.state import TrainingState
+from sparsewood.lab.train.trainer import Trainer
 
 QUIET = Progress()
+WORDS = {"composer_input": "words", "own_embeddings": True, "noise": 1.0, "entropy": 0.01}
+INDUCTION = {
+    "parser_lr": 0.1,
+    "composer_first": 1,
+    "warm_up": 4,
+    "average": 0.8,
+    "anneal_epochs": 2,
+    "anneal": ("temperature=4:1", "max_active=2:10", "noise=1:0"),
+}
+
+
+def watch(config: RunConfig, folder: Path, look: Callable[[TrainingState], None]) -> TrainingState:
+    """The state at the end of a run; `look` sees it after every step."""
+
+    class Watcher(Progress):
+        def step(self, step: int, values: Any) -> None:
+            look(trainer.state)
+
+    trainer = Trainer(config, folder, World(0, 1, torch.device("cpu")), Watcher(), StopWish())
+    trainer.run()
+    return trainer.state
+
+
+def with_words(config: RunConfig, **options: Any) -> RunConfig:
+    return replace(config, model=replace(config.model, **{**WORDS, **options}))
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (WORDS, ["encoder", "trees.scorer"]),
+        ({**WORDS, "own_embeddings": False}, ["encoder.lstm", "trees.scorer"]),
+        ({}, ["trees.scorer"]),
+    ],
+)
+def test_the_parser_has_a_rate_of_its_own(make_config, tmp_path, options, names) -> None:
+    rates: list[list[float]] = []
+    config = make_config(parser_lr=0.05, warm_up=4, max_epochs=1)
+    state = watch(
+        replace(config, model=replace(config.model, **options)),
+        tmp_path,
+        lambda state: rates.append([group["lr"] for group in state.optimizer.param_groups]),
+    )
+    assert rates == [pytest.approx([0.5 * p, 0.05 * p]) for p in (0.25, 0.5, 0.75, 1, 1)]
+    apart = set(map(id, state.optimizer.param_groups[1]["params"]))
+    found = [name for name, p in state.model.named_parameters() if id(p) in apart]
+    assert found == [n for n, _ in state.model.named_parameters() if n.startswith(tuple(names))]
+    assert sum(len(group["params"]) for group in state.optimizer.param_groups) == len(state.learned)
+
+
+def test_fixed_trees_have_no_parser(make_config, tmp_path: Path) -> None:
+    state = watch(make_config("flat", **INDUCTION), tmp_path, lambda state: None)
+    assert len(state.optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_the_composer_learns_first(make_config, tmp_path: Path, optimizer: str) -> None:
+    config = with_words(make_config(composer_first=2, max_epochs=3, optimizer=optimizer, lr=0.01))
+    seen: list[tuple[int, dict[str, torch.Tensor]]] = []
+
+    def look(state: TrainingState) -> None:
+        weights = {name: p.detach().clone() for name, p in state.model.named_parameters()}
+        seen.append((state.epoch, weights))
+
+    watch(config, tmp_path, look)
+    frozen = ("encoder.", "trees.scorer.")
+    for (_, before), (epoch, after) in itertools.pairwise(seen):
+        for name, weight in after.items():
+            moves = epoch >= 2 or not name.startswith(frozen)
+            assert torch.equal(weight, before[name]) != moves, (epoch, name)
+
+
+def test_what_is_annealed(make_config, tmp_path: Path) -> None:
+    annealed = {name: INDUCTION[name] for name in ("anneal", "anneal_epochs")}
+    config = with_words(make_config(max_epochs=4, patience=None, temperatures=False, **annealed))
+    seen: dict[int, set[tuple[Any, ...]]] = {}
+
+    def look(state: TrainingState) -> None:
+        assert isinstance(state.model, TreeModel)
+        estimator = state.model.trees.estimator
+        assert isinstance(estimator, SparseMAP)
+        values = (estimator.temperature, estimator.max_active, state.model.trees.noise.scale)
+        seen.setdefault(state.epoch, set()).add(values)
+
+    state = watch(config, tmp_path, look)
+    assert seen == {0: {(4, 2, 1)}, 1: {(2.5, 6, 0.5)}, 2: {(1, 10, 0)}, 3: {(1, 10, 0)}}
+    kept: Any = load_model(tmp_path / "model")
+    estimator = kept.trees.estimator
+    best = state.schedule.best_epoch - 1
+    assert {(estimator.temperature, estimator.max_active)} == {value[:2] for value in seen[best]}
+    # Validation is of the moment too.
+    sizes = [max(map(int, record["validation"]["histogram"])) for record in state.history]
+    assert sizes[0] <= 2
+    assert sizes[1] <= 6
+
+
+def test_averaged_weights_are_validated_and_kept(make_config, tmp_path: Path) -> None:
+    average: dict[str, torch.Tensor] = {}
+
+    def look(state: TrainingState) -> None:
+        for name, p in state.model.named_parameters():
+            new = p.detach().clone()
+            average[name] = 0.8 * average[name] + 0.2 * new if name in average else new
+
+    config = make_config(average=0.8, max_epochs=1)
+    state = watch(config, tmp_path, look)
+    kept = load_file(tmp_path / "model" / "model.safetensors")
+    for name, weight in state.model.named_parameters():
+        torch.testing.assert_close(kept[name], average[name])
+        assert not torch.equal(kept[name], weight)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["validation"] == state.history[0]["validation"]
+
+
+def test_all_of_it_resumes(make_config, outcome, recording, tmp_path: Path) -> None:
+    class Stops(recording):
+        def step(self, step: int, values: Any) -> None:
+            super().step(step, values)
+            if self.steps in (3, 8):  # in the first epoch, of five steps, and in the second
+                os.kill(os.getpid(), signal.SIGINT)
+
+    config = with_words(make_config(**INDUCTION))
+    train(config, tmp_path / "whole", progress=QUIET)
+    stops = Stops()
+    for _ in range(2):
+        with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
+            train(config, tmp_path / "parts", resume=True, progress=stops)
+    train(config, tmp_path / "parts", resume=True, progress=QUIET)
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    assert (tmp_path / "parts" / "checkpoints" / "0004" / "average.safetensors").exists()
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": "batches", "reduction": "sum", "clip": 5.0}])

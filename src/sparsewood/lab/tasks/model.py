@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from torch import Tensor, nn
 
@@ -210,8 +210,23 @@ class TreeModel(WordModel, Model):
 
     @temperature.setter
     def temperature(self, value: float) -> None:
-        found: Any = self.trees.estimator
-        self.trees.estimator = replace(found, temperature=value)
+        self.set_latent("temperature", value)
+
+    def set_latent(self, name: str, value: float) -> None:
+        if name == "noise":
+            cast(GumbelNoise, self.trees.noise).scale = value
+        else:
+            found: Any = self.trees.estimator
+            self.trees.estimator = replace(found, **{name: value})
+
+    def parser_parameters(self) -> list[nn.Parameter]:
+        if self.trees.scorer is None:
+            return []
+        parts: list[nn.Module] = [self.trees.scorer]
+        if self.options.composer_input == "words":
+            assert self.encoder.lstm is not None
+            parts.append(self.encoder.lstm if self.second is None else self.encoder)
+        return [p for part in parts for p in part.parameters() if p.requires_grad]
 
     @property
     def reads_heads(self) -> bool:

@@ -53,6 +53,14 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     def temperature(self, value: float) -> None:
         raise AttributeError(f"a model for {self.task} has no temperature")
 
+    def set_latent(self, name: str, value: float) -> None:
+        """Set a number of the estimator of latent trees, or the scale of the "noise" on scores."""
+        raise AttributeError(f"a model for {self.task} has no latent trees")
+
+    def parser_parameters(self) -> list[nn.Parameter]:
+        """Those learned parameters that do no more than say which trees are likely."""
+        return []
+
     @property
     def reads_heads(self) -> bool:
         """Whether sentences must come with heads, out of training too."""

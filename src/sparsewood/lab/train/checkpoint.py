@@ -26,7 +26,7 @@ from sparsewood.lab._files import PARTIAL, new_folder
 from sparsewood.lab.data.batches import Split
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
-_WEIGHTS, _STATE = "model.safetensors", "state.pt"
+_WEIGHTS, _AVERAGE, _STATE = "model.safetensors", "average.safetensors", "state.pt"
 
 
 def name_of(epoch: int, step: int = 0) -> str:
@@ -50,21 +50,28 @@ def latest(folder: Path) -> Path | None:
     return next(iter(checkpoints(folder)), None)
 
 
-def save(path: Path, model: nn.Module, state: Mapping[str, Any]) -> None:
-    """Write the checkpoint `path`, in full or not at all.
+def save(
+    path: Path, model: nn.Module, state: Mapping[str, Any], average: nn.Module | None = None
+) -> None:
+    """Write the checkpoint `path`, in full or not at all: weights, state, and averaged weights.
 
     One of that name that is there already stays: going on from before it led to the same state.
     """
     if path.exists():
         return
-    fixed = _fixed(model)
-    weights = {k: v.contiguous() for k, v in model.state_dict().items() if k not in fixed}
     packed = io.BytesIO()
     torch.save(dict(state), packed)
     # Written by Python, whose errors name the file and the reason: a full disk, say.
     with new_folder(path) as partial:
-        (partial / _WEIGHTS).write_bytes(pack(weights))
+        (partial / _WEIGHTS).write_bytes(_weights(model))
+        if average is not None:
+            (partial / _AVERAGE).write_bytes(_weights(average))
         (partial / _STATE).write_bytes(packed.getbuffer())
+
+
+def _weights(model: nn.Module) -> bytes:
+    fixed = _fixed(model)
+    return pack({k: v.contiguous() for k, v in model.state_dict().items() if k not in fixed})
 
 
 def load(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
@@ -78,10 +85,10 @@ def load(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
     return state
 
 
-def load_weights(path: Path, model: nn.Module) -> None:
-    """Give `model` the weights of the checkpoint `path`."""
+def load_weights(path: Path, model: nn.Module, *, average: bool = False) -> None:
+    """Give `model` the weights of the checkpoint `path`, or their average."""
     try:
-        weights = load_file(path / _WEIGHTS)
+        weights = load_file(path / (_AVERAGE if average else _WEIGHTS))
         missing, unexpected = model.load_state_dict(weights, strict=False)
     except (OSError, RuntimeError, SafetensorError) as error:
         raise Damaged(f"{path}: not a readable checkpoint ({_brief(error)})") from error

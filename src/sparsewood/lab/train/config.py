@@ -9,6 +9,7 @@ from sparsewood.lab._json import decode, encode, no_others
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.train.anneal import annealings
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,16 @@ class TrainingConfig:
     Attributes:
         optimizer: SGD or Adam.
         lr: the learning rate of the first epoch.
+        parser_lr: that of what scores latent trees: the scorer, and where the composer reads words,
+            the BiLSTM; its embeddings too where it has its own. None: as `lr`. It rises and falls
+            as `lr` does.
+        composer_first: so many epochs at the start, what scores latent trees does not learn.
+        anneal: numbers of the estimator, and "noise", that change from epoch to epoch, as
+            "temperature=4:1" or "max_active=2:10": from the first epoch's value to that of all
+            epochs from `anneal_epochs` on.
+        anneal_epochs: how many epochs that takes.
+        average: validate and keep an exponential moving average of the weights, of which every
+            step keeps this share, 0.999 say; 0: the weights themselves.
         beta2: of Adam, the share of the mean of squared gradients that a step keeps.
         batch: examples in a step, of all processes together.
         batch_words: the most words in a step, padding included, in place of `batch`; sentences of
@@ -44,6 +55,11 @@ class TrainingConfig:
 
     optimizer: Literal["sgd", "adam"] = "adam"
     lr: float = 0.001
+    parser_lr: float | None = None
+    composer_first: int = 0
+    anneal: tuple[str, ...] = ()
+    anneal_epochs: int = 0
+    average: float = 0.0
     beta2: float = 0.999
     batch: int = 16
     batch_words: int | None = None
@@ -69,14 +85,17 @@ class TrainingConfig:
             values = {name: getattr(self, name) for name in names}
             return [(n, v is None or v >= least, f"at least {least}") for n, v in values.items()]
 
-        limits = {name: getattr(self, name) for name in ("clip", "threads", "checkpoint_minutes")}
+        limited = ("parser_lr", "clip", "threads", "checkpoint_minutes")
+        limits = {name: getattr(self, name) for name in limited}
         check(
             "training",
             self,
             *at_least(1, "batch", "batch_words", "eval_batch", "max_epochs", "patience"),
-            *at_least(0, "warm_up", "seed"),
+            *at_least(0, "warm_up", "seed", "composer_first"),
+            *at_least(1 if self.anneal else 0, "anneal_epochs"),
             ("lr", 0 < self.lr < float("inf"), "a positive number"),
             ("decay", 0 < self.decay <= 1, "more than 0 and at most 1"),
+            ("average", 0 <= self.average < 1, "at least 0, less than 1"),
             ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
             *((name, v is None or v > 0, "a positive number") for name, v in limits.items()),
         )
@@ -120,6 +139,20 @@ class RunConfig:
             raise TypeError(
                 f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
             )
+        self._check_latent()
+
+    def _check_latent(self) -> None:
+        """Raise ValueError where training tells of latent trees what the model has not."""
+        estimator: str | None = getattr(self.model, "estimator", None)
+        if estimator is not None:
+            annealings(self.training.anneal, estimator)
+            return
+        for name in ("parser_lr", "composer_first", "anneal"):
+            if value := getattr(self.training, name):
+                raise ValueError(
+                    f"training.{name}: a model for {self.source.name} has no latent trees, got "
+                    f"{value!r}"
+                )
 
     def to_json(self) -> dict[str, Any]:
         """As plain dictionaries, numbers and strings."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from sparsewood.lab._files import new_folder, write_json
 from sparsewood.lab.tasks.build import TASKS
-from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.judge import Judge
 from sparsewood.lab.train.state import TrainingState
 
@@ -18,16 +17,17 @@ def finish(
 
     Args:
         folder: of the run.
-        state: after the last epoch; its model ends up with the best weights and temperature.
+        state: after the last epoch; the model it judges ends up with the best weights and
+            temperature.
         judge: of that model.
         note: is told of the temperature.
 
     Returns:
         The result, as in `result.json`, which is written last: with it, all the rest is there.
     """
-    model = state.model
+    model = state.judged
     best = state.schedule.best_epoch
-    checkpoint.load_weights(folder / "checkpoints" / checkpoint.name_of(best), model)
+    state.take_best(folder)
     found = judge.search()
     if found is not None:
         model.temperature = found.chosen

@@ -4,16 +4,18 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from sparsewood.lab._files import write_text
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.tasks.metrics import Metric
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train import checkpoint
+from sparsewood.lab.train.anneal import annealings
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
 from sparsewood.lab.train.schedule import Schedule, share
@@ -29,6 +31,7 @@ class TrainingState:
 
     Attributes:
         learned: the parameters that training changes.
+        judged: the model that validation judges and that is kept: the average, or the one trained.
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
@@ -45,7 +48,12 @@ class TrainingState:
     ) -> None:
         self.model, self.group, self._config = model, group, config
         self.learned = [p for p in model.parameters() if p.requires_grad]
-        self.optimizer = _optimizer(self.learned, config)
+        self._parser = model.parser_parameters()
+        groups, self._shares = _by_rate(self.learned, self._parser, config)
+        self.optimizer = _optimizer(groups, config)
+        self._average = _average(model, config.average) if config.average else None
+        self.judged = model if self._average is None else cast(Model, self._average.module)
+        self._annealed = annealings(config.anneal, getattr(model.options, "estimator", ""))
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
@@ -66,8 +74,29 @@ class TrainingState:
         done = self.epoch * steps + self.step
         end = t.max_epochs * steps if t.linear else None
         rate = self.schedule.lr * share(done, warm_up=t.warm_up, steps=end)
-        for parameters in self.optimizer.param_groups:
-            parameters["lr"] = rate
+        for parameters, part in zip(self.optimizer.param_groups, self._shares, strict=True):
+            parameters["lr"] = rate * part
+
+    def anneal(self, epoch: int) -> None:
+        """Give the models what is annealed, as it is after `epoch` epochs."""
+        for number in self._annealed:
+            value = number.at(epoch, self._config.anneal_epochs)
+            for model in {self.model, self.judged}:
+                model.set_latent(number.name, value)
+
+    def update(self) -> None:
+        """Change the weights by their gradients, and take these away."""
+        if self.epoch < self._config.composer_first:
+            for parameter in self._parser:
+                parameter.grad = None
+        if self._config.clip is not None:
+            self.scaler.unscale_(self.optimizer)
+            nn.utils.clip_grad_norm_(self.learned, self._config.clip)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad()
+        if self._average is not None:
+            self._average.update_parameters(self.model)
 
     def new_metrics(self) -> list[Metric]:
         """Those of training."""
@@ -100,7 +129,8 @@ class TrainingState:
     def save(self, folder: Path, snapshot: dict[str, Any]) -> None:
         """Write a checkpoint and the metrics; keep the one before and the best besides."""
         name = checkpoint.name_of(snapshot["epoch"], snapshot["step"])
-        checkpoint.save(folder / "checkpoints" / name, self.model, snapshot)
+        average = None if self._average is None else self.judged
+        checkpoint.save(folder / "checkpoints" / name, self.model, snapshot, average)
         self._tidy(folder, name)
 
     def restore(self, folder: Path, note: Callable[[str], None] = lambda _: None) -> bool:
@@ -134,6 +164,8 @@ class TrainingState:
         if state["fingerprint"] != self._fingerprint:
             raise ValueError(f"{folder}: the data or word vectors have changed since the run began")
         checkpoint.load_weights(path, self.model)
+        if self._average is not None:
+            checkpoint.load_weights(path, self.judged, average=True)
         try:
             processes = len(state["processes"])
             mine = state["processes"][min(self.group.rank, processes - 1)]
@@ -142,6 +174,8 @@ class TrainingState:
             self.schedule = Schedule(**state["schedule"])
             self.epoch, self.step = int(state["epoch"]), int(state["step"])
             self.seconds, self.history = float(state["seconds"]), list(state["history"])
+            if self._average is not None:
+                self._average.n_averaged.fill_(self.steps + self.step)
             for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
                 vars(metric).update(sums)
             checkpoint.set_random_state(mine["random"], self.group.device)
@@ -156,6 +190,13 @@ class TrainingState:
         if self.step:
             return f"after step {self.step} of epoch {self.epoch + 1}"
         return f"after epoch {self.epoch}" if self.epoch else "at its start"
+
+    def take_best(self, folder: Path) -> None:
+        """Give `judged` the weights of the best epoch, and what is annealed as it was then."""
+        best = self.schedule.best_epoch
+        path = folder / "checkpoints" / checkpoint.name_of(best)
+        checkpoint.load_weights(path, self.judged, average=self._average is not None)
+        self.anneal(best - 1)
 
     def close(self, folder: Path) -> None:
         """Training is over: keep the last checkpoint and the best one."""
@@ -172,7 +213,27 @@ class TrainingState:
         write_text(folder / "metrics.jsonl", "".join(lines))
 
 
-def _optimizer(parameters: list[nn.Parameter], config: TrainingConfig) -> torch.optim.Optimizer:
+def _by_rate(
+    learned: list[nn.Parameter], parser: list[nn.Parameter], config: TrainingConfig
+) -> tuple[list[list[nn.Parameter]], list[float]]:
+    """The parameters of each learning rate, and its share in that of the step."""
+    if config.parser_lr is None or not parser:
+        return [learned], [1.0]
+    apart = set(parser)
+    return [[p for p in learned if p not in apart], parser], [1.0, config.parser_lr / config.lr]
+
+
+def _optimizer(groups: list[list[nn.Parameter]], config: TrainingConfig) -> torch.optim.Optimizer:
+    options = [{"params": parameters} for parameters in groups]
     if config.optimizer == "sgd":
-        return torch.optim.SGD(parameters, config.lr)
-    return torch.optim.Adam(parameters, config.lr, betas=(0.9, config.beta2))
+        return torch.optim.SGD(options, config.lr)
+    return torch.optim.Adam(options, config.lr, betas=(0.9, config.beta2))
+
+
+def _average(model: Model, decay: float) -> AveragedModel:
+    """The moving average of the weights of `model`, which begins with those after a step."""
+    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
+    for module in average.modules():  # on a GPU, copies of its weights lie apart
+        if isinstance(module, nn.RNNBase):
+            module.flatten_parameters()
+    return average

@@ -57,7 +57,7 @@ class Trainer:
         self.state = TrainingState(t, self.model, splits, group)
         # No bound method: in a cycle, `parallel` would keep the group of processes alive.
         self.how_to_go_on = partial(_how_to_go_on, folder, self.state)
-        self.judge = Judge(self.model, evaluated, t, group.device, stop, self.how_to_go_on)
+        self.judge = Judge(self.state.judged, evaluated, t, group.device, stop, self.how_to_go_on)
         checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
         if self.state.restore(folder, progress.note):
             progress.note(f"{folder}: going on {self.state.position}")
@@ -89,6 +89,7 @@ class Trainer:
         order = self.batches.order(state.epoch)
         self.progress.start_epoch(state.epoch + 1, state.step, len(order))
         self.model.train()
+        state.anneal(state.epoch)
         seen = sum(map(len, order[: state.step]))
         start = time.perf_counter() - state.seconds
         for rows in order[state.step :]:
@@ -144,19 +145,14 @@ class Trainer:
 
     def _update(self, rows: Sequence[int], seen: tuple[Tensor, list[Metric]]) -> bool:
         """End a step; whether a signal has asked some process to stop."""
-        t, state = self.config.training, self.state
+        state = self.state
         loss, metrics = seen
         broken, stopping = self.group.any(not bool(loss.isfinite()), self.stop.raised)
         if broken:
             raise self._non_finite(rows)
         for so_far, metric in zip(state.metrics, metrics, strict=True):
             so_far.merge(metric)
-        if t.clip is not None:
-            state.scaler.unscale_(state.optimizer)
-            nn.utils.clip_grad_norm_(state.learned, t.clip)
-        state.scaler.step(state.optimizer)
-        state.scaler.update()
-        state.optimizer.zero_grad()
+        state.update()
         return stopping
 
     def _forward(self, batch: Any, rows: Sequence[int]) -> Output:
