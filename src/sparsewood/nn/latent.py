@@ -57,6 +57,7 @@ class LatentTreeEncoder(nn.Module):
         heads: Tensor | None = None,
         *,
         words: Tensor | None = None,
+        forbidden: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> tuple[Posterior, Tensor]:
         """The posterior over trees, and the vector of each tree of its support.
@@ -69,6 +70,7 @@ class LatentTreeEncoder(nn.Module):
             words: (B, n, e) word vectors for the composer. Default: `x`. Where `x` has seen the
                 sentence and `words` have not, what the words are to each other is the trees' to
                 tell.
+            forbidden: (B, n, n + 1) bool, the arcs that no latent tree has.
             generator: of the estimator's random numbers.
 
         Returns:
@@ -78,6 +80,8 @@ class LatentTreeEncoder(nn.Module):
         estimator = self._estimator_for(heads, x, lengths)
         unread = x.new_zeros(()).expand(batch, n, n + 1)
         scores = unread if self.scorer is None else self.noise(self.scorer(x))
+        if forbidden is not None and self.scorer is not None:
+            scores = scores.masked_fill(forbidden, -torch.inf)
         posterior = estimator(scores, self.structure, lengths, generator=generator)
         return posterior, self.composer(x if words is None else words, posterior.forest())
 

@@ -236,3 +236,32 @@ def test_vectors_of_another_shape_are_refused():
     model = SentenceClassifier(ModelConfig(hidden=4, embedding=3), ["<unk>", "oak"], ["x"])
     with pytest.raises(ValueError, match=r"expected \(2, 3\) for 2 words of size 3, got \(2, 4\)"):
         model.set_vectors(torch.zeros(2, 4))
+
+
+LEAVES = ("oak", "elm", "ash", "yew", "fir", "nowhere")
+
+
+def _headed(model: TreeModel, batch: Batch) -> list[set[str]]:
+    """The words that another hangs from, of each tree."""
+    words, found = model.vocabulary.words, []
+    for posterior, side in zip(model(batch).posteriors, batch.sides, strict=True):
+        for heads, b in zip(posterior.structures, posterior.instance, strict=True):
+            found.append({words[side.tokens[b, head - 1]] for head in heads if head > 0})
+    return found
+
+
+def test_words_may_be_told_to_be_leaves(make, task):
+    model, batch = make(task, leaves=LEAVES)
+    assert not any(headed & set(LEAVES) for headed in _headed(model, batch))
+    plain, _ = make(task)
+    assert any(headed & set(LEAVES) for headed in _headed(plain, batch))
+
+
+@pytest.mark.parametrize("options", [{"single_root": True}, {"known_root": 1}], ids=str)
+def test_leaves_that_leave_no_tree_are_no_leaves(make, options):
+    every = tuple(make("classify")[0].vocabulary.words)
+    (model, batch), (plain, _) = (
+        make("classify", leaves=every, **options),
+        make("classify", **options),
+    )
+    assert torch.equal(model(batch).posteriors[0].weights, plain(batch).posteriors[0].weights)

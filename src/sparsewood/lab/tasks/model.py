@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
+import torch
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Given, name_of, parse
@@ -50,6 +51,8 @@ class ModelConfig:
         projective: only projective trees are latent.
         single_root: only trees with one word at the root are latent.
         known_root: only trees with this word, counted from 1, at the root are latent.
+        leaves: words that are leaves of all latent trees, as closing brackets or full stops may be.
+            A sentence that has no tree then is read as if none of its words were named here.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
             sum_h p(h | x) (-log p(y | h, x)).
     """
@@ -66,6 +69,7 @@ class ModelConfig:
     projective: bool = False
     single_root: bool = False
     known_root: int | None = None
+    leaves: tuple[str, ...] = ()
     loss: Literal["marginal", "expected"] = "marginal"
 
     @property
@@ -93,6 +97,7 @@ class ModelConfig:
             ("entropy", 0 <= self.entropy < float("inf"), "at least 0"),
         )
         object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
+        object.__setattr__(self, "leaves", tuple(self.leaves))  # JSON has lists
 
     @classmethod
     def paper(cls, **options: Any) -> "ModelConfig":
@@ -249,7 +254,9 @@ class TreeModel(WordModel, Model):
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
         heads = side.heads if self.reads_heads else None
         x = self.encoder(side.tokens, side.lengths)
-        posterior, roots = self.trees(x, side.lengths, heads, words=self._words(side))
+        posterior, roots = self.trees(
+            x, side.lengths, heads, words=self._words(side), forbidden=self._forbidden(side)
+        )
         return posterior, self.dropout(roots)
 
     def _words(self, side: Padded) -> Tensor | None:
@@ -259,6 +266,24 @@ class TreeModel(WordModel, Model):
         if self.options.composer_input == "context" or not self.estimator.reads_scores:
             return None
         return self.dropout(self.encoder.embedding(side.tokens))
+
+    def _forbidden(self, side: Padded) -> Tensor | None:
+        """(B, n, n + 1) bool, the arcs from words that are leaves; None without such words."""
+        if not self.options.leaves or self.trees.scorer is None:
+            return None
+        known = [w for w in map(self.vocabulary.form, self.options.leaves) if w in self.vocabulary]
+        named = side.tokens.new_tensor(self.vocabulary.encode(known))
+        leaf = torch.isin(side.tokens, named)
+        inside = (
+            torch.arange(leaf.shape[1], device=leaf.device) < side.lengths.to(leaf.device)[:, None]
+        )
+        others, root = inside & ~leaf, self.options.known_root
+        if root is not None:
+            others = others[:, root - 1 : root]
+        if root is not None or self.options.single_root:  # else there is the flat tree
+            leaf &= others.any(1, keepdim=True)
+        heads = nn.functional.pad(leaf, (1, 0))
+        return heads[:, None].expand(-1, leaf.shape[1], -1)
 
     def said(self, loss: Tensor | None, prediction: Tensor, *posteriors: Posterior) -> Output:
         """An output, the bonus for the entropy of the posteriors taken off the loss in training."""
