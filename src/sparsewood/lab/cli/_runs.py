@@ -20,7 +20,8 @@ RUNS = Path("runs")
 
 _COMMON_SOURCE = (
     *("data", "files", "train", "validation", "test", "label", "text", "text2"),
-    *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
+    *("fine", "phrases", "operators", "max_depth", "depths", "max_length"),
+    *("heads", "parser", "vectors"),
 )
 _COMMON_MODEL = ("hidden", "layers", "dropout")
 _COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
