@@ -46,6 +46,7 @@ def test_generated_examples_carry_value_and_tree(splits):
         assert sentence.words[0].startswith("[")
         assert example.label == str(evaluate(sentence.words))
         assert sentence.heads == heads(sentence.words)
+        assert sentence.scored == tuple(word != "]" for word in sentence.words)
 
 
 def test_a_seed_fixes_everything(splits):

@@ -101,8 +101,12 @@ def write_listops(examples: Iterable[Example], path: Path | str) -> None:
 
 
 def example_of(tokens: tuple[str, ...]) -> Example:
-    """An expression with its value as the label and its gold heads."""
-    return Example((Sentence(tokens, heads(tokens)),), str(evaluate(tokens)))
+    """An expression with its value as the label and its gold heads.
+
+    Which operator heads a closing bracket is a matter of form: brackets are not scored.
+    """
+    scored = tuple(token != CLOSE for token in tokens)
+    return Example((Sentence(tokens, heads(tokens), scored),), str(evaluate(tokens)))
 
 
 def _parse(line: str) -> Example:
