@@ -7,6 +7,7 @@ import pytest
 from sparsewood.lab.cli import main
 from sparsewood.lab.cli.table import default_rows, summary_table
 from sparsewood.lab.data.sources import ListOps, Sst
+from sparsewood.lab.tasks import ModelConfig
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
 
@@ -60,6 +61,8 @@ def test_given_trees_where_there_are_heads() -> None:
     assert default_rows(RunConfig(ListOps())) == tuple(ROWS)
     assert "given" not in default_rows(RunConfig(Sst(Path("sst"))))
     assert "given" in default_rows(RunConfig(Sst(Path("sst"), heads=(Path("heads"),))))
+    few = default_rows(RunConfig(ListOps(), ModelConfig("sparsemap:max_active=5")))
+    assert few == (*list(ROWS)[:-1], "sparsemap:max_active=5")
 
 
 def test_the_paper_s_figures_stand_under_ours() -> None:
@@ -90,6 +93,6 @@ def test_options_are_checked_before_anything_is_said(fails: Callable[..., str]) 
 
 
 def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
-    for more, rate in (((), "(0.001)"), (("--paper",), "(0.1)")):
+    for more, rate in (((), "(0.001)"), (("--preset", "paper"), "(0.1)")):
         shown = " ".join(prints("table", "listops", *more, "--help").split())
         assert rate in shown.rpartition("--lrs")[2].partition("--seeds")[0]
