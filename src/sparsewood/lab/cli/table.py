@@ -29,7 +29,7 @@ from sparsewood.lab.cli._runs import (
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
-from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
@@ -154,9 +154,18 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     shown = [i for i, head in enumerate(grid.heads) if head not in (VALIDATION, CERTIFIED)]
     title = f"{source}, {', '.join(grid.tests)}"
     first = Column("estimator", no_wrap=True)
-    table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(
+        first,
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    narrow = {measure.label: measure.heading for measure in MEASURES.values()}
     for i in shown:
-        table.add_column(grid.heads[i].replace(" ", "\n", 1), justify="right")
+        head = grid.heads[i]
+        table.add_column(narrow.get(head, head.replace(" ", "\n", 1)), justify="right")
     notes = [grid.note] if grid.note else []
     for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
         style = "bold" if learns(row) else None
