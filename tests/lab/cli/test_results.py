@@ -3,6 +3,7 @@ import io
 from rich.console import Console
 
 from sparsewood.lab.cli._results import confusion_table, remarks, results_table, splits_table
+from sparsewood.lab.tasks import TASKS
 
 
 def _shown(table: object, width: int = 80) -> list[str]:
@@ -44,7 +45,8 @@ def test_certificates_and_unknown_words() -> None:
 
 
 def test_all_metrics_of_a_classifier_fit_a_terminal() -> None:
-    names = ("loss", "accuracy", "macro_f1", "support", "single", "flat", "agreement", "attachment")
+    names = [measure.name for measure in TASKS["classify"].metrics.measures]
+    assert "attachment_without_brackets" in names
     lines = _shown(splits_table({"validation": dict.fromkeys(names, 99.999)}))
     assert not any("…" in line for line in lines)
     assert any("validation" in line for line in lines)

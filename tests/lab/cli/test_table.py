@@ -1,12 +1,15 @@
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from sparsewood.lab.cli import main
 from sparsewood.lab.cli.table import default_rows, summary_table
 from sparsewood.lab.data.sources import ListOps, Sst
+from sparsewood.lab.tasks import ModelConfig
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
 
@@ -60,6 +63,8 @@ def test_given_trees_where_there_are_heads() -> None:
     assert default_rows(RunConfig(ListOps())) == tuple(ROWS)
     assert "given" not in default_rows(RunConfig(Sst(Path("sst"))))
     assert "given" in default_rows(RunConfig(Sst(Path("sst"), heads=(Path("heads"),))))
+    few = default_rows(RunConfig(ListOps(), ModelConfig("sparsemap:max_active=5")))
+    assert few == (*list(ROWS)[:-1], "sparsemap:max_active=5")
 
 
 def test_the_paper_s_figures_stand_under_ours() -> None:
@@ -73,6 +78,27 @@ def test_the_paper_s_figures_stand_under_ours() -> None:
     }
     table = summary_table({"criterion": "accuracy", "rows": {LATENT: row}}, "sst")
     assert list(table.columns[1].cells) == ["85.00\n(84.73)"]
+
+
+def test_a_table_of_list_operations_fits_a_terminal() -> None:
+    spread = {"mean": 85.0, "std": 10.25, "values": [85.0]}
+    trees = dict.fromkeys(("support", "attachment", "attachment_without_brackets"), spread)
+    row = {
+        "lr": 0.0005,
+        "seeds": [0, 1],
+        "validation": {"accuracy": spread, **trees},
+        "tests": {"test": {"accuracy": spread}},
+        "seconds_per_epoch": 100.0,
+    }
+    file = io.StringIO()
+    rows = {"left_to_right": row, LATENT: row}
+    Console(file=file, width=80).print(
+        summary_table({"criterion": "accuracy", "rows": rows}, "listops")
+    )
+    text = file.getvalue()
+    assert "…" not in text
+    assert "85.00 ± 10.25" in text
+    assert "w/o ]" in text
 
 
 def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path: Path) -> None:
@@ -90,6 +116,6 @@ def test_options_are_checked_before_anything_is_said(fails: Callable[..., str]) 
 
 
 def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
-    for more, rate in (((), "(0.001)"), (("--paper",), "(0.1)")):
+    for more, rate in (((), "(0.001)"), (("--preset", "paper"), "(0.1)")):
         shown = " ".join(prints("table", "listops", *more, "--help").split())
         assert rate in shown.rpartition("--lrs")[2].partition("--seeds")[0]

@@ -21,13 +21,28 @@ def test_a_run_has_it_all(latent: Path) -> None:
 def test_the_papers_protocol_and_what_is_said_beside_it(
     listops: list[str], prints: Callable[..., str], tmp_path: Path
 ) -> None:
-    options = "--estimator flat --no-temperatures --paper --lr 0.3".split()
+    options = "--estimator flat --no-temperatures --preset paper --lr 0.3".split()
     prints("train", "listops", *listops, *options, "--out", tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
     model = {"dropout": 0.0, "loss": "expected", "hidden": 6}
     training = {"optimizer": "sgd", "lr": 0.3, "reduction": "sum", "shuffle": "batches"}
     assert config["model"].items() >= model.items()
     assert config["training"].items() >= {**training, "clip": 5.0, "max_epochs": 1}.items()
+
+
+def test_a_preset_of_source_and_model_and_what_is_said_beside_it(
+    prints: Callable[..., str], tmp_path: Path
+) -> None:
+    sizes = "--train 80 --validation 4 --test 4 --depths 2 3 --hidden 6 --embedding 4"
+    options = f"{sizes} --max-epochs 1 --device cpu --no-projective --no-temperatures"
+    text = prints("train", "listops", "--preset", "paulus", *options.split(), "--out", tmp_path)
+    assert "w/o ]" in text
+    config = json.loads((tmp_path / "config.json").read_text())
+    source = {"train": 80, "operators": ["MIN", "MAX", "MED"], "depths": [2, 3], "min_length": 10}
+    assert config["source"].items() >= source.items()
+    model = {"estimator": "sparsemap:max_active=5", "projective": False, "hidden": 6}
+    assert config["model"].items() >= model.items()
+    assert config["training"]["clip"] == 5.0
 
 
 def test_a_parser(parser: Path, prints: Callable[..., str], fails: Callable[..., str]) -> None:
@@ -38,8 +53,8 @@ def test_a_parser(parser: Path, prints: Callable[..., str], fails: Callable[...,
     assert "hinge" in page
     assert "Validation attachment" in page
     assert "best epoch 1 of 1" in prints("train", "--resume", parser)
-    message = "--paper: the paper has no model for parse"
-    assert fails("train", "parse", "--data", parser.parent, "--paper") == message
+    message = "preset 'paper': there is none for parse"
+    assert fails("train", "parse", "--data", parser.parent, "--preset=paper") == message
     assert "no option --parser" in fails("train", "parse", "--data", parser.parent, "--parser", "x")
     assert "unknown source 'parse'" in fails("table", "parse", "--data", parser.parent)
 

@@ -43,6 +43,20 @@ def test_a_batch_pads_words_and_heads():
     assert (len(batch), len(encoded)) == (2, 3)
 
 
+def test_a_batch_says_which_words_are_scored():
+    some = Sentence(("a", "b"), (0, 1), (True, False))
+    examples = [Example((s,), "x") for s in (some, sentence(3), sentence(1, heads=False))]
+    encoded = EncodedSplit(examples, VOCABULARY, ["x"])
+    (both,) = encoded.batch([0, 1]).sides
+    assert both.scored is not None
+    assert both.scored.tolist() == [[True, False, False], [True, True, True]]
+    assert encoded.batch([1]).sides[0].scored is None
+    assert encoded.batch([0, 2]).sides[0].scored is None  # not without heads
+    moved = encoded.batch([0]).to("meta").sides[0].scored
+    assert moved is not None
+    assert moved.device.type == "meta"
+
+
 def test_moving_a_batch_keeps_lengths_and_rows_on_the_cpu():
     moved = split([2, 3]).batch([0, 1]).to("meta")
     (side,) = moved.sides

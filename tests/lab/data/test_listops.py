@@ -1,30 +1,20 @@
-"""ListOps: values and trees, the generator and the files."""
+"""ListOps: values and trees, and the files."""
 
 import os
 import statistics
-from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsewood as sp
-from sparsewood.lab.data.examples import Example
-from sparsewood.lab.data.listops import (
-    ListOpsParameters,
-    evaluate,
-    generate_splits,
-    heads,
-    read_listops,
-    write_listops,
-)
+from sparsewood.lab.data.listops import evaluate, heads, read_listops, write_listops
+from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 OFFICIAL = Path(os.environ.get("SPARSEWOOD_DATA", BESIDE)) / "listops"
-SMALL = ListOpsParameters(train=300, validation=40, test=50)
 
 # An expression is a digit or (operator, arguments).
 OPERATORS = ["MIN", "MAX", "MED", "SM", "FIRST", "LAST", "PM"]
@@ -70,19 +60,6 @@ def arcs(expression, head: int = 0, start: int = 1) -> list[int]:
     return [*result, start]
 
 
-def nesting(tokens: tuple[str, ...]) -> int:
-    depth = deepest = 0
-    for token in tokens:
-        depth += token.startswith("[")
-        deepest = max(deepest, depth + token.isdigit())
-        depth -= token == "]"
-    return deepest
-
-
-def words(examples: list[Example]) -> list[tuple[str, ...]]:
-    return [example.sentences[0].words for example in examples]
-
-
 @given(EXPRESSIONS)
 def test_value_and_tree_follow_the_definition(expression):
     tokens = written(expression)
@@ -116,101 +93,11 @@ def test_what_is_no_expression_is_refused(text, message):
             function(text.split())
 
 
-@pytest.fixture(scope="module")
-def splits():
-    return generate_splits(SMALL)
-
-
-def test_splits_have_their_sizes_and_share_no_expression(splits):
-    sizes = {name: len(rows) for name, rows in splits.items()}
-    assert sizes == {"train": 300, "validation": 40, "test": 50}
-    counts = Counter(w for rows in splits.values() for w in words(rows))
-    assert set(counts.values()) == {1}
-
-
-def test_generated_examples_carry_value_and_tree(splits):
-    for example in splits["train"]:
-        (sentence,) = example.sentences
-        assert sentence.words[0].startswith("[")
-        assert example.label == str(evaluate(sentence.words))
-        assert sentence.heads == heads(sentence.words)
-
-
-def test_a_seed_fixes_everything(splits):
-    assert generate_splits(SMALL) == splits
-    assert generate_splits(replace(SMALL, split_seed=1)) != splits
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.integers(2, 6),
-    st.integers(1, 3),
-    st.integers(0, 3),
-    st.floats(0.1, 0.9),
-    st.integers(12, 40),
-    st.integers(0, 9),
-)
-def test_limits_are_kept(max_depth, fewest, more, probability, max_length, seed):
-    limits = ListOpsParameters(
-        train=20,
-        validation=0,
-        test=0,
-        max_depth=max_depth,
-        min_arguments=fewest,
-        max_arguments=fewest + more,
-        operator_probability=probability,
-        max_length=max_length,
-        split_seed=seed,
-    )
-    for tokens in words(generate_splits(limits)["train"]):
-        assert len(tokens) <= max_length
-        assert nesting(tokens) <= max_depth
-        arguments = Counter(heads(tokens)[:-1])
-        del arguments[0]
-        for operator, count in arguments.items():
-            closed = operator != 1  # the last bracket is cut off above
-            assert fewest <= count - closed <= fewest + more
-
-
-def test_shortest_length_is_kept():
-    drawn = words(generate_splits(replace(SMALL, min_length=30, max_length=60))["train"])
-    assert all(30 <= len(tokens) <= 60 for tokens in drawn)
-
-
-def test_splits_have_like_lengths():
-    """Short expressions are drawn first, so that without a shuffle the tests would be longer."""
-    drawn = generate_splits(replace(SMALL, train=3000, validation=1000, test=1000))
-    means = {name: statistics.mean(map(len, words(rows))) for name, rows in drawn.items()}
-    assert max(means.values()) < 1.1 * min(means.values())
-
-
-def test_too_narrow_limits_are_said():
-    narrow = replace(SMALL, max_depth=2, max_arguments=2, train=400)
-    with pytest.raises(ValueError, match="only 400 of 490 distinct expressions.*max_depth=2"):
-        generate_splits(narrow)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"train": -1}, "train: expected at least 0, got -1"),
-        ({"max_depth": 1}, "max_depth: expected at least 2"),
-        ({"min_arguments": 0}, "1 <= min <= max, got 0 and 5"),
-        ({"min_arguments": 6}, "1 <= min <= max, got 6 and 5"),
-        ({"operator_probability": 1.5}, "operator_probability: expected 0 to 1"),
-        ({"max_length": 3}, "the 4 tokens of the shortest expression, got 3"),
-        ({"min_length": 101}, "at least min_length \\(101\\)"),
-    ],
-)
-def test_impossible_parameters_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        ListOpsParameters(**changes)
-
-
-def test_files_round_trip(splits, tmp_path):
+def test_files_round_trip(tmp_path):
     path = tmp_path / "train.tsv"
-    write_listops(splits["train"], path)
-    assert read_listops(path) == splits["train"]
+    examples = generate_splits(ListOpsParameters(train=300, validation=0, test=0))["train"]
+    write_listops(examples, path)
+    assert read_listops(path) == examples
     assert [file.name for file in tmp_path.iterdir()] == ["train.tsv"]
 
 

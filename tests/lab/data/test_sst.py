@@ -41,6 +41,20 @@ def test_phrases(tmp_path: Path) -> None:
     ]
 
 
+def test_a_phrase_is_read_once_with_each_of_its_labels(tmp_path: Path) -> None:
+    text = "(3 (2 so) (3 good))\n(1 (3 good) (1 (1 not) (3 good)))\n(3 (2 so) (3 good))\n(1 good)\n"
+    phrases = _read(tmp_path, text, phrases=True)
+    assert phrases == [
+        ("positive", "good"),
+        ("positive", "so good"),
+        ("negative", "not"),
+        ("negative", "not good"),
+        ("negative", "good not good"),
+        ("negative", "good"),
+    ]
+    assert _read(tmp_path, text).count(("positive", "so good")) == 2
+
+
 def test_a_leaf_may_hold_a_no_break_space(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text("(3 (2 2\u00a01\\/2) (3 hours))\n", encoding="utf-8")

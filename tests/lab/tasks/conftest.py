@@ -33,7 +33,7 @@ def _sentence(draw: random.Random) -> Sentence:
     order = draw.sample(range(n), n)
     for i in range(1, n):
         heads[order[i]] = draw.choice([0, *(j + 1 for j in order[:i])])
-    return Sentence(words, tuple(heads))
+    return Sentence(words, tuple(heads), tuple(word != WORDS[0] for word in words))
 
 
 def _corpus(task: str) -> Corpus:

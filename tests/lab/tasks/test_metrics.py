@@ -84,6 +84,22 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
     assert list(metric.histogram()) == sorted(sizes)
 
 
+def test_attachment_of_scored_words():
+    heads = torch.tensor([[0, 1, 1], [2, 0, -1]])
+    scored = torch.tensor([[True, True, False], [False, True, False]])
+    scores = torch.zeros(2, 3, 4)
+    lengths = torch.tensor([3, 2])
+    guess = torch.tensor([[0, 1, 2], [0, 1, -1]])
+    post = sp.Given(guess)(scores, sp.DependencyTrees(), lengths)
+    metric = TreeStatistics()
+    metric.add_posterior(post, heads, scored)
+    assert metric.values()["attachment"] == 100 * 2 / 5
+    assert metric.values()["attachment_without_brackets"] == pytest.approx(100 * 2 / 3)
+    everything = TreeStatistics()
+    everything.add_posterior(post, heads)
+    assert "attachment_without_brackets" not in everything.values()
+
+
 def test_sentences_that_reach_the_cap_are_counted():
     scores = torch.zeros(3, 6, 7)  # all trees alike: many are needed
     scores[1, :, 0] += 100  # one will do

@@ -31,14 +31,6 @@ def test_the_defaults_are_what_was_published() -> None:
                 assert found.most_common(1)[0][0] == str(value), name
 
 
-def test_the_papers_protocol_and_what_is_said_otherwise() -> None:
-    paper = TrainingConfig.paper(patience=3)
-    assert (paper.optimizer, paper.reduction, paper.shuffle) == ("sgd", "sum", "batches")
-    assert (paper.batch, paper.clip, paper.decay, paper.patience) == (16, 5.0, 0.9, 3)
-    assert ModelConfig.paper(hidden=8) == ModelConfig(hidden=8, dropout=0.0, loss="expected")
-    assert TrainingConfig.paper(optimizer="adam", clip=None).clip is None
-
-
 @pytest.mark.parametrize(
     ("part", "entry", "message"),
     [

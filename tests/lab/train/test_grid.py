@@ -53,12 +53,20 @@ def test_attachment_where_heads_are_known() -> None:
     accuracy = {"accuracy": _spread(60.0)}
     rows = {
         "flat": _row({"test": accuracy}, accuracy),
-        LATENT: _row({"test": accuracy}, {**accuracy, "attachment": _spread(18.58)}),
+        LATENT: _row(
+            {"test": accuracy},
+            {
+                **accuracy,
+                "attachment": _spread(18.58),
+                "attachment_without_brackets": _spread(20.04),
+            },
+        ),
     }
     head, _, flat, latent = Grid.of({"criterion": "accuracy", "rows": rows}).markdown().splitlines()
-    assert head.endswith("| trees kept | attachment | lr | seeds | s/epoch |")
-    assert flat.endswith("| 1.50 |  | 0.1 | 2 | 12.3 |")
-    assert latent.endswith("| 1.50 | 18.6 | 0.1 | 2 | 12.3 |")
+    columns = "| trees kept | attachment | attachment without ] | lr | seeds | s/epoch |"
+    assert head.endswith(columns)
+    assert flat.endswith("| 1.50 |  |  | 0.1 | 2 | 12.3 |")
+    assert latent.endswith("| 1.50 | 18.6 | 20.0 | 0.1 | 2 | 12.3 |")
 
 
 def test_ranks() -> None:

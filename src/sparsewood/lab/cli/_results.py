@@ -12,6 +12,7 @@ from sparsewood.lab.tasks import MEASURES, Certificates
 
 _MATRIX = 10  # the most labels that are shown as a matrix
 _CONFUSED = 10  # of more labels, the most pairs that are listed
+_ROOMY = 8  # measures that have room beside each other on a terminal, at two spaces
 _ACROSS = 60  # characters for the names above a matrix
 
 
@@ -27,6 +28,8 @@ def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = No
     """A row for each split, a column for each metric."""
     found = [m for m in MEASURES.values() if any(m.name in values for values in splits.values())]
     table = _table("split", title)
+    if len(found) > _ROOMY:
+        table.padding = 0
     for measure in found:
         table.add_column(measure.heading, justify="right")
     for split, values in splits.items():

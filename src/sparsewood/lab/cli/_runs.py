@@ -4,16 +4,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sparsewood.lab.cli import Interrupted, unknown
 from sparsewood.lab.cli._options import Group
 from sparsewood.lab.data.sources import SOURCES, Source
-from sparsewood.lab.tasks import TASKS, Model, ModelConfig, load_model
+from sparsewood.lab.tasks import TASKS, Model, load_model
 from sparsewood.lab.tasks.build import model_folder
 from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
+from sparsewood.lab.train.presets import PRESETS, find_preset
 from sparsewood.lab.train.rows import short
 
 RUNS = Path("runs")
@@ -84,23 +85,28 @@ def source_group(source: type[Source], **defaults: object) -> Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """The options that say where those of model and training start from.
+    __doc__ = f"""The option that says where those of source, model and training start from.
 
     Attributes:
-        paper: the defaults are those of the paper's program, SGD on summed losses.
+        preset: options to start from.
+            {"; ".join(f"{name}: {found.about}" for name, found in PRESETS.items())}.
     """
 
-    paper: bool = False
+    preset: Annotated[str | None, "|".join(PRESETS)] = None
 
 
-def starting_point(source: type[Source], args: Sequence[str]) -> tuple[Any, TrainingConfig]:
-    """The defaults of model and training: the paper's where `args` have --paper."""
-    kind = TASKS[source.task].config
-    if "--paper" not in args:
-        return kind(), TrainingConfig.default(source)
-    if kind is not ModelConfig:
-        raise ValueError(f"--paper: the paper has no model for {source.name}")
-    return ModelConfig.paper(), TrainingConfig.paper()
+def starting_point(
+    source: type[Source], args: Sequence[str]
+) -> tuple[dict[str, Any], Any, TrainingConfig]:
+    """The defaults of source, model and training: those of the preset that `args` name."""
+    given = [
+        b if a == "--preset" else a.partition("=")[2]
+        for a, b in pairwise([*args, ""])
+        if a.partition("=")[0] == "--preset"
+    ]
+    found = find_preset(given[-1] if given else None, source)
+    model = TASKS[source.task].config(**found.model)
+    return dict(found.source), model, TrainingConfig.default(source, **found.training)
 
 
 def config_groups(
@@ -114,10 +120,10 @@ def config_groups(
 
     Only --help-all shows those in `rare`. The defaults are those of the `starting_point`.
     """
-    model, training = starting_point(source, args)
+    of_source, model, training = starting_point(source, args)
     varies = TASKS[source.task].varies
     groups = [
-        source_group(source),
+        source_group(source, **of_source),
         Group("model", type(model), (varies, *_COMMON_MODEL), asdict(model)),
         Group("training", TrainingConfig, _COMMON_TRAINING, asdict(training)),
     ]

@@ -6,7 +6,8 @@ from pathlib import Path
 from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import writable_folder
-from sparsewood.lab.data.listops import ListOpsParameters, generate_splits, write_listops
+from sparsewood.lab.data.listops import write_listops
+from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
 
 EXAMPLE = "sparsewood data listops --out listops --train 5000 --max-depth 5"
 _FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}

@@ -60,7 +60,7 @@ def main(args: list[str]) -> None:
         f"sparsewood sweep {source.name}",
         args,
         [
-            Group("search", SweepOptions, ("space", "trials", "out", "prune", "paper")),
+            Group("search", SweepOptions, ("space", "trials", "out", "prune", "preset")),
             *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
         ],
         DESCRIPTION,

@@ -29,13 +29,13 @@ from sparsewood.lab.cli._runs import (
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
-from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.grid import CERTIFIED, VALIDATION, Grid
-from sparsewood.lab.train.paper_figures import ROWS
+from sparsewood.lab.train.paper_figures import LATENT, ROWS
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns
 from sparsewood.lab.train.table import train_table
@@ -77,7 +77,7 @@ def main(args: list[str]) -> None:
         f"sparsewood table {source.name}",
         args,
         [
-            Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[1].lr,)}),
+            Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[2].lr,)}),
             *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
         DESCRIPTION,
@@ -138,10 +138,14 @@ def _check_source(config: RunConfig, rows: Sequence[str]) -> None:
 
 
 def default_rows(config: RunConfig) -> tuple[str, ...]:
-    """The rows of the paper; those that need heads only where heads are to be had."""
+    """The rows of the paper, latent trees by the estimator of the model.
+
+    Those that need heads only where heads are to be had.
+    """
     source = config.source
     heads = bool(source.heads or source.parser) or source.name == "listops"
-    return tuple(row for row in ROWS if heads or not isinstance(parse_estimator(row), Given))
+    rows = (config.model.estimator if row == LATENT else row for row in ROWS)
+    return tuple(row for row in rows if heads or not isinstance(parse_estimator(row), Given))
 
 
 def summary_table(summary: dict[str, Any], source: str) -> Table:
@@ -150,9 +154,18 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     shown = [i for i, head in enumerate(grid.heads) if head not in (VALIDATION, CERTIFIED)]
     title = f"{source}, {', '.join(grid.tests)}"
     first = Column("estimator", no_wrap=True)
-    table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(
+        first,
+        title=title,
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    narrow = {measure.label: measure.heading for measure in MEASURES.values()}
     for i in shown:
-        table.add_column(grid.heads[i].replace(" ", "\n", 1), justify="right")
+        head = grid.heads[i]
+        table.add_column(narrow.get(head, head.replace(" ", "\n", 1)), justify="right")
     notes = [grid.note] if grid.note else []
     for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
         style = "bold" if learns(row) else None

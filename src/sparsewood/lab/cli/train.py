@@ -47,7 +47,7 @@ def main(args: list[str]) -> None:
         options, *parts = parse(
             f"sparsewood train {source.name}",
             args,
-            [Group("run", TrainOptions), *config_groups(source, args)],
+            [Group("run", TrainOptions, ("out", "resume", "preset")), *config_groups(source, args)],
             f"{DESCRIPTION} To go on with one: sparsewood train --resume RUN",
             example("train", source.name, EXAMPLE),
         )

@@ -6,7 +6,8 @@ from sparsewood.lab.data.columns import read_columns, read_plain
 from sparsewood.lab.data.conllu import read_conllu
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.heads_file import attach_heads, count_missing, read_heads_file
-from sparsewood.lab.data.listops import generate_splits, read_listops
+from sparsewood.lab.data.listops import read_listops
+from sparsewood.lab.data.listops_generator import generate_splits
 from sparsewood.lab.data.reading import Reading
 from sparsewood.lab.data.sources import (
     SOURCES,

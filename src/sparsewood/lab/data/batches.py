@@ -23,16 +23,22 @@ class Padded:
         tokens: (B, n) int64, 0 beyond the lengths.
         lengths: (B,) int64, on the CPU.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
+        scored: (B, n) bool, which words have a head that means something; None: all, or no heads.
     """
 
     tokens: Tensor
     lengths: Tensor
     heads: Tensor | None
+    scored: Tensor | None = None
 
     def to(self, device: torch.device | str) -> "Padded":
-        """The same with tokens and heads on `device`."""
-        heads = None if self.heads is None else self.heads.to(device, non_blocking=True)
-        return Padded(self.tokens.to(device, non_blocking=True), self.lengths, heads)
+        """The same on `device`, but for the lengths."""
+
+        def moved(x: Tensor | None) -> Tensor | None:
+            return None if x is None else x.to(device, non_blocking=True)
+
+        tokens = self.tokens.to(device, non_blocking=True)
+        return Padded(tokens, self.lengths, moved(self.heads), moved(self.scored))
 
 
 @dataclass(frozen=True)
@@ -132,12 +138,15 @@ class EncodedSplit:
 
     def _pad(self, rows: Sequence[int], side: int) -> Padded:
         tokens = [self.tokens[row][side] for row in rows]
-        heads = [self.examples[row].sentences[side].heads for row in rows]
         lengths = torch.tensor([len(t) for t in tokens])
-        known = [h for h in heads if h is not None]
-        return Padded(
-            padded(tokens, 0), lengths, padded(known, -1) if len(known) == len(rows) else None
-        )
+        sentences = [self.examples[row].sentences[side] for row in rows]
+        known = [s.heads for s in sentences if s.heads is not None]
+        if len(known) < len(rows):
+            return Padded(padded(tokens, 0), lengths, None)
+        scored = None
+        if any(s.scored is not None for s in sentences):
+            scored = padded([s.scored or [True] * len(s.words) for s in sentences], False)
+        return Padded(padded(tokens, 0), lengths, padded(known, -1), scored)
 
 
 def padded(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:

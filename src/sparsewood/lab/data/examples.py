@@ -11,10 +11,13 @@ class Sentence:
     Attributes:
         words: at least one.
         heads: `heads[i]` is the head of word i + 1: 0 for the root, j for word j.
+        scored: which words have a head that means something, so that trees are also measured by
+            these words alone; None: all have.
     """
 
     words: tuple[str, ...]
     heads: tuple[int, ...] | None = None
+    scored: tuple[bool, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ def read_sst(path: Path, *, fine: bool = False, phrases: bool = False) -> list[E
         path: such a file.
         fine: five labels; otherwise "negative" (0 and 1) and "positive" (3 and 4), and what is
             neutral is left out.
-        phrases: every node of the trees is an example, as is usual in training.
+        phrases: every node of the trees is an example, as is usual in training; a phrase that comes
+            again with the same label is one of them.
 
     Raises:
         ValueError: at a line that is not such a tree.
@@ -30,7 +31,7 @@ def read_sst(path: Path, *, fine: bool = False, phrases: bool = False) -> list[E
         for score, words in nodes if phrases else nodes[-1:]:
             if (label := labels[score]) is not None:
                 examples.append(Example((Sentence(words),), label))
-    return examples
+    return list(dict.fromkeys(examples)) if phrases else examples
 
 
 def _nodes(line: str, path: Path, number: int) -> list[tuple[int, tuple[str, ...]]]:

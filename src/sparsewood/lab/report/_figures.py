@@ -8,7 +8,14 @@ from sparsewood.lab.report._results import criterion, summary
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
 from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
 from sparsewood.lab.tasks.build import MEASURES
-from sparsewood.lab.tasks.measures import AGREEMENT, ATTACHMENT, LOSS, TREES, Measure
+from sparsewood.lab.tasks.measures import (
+    AGREEMENT,
+    ATTACHMENT,
+    LOSS,
+    TREES,
+    WITHOUT_BRACKETS,
+    Measure,
+)
 from sparsewood.lab.train.paper_figures import BASELINE
 
 # Support sizes that are counted together: the first and the last of each.
@@ -40,7 +47,7 @@ def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
         figures.append(_support_map(latent))
     for measure in TREES:
         if _known(latent, "validation", measure.name):
-            others = fixed if measure in (AGREEMENT, ATTACHMENT) else ()
+            others = fixed if measure in (AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS) else ()
             title, zero = measure.title, measure.unit == "%"
             figures.append(_history(latent, title, "validation", measure, zero=zero, fixed=others))
     return figures

@@ -73,4 +73,13 @@ ATTACHMENT = Measure(
     title="Attachment of the likeliest tree to the given tree",
     narrow="attach-\nment %",
 )
-TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT)
+WITHOUT_BRACKETS = Measure(
+    "attachment_without_brackets",
+    "attachment without ]",
+    1,
+    "%",
+    brief="attachment without ] {:.1f}",
+    title="Attachment of the likeliest tree to the given tree, without ]",
+    narrow="attach-\nment %\nw/o ]",
+)
+TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS)

@@ -155,7 +155,11 @@ class TreeStatistics(Metric):
     `unconverged` is the number of sentences whose certificate is missing, `capped` the number of
     those that a cap keeps it from. Where heads are known: `agreement` is the mean probability of
     their arcs and `attachment` the share of words whose head in the likeliest tree is the known
-    one, both in percent of all words.
+    one, both in percent of all words; `attachment_without_brackets` is the latter in percent of
+    the words that are scored, where some are not: of list operations, all but the brackets.
+
+    Attachment is the precision and the recall of edges at once, those from the root among them:
+    every word has one edge in the likeliest tree and one in the known one.
     """
 
     sizes: Counter[int] = field(default_factory=Counter)
@@ -169,13 +173,20 @@ class TreeStatistics(Metric):
     words: int = 0
     agreement: float = 0.0
     attached: int = 0
+    scored: int = 0
+    scored_attached: int = 0
 
     def add(self, output: Output, batch: Any) -> None:
         for posterior, side in zip(output.posteriors, batch.sides, strict=True):
-            self.add_posterior(posterior, side.heads)
+            self.add_posterior(posterior, side.heads, side.scored)
 
-    def add_posterior(self, posterior: Posterior, heads: Tensor | None) -> None:
-        """Take the sentences of `posterior` into account, whose heads (B, n) may be known."""
+    def add_posterior(
+        self, posterior: Posterior, heads: Tensor | None, scored: Tensor | None = None
+    ) -> None:
+        """Take the sentences of `posterior` into account, whose heads (B, n) may be known.
+
+        `scored` (B, n) says which words' heads mean something, if not all.
+        """
         self.sizes.update(posterior.sizes.tolist())
         self.solved_for += count_status(posterior, *Status)
         self.unconverged += count_status(posterior, Status.CAPPED, Status.STALLED)
@@ -193,7 +204,12 @@ class TreeStatistics(Metric):
         heads = heads.to(posterior.structures.device)
         inside = heads >= 0
         self.words += int(inside.sum())
-        self.attached += int(((likeliest == heads) & inside).sum())
+        right = (likeliest == heads) & inside
+        self.attached += int(right.sum())
+        if scored is not None:
+            scored = scored.to(right.device)
+            self.scored += int(scored.sum())
+            self.scored_attached += int((right & scored).sum())
         same = (posterior.structures == heads[posterior.instance]) & inside[posterior.instance]
         arcs = sum_by_instance(weights * same.sum(-1), posterior.instance, posterior.sizes.shape)
         self.agreement += float(arcs.sum())
@@ -213,6 +229,9 @@ class TreeStatistics(Metric):
         if self.words:
             values["agreement"] = 100.0 * self.agreement / self.words
             values["attachment"] = 100.0 * self.attached / self.words
+        if self.scored:
+            share = self.scored_attached / self.scored
+            values["attachment_without_brackets"] = 100.0 * share
         return values
 
     def histogram(self) -> dict[int, int]:

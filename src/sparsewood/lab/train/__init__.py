@@ -4,12 +4,14 @@ from sparsewood.lab.train.config import RunConfig, TrainingConfig
 from sparsewood.lab.train.evaluate import evaluate, gallery
 from sparsewood.lab.train.interrupt import TrainingInterrupted
 from sparsewood.lab.train.loop import train
+from sparsewood.lab.train.presets import PRESETS, preset
 from sparsewood.lab.train.progress import Bars, Lines, Progress
 from sparsewood.lab.train.run import Run
 from sparsewood.lab.train.temperature import temperature_search
 from sparsewood.lab.train.trainer import NonFiniteLoss
 
 __all__ = [
+    "PRESETS",
     "Bars",
     "Lines",
     "NonFiniteLoss",
@@ -20,6 +22,7 @@ __all__ = [
     "TrainingInterrupted",
     "evaluate",
     "gallery",
+    "preset",
     "temperature_search",
     "train",
 ]

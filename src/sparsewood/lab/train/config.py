@@ -105,15 +105,6 @@ class TrainingConfig:
         """That of the source's task, but for `options`."""
         return cls(**{**TASKS[source.task].training, **options})
 
-    @classmethod
-    def paper(cls, **options: Any) -> "TrainingConfig":
-        """That of the program of Niculae, Martins & Cardie (2018), but for `options`.
-
-        DyNet clips the norm of the gradient at 5. The paper tunes the learning rate on a grid.
-        """
-        program = {"optimizer": "sgd", "lr": 0.1, "reduction": "sum", "shuffle": "batches"}
-        return cls(**{**program, "clip": 5.0, **options})
-
 
 @dataclass(frozen=True)
 class RunConfig:

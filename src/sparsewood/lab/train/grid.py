@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparsewood.lab.tasks.build import MEASURES
-from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, Measure
+from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS, Measure
 from sparsewood.lab.train.paper_figures import PAPER, beside
 from sparsewood.lab.train.rows import labels, short
 
@@ -64,7 +64,10 @@ def _cells(
 ) -> dict[str, str]:
     """The cells of a row by the heads of their columns; empty ones where nothing is known."""
     validation, certified = found["validation"], found.get("certified")
-    attachment = validation.get(ATTACHMENT.name)
+    attachments = {
+        m.label: m.text(validation[m.name]["mean"]) if m.name in validation else ""
+        for m in (ATTACHMENT, WITHOUT_BRACKETS)
+    }
     tests = _measured(found)
     measured = {
         f"{test} {measure.label}" if len(tests) > 1 else measure.label: _cell(
@@ -79,7 +82,7 @@ def _cells(
         VALIDATION: _cell(validation[criterion], MEASURES[criterion]),
         SUPPORT.label: SUPPORT.text(validation[SUPPORT.name]["mean"]),
         CERTIFIED: f"{certified['certified']:,} of {certified['sentences']:,}" if certified else "",
-        ATTACHMENT.name: "" if attachment is None else ATTACHMENT.text(attachment["mean"]),
+        **attachments,
         "lr": f"{found['lr']:g}",
         "seeds": str(len(found["seeds"])),
         "s/epoch": f"{found['seconds_per_epoch']:.1f}",

@@ -18,7 +18,8 @@ class Sst(Source):
     Attributes:
         data: the folder of train.txt, dev.txt and test.txt, labelled trees in brackets.
         fine: five classes; otherwise negative and positive, without the neutral sentences.
-        phrases: train on all phrases of the trees, not only on whole sentences.
+        phrases: train on all phrases of the trees, each with each of its labels once, and not only
+            on whole sentences.
     """
 
     name = "sst"

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.data.listops import ListOpsParameters, generate_splits, read_listops
+from sparsewood.lab.data.listops import read_listops
+from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
 from sparsewood.lab.data.sources.base import Source
 
 

@@ -1,0 +1,102 @@
+"""Options of published runs by name, to start from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sparsewood.lab.data.sources import SOURCES, Source
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.model import ModelConfig
+from sparsewood.lab.train.config import RunConfig, TrainingConfig
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Options that other values take the place of where they are given.
+
+    Attributes:
+        about: what it is, in a line of help.
+        sources: the names of those it is for.
+        source, model, training: its options; all others are as the source and its task have them.
+    """
+
+    about: str
+    sources: tuple[str, ...]
+    source: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+PRESETS = {
+    # DyNet clips the norm of the gradient at 5. The paper tunes the learning rate on a grid.
+    "paper": Preset(
+        "SGD on summed losses, as Niculae et al. (2018)",
+        tuple(name for name, s in SOURCES.items() if TASKS[s.task].config is ModelConfig),
+        model={"dropout": 0.0, "loss": "expected"},
+        training={
+            "optimizer": "sgd",
+            "lr": 0.1,
+            "reduction": "sum",
+            "shuffle": "batches",
+            "clip": 5.0,
+        },
+    ),
+    "paulus": Preset(
+        "the list operations of Paulus et al. (2020)",
+        ("listops",),
+        source={
+            "train": 80_000,
+            "validation": 8_000,
+            "test": 8_000,
+            "operators": ("MIN", "MAX", "MED"),
+            "depths": (2, 3, 4, 5),
+            "depth_1_share": 0.25,
+            "min_length": 10,
+            "max_length": 49,
+        },
+        model={
+            "estimator": "sparsemap:max_active=5",
+            "hidden": 128,
+            "embedding": 128,
+            "dropout": 0.0,
+            "projective": True,
+        },
+        training={"lr": 0.002, "batch": 64, "clip": 5.0},
+    ),
+}
+
+
+def find_preset(name: str | None, source: type[Source]) -> Preset:
+    """The preset of this name, that without options if it is None.
+
+    Raises:
+        ValueError: listing those there are for the source, if it is not one of them.
+    """
+    fitting = [known for known, preset in PRESETS.items() if source.name in preset.sources]
+    if name is None:
+        return Preset("", (source.name,))
+    if name not in fitting:
+        listed = f"expected one of {', '.join(fitting)}" if fitting else "there is none"
+        raise ValueError(f"preset {name!r}: {listed} for {source.name}")
+    return PRESETS[name]
+
+
+def preset(name: str, source: type[Source], **options: Any) -> RunConfig:
+    """The configuration of a preset, but for `options` of source, model or training.
+
+    Raises:
+        ValueError: on a preset or an option that there is not.
+    """
+    found = find_preset(name, source)
+    kind = TASKS[source.task].config
+
+    def taken(owner: type, given: Mapping[str, Any]) -> dict[str, Any]:
+        names = [f.name for f in fields(owner)]
+        return {**given, **{name: options.pop(name) for name in names if name in options}}
+
+    of_source, of_model = taken(source, found.source), taken(kind, found.model)
+    of_training = taken(TrainingConfig, found.training)
+    if options:
+        raise ValueError(f"no option {', '.join(options)} of source, model or training")
+    training = TrainingConfig.default(source, **of_training)
+    return RunConfig(source(**of_source), kind(**of_model), training)
