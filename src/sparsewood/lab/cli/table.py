@@ -31,10 +31,11 @@ from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.measures import ATTACHMENT
 from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.grid import CERTIFIED, VALIDATION, Grid
+from sparsewood.lab.train.grid import AGAINST, CERTIFIED, VALIDATION, Grid
 from sparsewood.lab.train.paper_figures import ROWS
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns
@@ -45,6 +46,7 @@ DESCRIPTION = (
     "Started again with the same folder it goes on where it stopped."
 )
 _BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
+_NARROW = {ATTACHMENT.name: "attach-\nment", "s/epoch": "s per\nepoch"}  # heads that cost columns
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
@@ -147,17 +149,33 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
 def summary_table(summary: dict[str, Any], source: str) -> Table:
     """The grid without what a terminal is too narrow for, the paper's figures under ours."""
     grid = Grid.of(summary, source)
-    shown = [i for i, head in enumerate(grid.heads) if head not in (VALIDATION, CERTIFIED)]
-    title = f"{source}, {', '.join(grid.tests)}"
-    first = Column("estimator", no_wrap=True)
-    table = Table(first, title=title, title_justify="left", box=SIMPLE_HEAD)
+    places = range(len(grid.heads))
+    told = [i for i in places if len(grid.tests) > 1 and grid.heads[i].endswith(AGAINST)]
+    shown = [i for i in places if i not in told and grid.heads[i] not in (VALIDATION, CERTIFIED)]
+    table = Table(
+        Column("estimator", no_wrap=True),
+        title=f"{source}, {', '.join(grid.tests)}",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     for i in shown:
-        table.add_column(grid.heads[i].replace(" ", "\n", 1), justify="right")
-    notes = [grid.note] if grid.note else []
+        head = grid.heads[i]
+        table.add_column(_NARROW.get(head, head.replace(" ", "\n", 1)), justify="right")
+    notes = list(grid.notes)
     for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
         style = "bold" if learns(row) else None
-        table.add_row(name, *(cells[i].replace(" (", "\n(") for i in shown), style=style)
-        if told := found.get("certified"):
-            notes.append(f"{name}: {Certificates(**told)}.")
+        table.add_row(name, *(_in_two(cells[i]) for i in shown), style=style)
+        remarks = [f"{grid.heads[i]} {cells[i]}" for i in told if cells[i]]
+        if certified := found.get("certified"):
+            remarks.append(str(Certificates(**certified)))
+        if remarks:
+            notes.append(f"{name}: {'; '.join(remarks)}.")
     table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
+
+
+def _in_two(cell: str) -> str:
+    """A cell with the paper's figure, or the interval, on a line of its own."""
+    return cell.replace(" (", "\n(").replace(" [", "\n[")
