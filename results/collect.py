@@ -3,21 +3,22 @@
     sparsewood table sst ... --out runs/sst
     python results/collect.py sst runs/sst
 
-leaves `sst/ESTIMATOR/lr-LR/seed-SEED/{config.json,metrics.jsonl,result.json}` and puts the table
-into README.md, after the line `<!-- table sst -->`. `sparsewood report results/sst/*/*/*`
-draws the runs. Without the folder, `python results/collect.py sst` makes the table anew from the
-runs that are here.
+leaves `sst/ESTIMATOR/lr-LR/seed-SEED` with `config.json`, `metrics.jsonl`, `result.json` and
+`outcomes.json`, and puts the table into README.md, after the line `<!-- table sst -->`.
+`sparsewood report results/sst/*/*/*` draws the runs. Without the folder,
+`python results/collect.py sst` makes the table anew from the runs that are here.
 """
 
 import sys
 from pathlib import Path
 
-from sparsewood.lab.train.grid import Grid
+from sparsewood.lab.train.grid import OPENINGS, Grid
+from sparsewood.lab.train.outcomes import FILE
 from sparsewood.lab.train.paper_figures import in_order
 from sparsewood.lab.train.table import finished_runs, summarise
 
 HERE = Path(__file__).parent
-KEPT = ("config.json", "metrics.jsonl", "result.json")
+KEPT = ("config.json", "metrics.jsonl", "result.json", FILE)
 
 
 def main(name: str, folder: Path) -> None:
@@ -38,7 +39,8 @@ def copy(runs: list[Path], folder: Path, to: Path) -> None:
         target = to / run.relative_to(folder)
         target.mkdir(parents=True, exist_ok=True)
         for file in KEPT:
-            (target / file).write_bytes((run / file).read_bytes())
+            if file != FILE or (run / file).exists():  # runs of older versions have no outcomes
+                (target / file).write_bytes((run / file).read_bytes())
 
 
 def show(name: str, table: str) -> None:
@@ -48,7 +50,7 @@ def show(name: str, table: str) -> None:
     if not mark:
         raise SystemExit(f"{page}: no line <!-- table {name} -->")
     rest = after.lstrip("\n").splitlines(keepends=True)
-    while rest and (rest[0].startswith(("|", "In brackets")) or not rest[0].strip()):
+    while rest and (rest[0].startswith(("|", *OPENINGS)) or not rest[0].strip()):
         rest.pop(0)
     page.write_text(f"{before}{mark}\n{table}\n\n{''.join(rest)}", encoding="utf-8")
     print(table)

@@ -65,6 +65,24 @@ def edit(path: Path, **changes: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+def test_rows_are_compared_with_flat_trees(tmp_path: Path, write_run: WriteRun) -> None:
+    answers = {"flat": ("0000", "0001"), "sparsemap": ("1110", "1111"), "given": (None, "0001")}
+    runs = []
+    for estimator, texts in answers.items():
+        for seed, text in enumerate(texts):
+            run = write_run(tmp_path / f"{estimator}-{seed}", estimator, seed, epochs=3)
+            if text is not None:  # runs of older versions have none
+                kept = {"test": {"items": "hash", "outcomes": text}}
+                (run / "outcomes.json").write_text(json.dumps(kept))
+            runs.append(run)
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.row("sparsemap")[2].endswith("+75.00 [+25.00, +100.00] against flat")
+    assert page.row("given")[2].endswith("+0.00 [+0.00, +0.00] against flat")
+    assert not page.row("flat")[2].endswith("against flat")
+    assert not page.row("sparsemap")[1].endswith("against flat")
+    assert any("drawn anew (of one seed, items alone)" in text for text in page.texts)
+
+
 def test_estimators_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
     runs = [
         write_run(tmp_path / f"{estimator}-{seed}", estimator, seed, epochs=3, gallery=False)

@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from sparsewood.lab.data.sources import ListOps, Parse
 from sparsewood.lab.tasks import ModelConfig, ParserConfig
-from sparsewood.lab.train import Progress, RunConfig, TrainingConfig, train
+from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, train
 
 _SENTENCE = ((1, "oaks", 2), (2, "shade", 0), (3, "elms", 2), (4, ".", 2))
 
@@ -93,6 +93,7 @@ def _outcome(folder: Path) -> dict[str, Any]:
             if k not in _TIMES
         },
         "gallery": json.loads((folder / "gallery.json").read_text()),
+        "outcomes": {split: o.to_json() for split, o in Run(folder).outcomes.items()},
         "weights": {
             (str(path.relative_to(folder)), name): weight.tolist()
             for path in sorted(folder.rglob("*.safetensors"))

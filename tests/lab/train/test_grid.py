@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sparsewood.lab.train.grid import Grid
+from sparsewood.lab.train.grid import OPENINGS, Grid
 from sparsewood.lab.train.paper_figures import LATENT
 
 
@@ -67,6 +67,48 @@ def test_attachment_where_heads_are_known() -> None:
     assert head.endswith(columns)
     assert flat.endswith("| 1.50 |  |  | 0.1 | 2 | 12.3 |")
     assert latent.endswith("| 1.50 | 18.6 | 20.0 | 0.1 | 2 | 12.3 |")
+
+
+def _compared(difference: float, low: float, high: float, seeds: int) -> dict[str, Any]:
+    values = {"difference": difference, "low": low, "high": high}
+    return {**values, "p": 0.01, "seeds": seeds, "items": 9}
+
+
+def test_rows_against_flat() -> None:
+    accuracy = {"accuracy": _spread(60.0)}
+    row = _row({"test": accuracy}, accuracy)
+    rows = {
+        "flat": {**row, "against": {}},
+        LATENT: {**row, "against": {"test": _compared(1.234, 0.4, 2.05, 3)}},
+        "given": row,  # as tables had it before
+    }
+    grid = Grid.of({"criterion": "accuracy", "rows": rows}, "sst")
+    lines = grid.markdown().splitlines()
+    assert lines[0].startswith("| estimator | accuracy | against flat | validation |")
+    assert lines[2].startswith("| flat | 60.00 (83.96) |  | 60.00 |")
+    assert lines[3].startswith("| sparsemap | 60.00 (84.73) | +1.23 [+0.40, +2.05] | 60.00 |")
+    assert lines[4].startswith("| given | 60.00 (83.25) |  | 60.00 |")
+    assert lines[-1] == (
+        "Against flat: the difference over the seeds that both have and its 95 % interval, seeds "
+        "and test items drawn anew."
+    )
+    notes = [line for line in lines[5:] if line]
+    assert all(note.startswith(start) for note, start in zip(notes, OPENINGS, strict=True))
+    rows[LATENT]["against"] = {}
+    assert "gainst" not in Grid.of({"criterion": "accuracy", "rows": rows}).markdown()
+
+
+def test_a_criterion_without_a_column_is_named() -> None:
+    metrics = {"median_rank": _spread(12.5), "loss": _spread(0.25)}
+    row = _row({"seen": metrics, "unseen": metrics}, {"loss": _spread(0.3)})
+    against = {"seen": _compared(-0.01, -0.02, 0.0, 1)}
+    summary = {"criterion": "loss", "rows": {"flat": row, LATENT: {**row, "against": against}}}
+    head, _, flat, latent, *_ = Grid.of(summary).markdown().splitlines()
+    assert head.startswith(
+        "| estimator | seen median rank | seen loss against flat | unseen median rank | valid"
+    )
+    assert flat.startswith("| flat | 12.5 |  | 12.5 | 0.3000 |")
+    assert latent.startswith("| sparsemap | 12.5 | -0.0100 [-0.0200, +0.0000] | 12.5 | 0.3000 |")
 
 
 def test_ranks() -> None:

@@ -119,6 +119,23 @@ def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> N
     assert row["seeds"] == [0, 1]
 
 
+def test_rows_are_compared_with_flat_trees(make_config, tmp_path: Path) -> None:
+    rows = ["flat", "left_to_right", "sparsemap"]
+    config = make_config(max_epochs=1)
+    summary = train_table(rows, config, (0.5,), SEEDS, tmp_path, progress=Progress())["rows"]
+    assert summary["flat"]["against"] == {}
+    for row in rows[1:]:
+        found = summary[row]["against"]["test"]
+        means = [summary[name]["tests"]["test"]["accuracy"]["mean"] for name in (row, "flat")]
+        assert found["difference"] == pytest.approx(means[0] - means[1])
+        assert found["low"] <= found["difference"] <= found["high"]
+        assert (found["seeds"], found["items"]) == (2, 12)
+    for path in tmp_path.glob("flat/*/*/outcomes.json"):  # of an older version
+        path.unlink()
+    found = summarise(finished_runs(tmp_path), rows, (0.5,), SEEDS)["rows"]
+    assert [found[row]["against"] for row in rows] == [{}, {}, {}]
+
+
 def test_runs_of_another_version_are_named(make_config, tmp_path: Path) -> None:
     run = tmp_path / "latent/lr-0.1/seed-0"
     _fake(run, make_config(), accuracy=50.0)

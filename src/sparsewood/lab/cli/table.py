@@ -34,7 +34,7 @@ from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.grid import CERTIFIED, VALIDATION, Grid
+from sparsewood.lab.train.grid import AGAINST, CERTIFIED, VALIDATION, Grid
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns
@@ -45,6 +45,8 @@ DESCRIPTION = (
     "Started again with the same folder it goes on where it stopped."
 )
 _BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
+# Heads that cost columns.
+_NARROW = {m.label: m.heading for m in MEASURES.values()} | {"s/epoch": "s per\nepoch"}
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
@@ -151,26 +153,33 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
 def summary_table(summary: dict[str, Any], source: str) -> Table:
     """The grid without what a terminal is too narrow for, the paper's figures under ours."""
     grid = Grid.of(summary, source)
-    shown = [i for i, head in enumerate(grid.heads) if head not in (VALIDATION, CERTIFIED)]
-    title = f"{source}, {', '.join(grid.tests)}"
-    first = Column("estimator", no_wrap=True)
+    places = range(len(grid.heads))
+    told = [i for i in places if len(grid.tests) > 1 and grid.heads[i].endswith(AGAINST)]
+    shown = [i for i in places if i not in told and grid.heads[i] not in (VALIDATION, CERTIFIED)]
     table = Table(
-        first,
-        title=title,
+        Column("estimator", no_wrap=True),
+        title=f"{source}, {', '.join(grid.tests)}",
         title_justify="left",
         box=SIMPLE_HEAD,
         pad_edge=False,
         collapse_padding=True,
     )
-    narrow = {measure.label: measure.heading for measure in MEASURES.values()}
     for i in shown:
         head = grid.heads[i]
-        table.add_column(narrow.get(head, head.replace(" ", "\n", 1)), justify="right")
-    notes = [grid.note] if grid.note else []
+        table.add_column(_NARROW.get(head, head.replace(" ", "\n", 1)), justify="right")
+    notes = list(grid.notes)
     for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
         style = "bold" if learns(row) else None
-        table.add_row(name, *(cells[i].replace(" (", "\n(") for i in shown), style=style)
-        if told := found.get("certified"):
-            notes.append(f"{name}: {Certificates(**told)}.")
+        table.add_row(name, *(_in_two(cells[i]) for i in shown), style=style)
+        remarks = [f"{grid.heads[i]} {cells[i]}" for i in told if cells[i]]
+        if certified := found.get("certified"):
+            remarks.append(str(Certificates(**certified)))
+        if remarks:
+            notes.append(f"{name}: {'; '.join(remarks)}.")
     table.caption, table.caption_justify = "\n".join(notes), "left"
     return table
+
+
+def _in_two(cell: str) -> str:
+    """A cell with the paper's figure, or the interval, on a line of its own."""
+    return cell.replace(" (", "\n(").replace(" [", "\n[")

@@ -11,6 +11,7 @@ from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import LOSS, SUPPORT, TREES, Measure
+from sparsewood.lab.train.paired import Comparison, compare_runs, how
 from sparsewood.lab.train.paper_figures import BASELINE, in_order
 from sparsewood.lab.train.rows import learns, short
 
@@ -122,6 +123,7 @@ def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> st
     run = [short(row) for row in rows]
     rows |= {name: [] for name in paper or {} if name not in run}
     best = {column: _best(column, rows) for column in columns}
+    against = _against(rows, columns)
     flat = summary(run.mean("seconds") for run in rows.get(BASELINE, []))
     body = []
     for row in in_order(rows):
@@ -129,11 +131,14 @@ def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> st
         cells = [_name(group[0].label if group else row, len(group))]
         for column in columns:
             text = _cell(column, group, best[column])
+            if found := against.get((row, column)):
+                text += element("small", f"{found.text(column.measure.digits)} against {BASELINE}")
             cells.append(element("td", text + _paper(paper, short(row), column)))
         cells += _costs(group, flat)
         body.append(element("tr", "".join(cells), class_=style_of(row) + " learns" * learns(row)))
     table = element("table", _head(columns) + element("tbody", "".join(body)), class_="results")
-    return element("div", table, class_="scroll")
+    note = f"Against {BASELINE}: {how(against.values())}." if against else ""
+    return element("div", table, class_="scroll") + element("p", note, class_="about") * bool(note)
 
 
 def _head(columns: Sequence[Column]) -> str:
@@ -180,6 +185,20 @@ def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | 
     if len(means) < 2:
         return None
     return max(means) if column.measure.higher_is_better else min(means)
+
+
+def _against(
+    rows: Mapping[str, Sequence[ReportedRun]], columns: Sequence[Column]
+) -> dict[tuple[str, Column], Comparison]:
+    """The rows against the baseline, for columns of the criterion: outcomes are of that."""
+    judged = criterion(run for group in rows.values() for run in group)
+    shown = {c.split: c for c in columns if judged is not None and c.measure == judged.measure}
+    found: dict[tuple[str, Column], Comparison] = {}
+    for row, group in rows.items():
+        if row != BASELINE:
+            compared = compare_runs(group, rows.get(BASELINE, []))
+            found |= {(row, shown[test]): one for test, one in compared.items() if test in shown}
+    return found
 
 
 def _paper(paper: Paper | None, row: str, column: Column) -> str:

@@ -56,10 +56,6 @@ class ReportedRun(Run):
         return learns(self.estimator)
 
     @property
-    def seed(self) -> int:
-        return int(self.raw_config.get("training", {}).get("seed", 0))
-
-    @property
     def settings(self) -> str:
         """Source, model and training without the seed: what runs to average over share."""
         training = self.raw_config.get("training", {})

@@ -189,6 +189,9 @@ class DependencyParser(Model):
         known = lengths.to(scores.device)
         return Posterior.uniform(self.structure, heads, batch, shape, known, scores.dtype)
 
+    def outcomes(self, output: Output, batch: ParserBatch) -> None:
+        """None: attachment is a mean over words, of which sentences have more or fewer."""
+
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
         return [LossMetric() if training else Attachment()]
 

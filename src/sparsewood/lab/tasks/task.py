@@ -122,8 +122,8 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         """What `metrics` have come to: numbers by name, and what is told besides."""
         return {name: value for metric in metrics for name, value in metric.values().items()}
 
-    def outcomes(self, output: Output, batch: Any) -> Tensor:
-        """(B,) the criterion of each example; that of a split is their mean."""
+    def outcomes(self, output: Output, batch: Any) -> Tensor | None:
+        """(B,) the criterion of each example; None where that of a split is not their mean."""
         assert output.loss is not None, "outcomes need targets"
         return output.loss.double()
 

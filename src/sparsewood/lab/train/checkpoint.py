@@ -10,7 +10,7 @@ import random
 import re
 import shutil
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from sparsewood.lab._files import PARTIAL, new_folder
 from sparsewood.lab.data.batches import Split
+from sparsewood.lab.data.examples import Example
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
 _WEIGHTS, _AVERAGE, _STATE = "model.safetensors", "average.safetensors", "state.pt"
@@ -117,12 +118,19 @@ def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:
     for name in sorted(_fixed(model)):
         digest.update(state[name].cpu().contiguous().numpy().tobytes())
     for split in splits:
-        for example in split.examples:
-            digest.update(f"{example.label}\0".encode())
-            for sentence in example.sentences:
-                digest.update("\0".join([*sentence.words, "\0"]).encode())
-                digest.update(array("q", sentence.heads or ()).tobytes())
+        for part in as_bytes(split.examples):
+            digest.update(part)
     return digest.hexdigest()
+
+
+def as_bytes(examples: Iterable[Example], *, heads: bool = True) -> Iterator[bytes]:
+    """Labels, words and, unless told otherwise, heads, as a hash takes them."""
+    for example in examples:
+        yield f"{example.label}\0".encode()
+        for sentence in example.sentences:
+            yield "\0".join([*sentence.words, "\0"]).encode()
+            if heads:
+                yield array("q", sentence.heads or ()).tobytes()
 
 
 def _fixed(model: nn.Module) -> set[str]:

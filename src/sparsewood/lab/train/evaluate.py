@@ -10,6 +10,7 @@ from sparsewood.lab.data.batches import Batches, Split
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.task import Model
+from sparsewood.lab.train.outcomes import Gathered
 from sparsewood.posterior import Posterior
 from sparsewood.sparse_posterior import certificate_of
 from sparsewood.status import Status
@@ -65,18 +66,22 @@ def evaluate(
     device: torch.device | str = "cpu",
     precision: str = "float32",
     *,
+    gathered: Gathered | None = None,
     guard: Guard = nullcontext,
 ) -> dict[str, Any]:
     """What is measured of the task, by name.
 
     Models of trees have "histogram", {trees kept: sentences}, classifiers "confusion", {right
     label: {predicted label: examples}}. `unknown` is the share of words that the model knows
-    nothing of, in percent. The arguments are those of `outputs`, with known targets.
+    nothing of, in percent. `gathered` takes the outcomes of the examples; the other arguments are
+    those of `outputs`, with known targets.
     """
     metrics = model.new_metrics()
     for output, batch in outputs(model, batches.epoch(), device, precision, guard=guard):
         for metric in metrics:
             metric.add(output, batch)
+        if gathered is not None:
+            gathered.add(output, batch)
     words = [w for e in batches.split.examples for s in e.sentences for w in s.words]
     unknown = 100.0 * len(model.unknown(words)) / len(words)
     return {**model.measured(metrics), "unknown": unknown}

@@ -7,6 +7,7 @@ from typing import Any
 from sparsewood.lab._files import new_folder, write_json
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.train.judge import Judge
+from sparsewood.lab.train.outcomes import Gathered, Outcomes, write_outcomes
 from sparsewood.lab.train.state import TrainingState
 
 
@@ -32,6 +33,8 @@ def finish(
     if found is not None:
         model.temperature = found.chosen
         note(str(found))
+    gathered = {split: Gathered(model) for split in judge.batches}
+    values = {split: judge.evaluate(split, into) for split, into in gathered.items()}
     result = {
         "best_epoch": best,
         "epochs": state.epoch,
@@ -39,10 +42,13 @@ def finish(
         "temperature": model.temperature,
         "temperature_curve": {} if found is None else {str(t): v for t, v in found.curve.items()},
         "temperature_search": None if found is None else found.to_json(),
-        "validation": judge.evaluate("validation"),
-        "tests": {name: judge.evaluate(name) for name in judge.batches if name != "validation"},
+        "validation": values.pop("validation"),
+        "tests": values,
         "seconds": sum(record["seconds"] for record in state.history),
     }
+    outcomes = {s: Outcomes.of(judge.batches[s].split, into) for s, into in gathered.items()}
+    if kept := {s: found for s, found in outcomes.items() if found is not None}:
+        write_outcomes(folder, kept)
     write_json(folder / "gallery.json", judge.gallery())
     with new_folder(folder / "model") as partial:
         model.save_pretrained(partial)

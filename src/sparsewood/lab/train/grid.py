@@ -6,10 +6,14 @@ from typing import Any
 
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS, Measure
-from sparsewood.lab.train.paper_figures import PAPER, beside
+from sparsewood.lab.train.paired import Comparison, how
+from sparsewood.lab.train.paper_figures import BASELINE, PAPER, beside
 from sparsewood.lab.train.rows import labels, short
 
 VALIDATION, CERTIFIED = "validation", "certified"  # columns that a terminal is too narrow for
+AGAINST = f"against {BASELINE}"
+_BRACKETS, _AGAINST = "In brackets: ", f"{AGAINST.capitalize()}: "
+OPENINGS = (_BRACKETS, _AGAINST)  # of notes
 
 
 @dataclass(frozen=True)
@@ -20,13 +24,13 @@ class Grid:
         heads: of the columns but the first, that of the estimators.
         rows: the label of an estimator -> its cells.
         tests: what the first columns are measured on: validation where there is no test.
-        note: what is in brackets; empty without.
+        notes: what is in brackets, and what the differences are; only where there are some.
     """
 
     heads: list[str]
     rows: dict[str, list[str]]
     tests: list[str]
-    note: str = ""
+    notes: list[str]
 
     @classmethod
     def of(cls, summary: Mapping[str, Any], source: str | None = None) -> "Grid":
@@ -44,11 +48,15 @@ class Grid:
         heads = list(dict.fromkeys(head for row in cells.values() for head in row))
         heads = [head for head in heads if any(row.get(head) for row in cells.values())]
         tests = [test for found in summary["rows"].values() for test in _measured(found)]
+        notes = [f"{_BRACKETS}{beside()}."] if paper else []
+        compared = [one for found in summary["rows"].values() for one in _compared(found).values()]
+        if compared:
+            notes.append(f"{_AGAINST}{how(compared)}.")
         return cls(
             heads,
             {name: [row.get(head, "") for head in heads] for name, row in cells.items()},
             list(dict.fromkeys(tests)),
-            f"In brackets: {beside()}." if paper else "",
+            notes,
         )
 
     def markdown(self) -> str:
@@ -56,7 +64,7 @@ class Grid:
         lines = [["estimator", *self.heads], ["---", *["---:"] * len(self.heads)]]
         lines += [[name, *cells] for name, cells in self.rows.items()]
         text = "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-        return f"{text}\n{self.note}\n" if self.note else text
+        return "\n".join([text, *(f"{note}\n" for note in self.notes)])
 
 
 def _cells(
@@ -69,17 +77,20 @@ def _cells(
         for m in (ATTACHMENT, WITHOUT_BRACKETS)
     }
     tests = _measured(found)
-    measured = {
-        f"{test} {measure.label}" if len(tests) > 1 else measure.label: _cell(
-            values[measure.name], measure, paper.get(test, {}).get(measure.name)
-        )
-        for test, values in tests.items()
-        for measure in MEASURES.values()
-        if measure.compared and measure.name in values
-    }
+    compared, judged = _compared(found), MEASURES[criterion]
+    measured: dict[str, str] = {}
+    for test, values in tests.items():
+        prefix = f"{test} " if len(tests) > 1 else ""
+        for measure in MEASURES.values():
+            if measure.compared and measure.name in values:
+                figure = paper.get(test, {}).get(measure.name)
+                measured[prefix + measure.label] = _cell(values[measure.name], measure, figure)
+        head = AGAINST if judged.compared else f"{judged.label} {AGAINST}"
+        against = compared.get(test)
+        measured[prefix + head] = against.text(judged.digits) if against else ""
     return {
         **measured,
-        VALIDATION: _cell(validation[criterion], MEASURES[criterion]),
+        VALIDATION: _cell(validation[criterion], judged),
         SUPPORT.label: SUPPORT.text(validation[SUPPORT.name]["mean"]),
         CERTIFIED: f"{certified['certified']:,} of {certified['sentences']:,}" if certified else "",
         **attachments,
@@ -87,6 +98,11 @@ def _cells(
         "seeds": str(len(found["seeds"])),
         "s/epoch": f"{found['seconds_per_epoch']:.1f}",
     }
+
+
+def _compared(found: Mapping[str, Any]) -> dict[str, Comparison]:
+    """The comparisons with the baseline by test."""
+    return {test: Comparison(**told) for test, told in found.get("against", {}).items()}
 
 
 def _measured(found: Mapping[str, Any]) -> Mapping[str, Any]:

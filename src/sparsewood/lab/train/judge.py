@@ -12,6 +12,7 @@ from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.evaluate import evaluate, gallery, outputs
 from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrupted
+from sparsewood.lab.train.outcomes import Gathered
 from sparsewood.lab.train.temperature import TemperatureSearch, temperature_search
 
 
@@ -37,10 +38,16 @@ class Judge:
     stop: StopWish
     on_stop: Callable[[], str]
 
-    def evaluate(self, split: str) -> dict[str, Any]:
-        """The metrics on a split."""
-        precision = self.config.precision
-        return evaluate(self.model, self.batches[split], self.device, precision, guard=self._guard)
+    def evaluate(self, split: str, gathered: Gathered | None = None) -> dict[str, Any]:
+        """The metrics on a split; `gathered` takes the outcomes of its examples."""
+        return evaluate(
+            self.model,
+            self.batches[split],
+            self.device,
+            self.config.precision,
+            gathered=gathered,
+            guard=self._guard,
+        )
 
     def search(self) -> TemperatureSearch | None:
         """What validation says of each temperature; None where there is none to choose."""

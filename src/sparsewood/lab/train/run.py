@@ -8,6 +8,7 @@ from typing import Any
 from sparsewood.lab.tasks.build import load_model
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train.config import RunConfig
+from sparsewood.lab.train.outcomes import FILE, Outcomes
 
 
 class Run:
@@ -67,6 +68,21 @@ class Run:
                 where = self.folder / "gallery.json"
                 raise ValueError(f"{where}: example {i}: expected sides and a prediction")
         return examples
+
+    @cached_property
+    def outcomes(self) -> dict[str, Outcomes]:
+        """What was answered, by split; empty unless the run is finished and has kept it."""
+        found: dict[str, Outcomes] = {}
+        for split, data in (self._json(FILE, {}) if self.finished else {}).items():
+            try:
+                found[split] = Outcomes.from_json(data)
+            except ValueError as error:
+                raise ValueError(f"{self.folder / FILE}: {split}: {error}") from error
+        return found
+
+    @property
+    def seed(self) -> int:
+        return int(self.raw_config.get("training", {}).get("seed", 0))
 
     @property
     def finished(self) -> bool:

@@ -13,6 +13,8 @@ from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.folder import claim
 from sparsewood.lab.train.jobs import Job, run_jobs
+from sparsewood.lab.train.paired import compare_runs
+from sparsewood.lab.train.paper_figures import BASELINE
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import folder_name, learns
 from sparsewood.lab.train.run import Run
@@ -118,13 +120,17 @@ def summarise(
         with `{"mean", "std", "values"}` for each metric, the `temperatures`, `certified` with
         `{"certified", "sentences", "capped"}` over all tests and seeds, and the mean
         `seconds_per_epoch`, `sentences_per_second` and `epochs`. Spread is that of a sample.
+        `against` has, for each test, the `Comparison` of the criterion with that of flat trees; it
+        is empty for that row itself, and where runs have kept no outcomes.
     """
     summary: dict[str, Any] = {"rows": {}}
+    chosen: dict[str, list[Run]] = {}
     for row in rows:
         lr = choose_lr(finished, row, lrs, seeds[0])
         if lr is None:
             continue
         runs = [finished[row, lr, seed] for seed in seeds if (row, lr, seed) in finished]
+        chosen[row] = runs
         results = [run.result for run in runs if run.result is not None]
         epochs = [record for run in runs for record in run.metrics]
         criterion = summary["criterion"] = results[0]["criterion"]
@@ -148,6 +154,10 @@ def summarise(
             "seconds_per_epoch": statistics.fmean(e["seconds"] for e in epochs),
             "sentences_per_second": statistics.fmean(e["sentences_per_second"] for e in epochs),
         }
+    for row, runs in chosen.items():
+        others = chosen.get(BASELINE, []) if row != BASELINE else []
+        found = compare_runs(runs, others)
+        summary["rows"][row]["against"] = {test: asdict(one) for test, one in found.items()}
     return summary
 
 

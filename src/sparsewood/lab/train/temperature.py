@@ -11,6 +11,7 @@ from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.metrics import Output, count_status
 from sparsewood.lab.tasks.task import Model
+from sparsewood.lab.train.outcomes import Gathered
 from sparsewood.status import Status
 
 FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
@@ -115,16 +116,16 @@ def temperature_search(
 
 def _measure(model: Model, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor, int, int]:
     """The outcome of each example, in the order of the split; capped sentences, and all."""
-    outcomes: list[Tensor] = []
-    rows: list[Tensor] = []
+    gathered = Gathered(model)
     reached = sentences = 0
     for output, batch in said:
-        outcomes.append(model.outcomes(output, batch).cpu())
-        rows.append(batch.rows)
+        gathered.add(output, batch)
         for posterior in output.posteriors:
             reached += count_status(posterior, Status.CAPPED)
             sentences += len(posterior)
-    return torch.cat(outcomes)[torch.cat(rows).argsort()], reached, sentences
+    outcomes = gathered.in_order()
+    assert outcomes is not None, "temperatures are compared example by example"
+    return outcomes, reached, sentences
 
 
 def p_values(gains: Tensor) -> list[float]:
