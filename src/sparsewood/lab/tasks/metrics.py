@@ -193,7 +193,7 @@ class TreeStatistics(Metric):
         heads = heads.to(posterior.structures.device)
         inside = heads >= 0
         self.words += int(inside.sum())
-        self.attached += int(((likeliest == heads) & inside).sum())
+        self.attached += int(((posterior.mode == heads) & inside).sum())
         same = (posterior.structures == heads[posterior.instance]) & inside[posterior.instance]
         arcs = sum_by_instance(weights * same.sum(-1), posterior.instance, posterior.sizes.shape)
         self.agreement += float(arcs.sum())
