@@ -204,7 +204,7 @@ class TreeStatistics(Metric):
         heads = heads.to(posterior.structures.device)
         inside = heads >= 0
         self.words += int(inside.sum())
-        right = (likeliest == heads) & inside
+        right = (posterior.mode == heads) & inside
         self.attached += int(right.sum())
         if scored is not None:
             scored = scored.to(right.device)

@@ -99,11 +99,6 @@ class ModelConfig:
         object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
         object.__setattr__(self, "leaves", tuple(self.leaves))  # JSON has lists
 
-    @classmethod
-    def paper(cls, **options: Any) -> "ModelConfig":
-        """That of the program of Niculae, Martins & Cardie (2018), but for `options`."""
-        return cls(**{"dropout": 0.0, "loss": "expected", **options})
-
 
 class TreeModel(WordModel, Model):
     """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
