@@ -92,6 +92,14 @@ def test_an_edge_is_read_as_soon_as_it_can_be(heads: list[int], steps: int) -> N
     assert len(Steps.of(forest).bounds) - 1 == steps
 
 
+def test_trees_share_what_they_read_first() -> None:
+    """Two trees that differ in the last child of the first word, and what reads that."""
+    heads = torch.tensor([[0, 1, 1, 1], [0, 1, 1, 0]])
+    forest = sp.Forest.from_heads(heads, torch.tensor([4]), torch.zeros(2, dtype=torch.int64))
+    assert len(forest.children) == 8
+    assert Steps.of(forest).bounds == (0, 1, 2, 4, 6)
+
+
 def test_padding_is_not_read_and_gets_no_gradient(forest: sp.Forest) -> None:
     net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
     spoiled = x.clone()

@@ -4,14 +4,15 @@ The state of a node is that of its word until it has read its first child, and s
 
     s_j0 = the state of the word        s_jt = cell(s_j(t-1), h_c),  c the t-th child of j
 
-and h_j is the last of them. There is one state for each word and one for each edge of the forest.
-An edge is read as soon as the edge before it and its child are done; all those that are read at the
-same time are one step. A forest takes as many steps as its slowest tree, at most n + 1.
+and h_j is the last of them. There is one state for each word and one for each distinct reading: a
+state and the child it reads, which nodes of one word whose first children are the same share. An
+edge is read as soon as the edge before it and its child are done; all that are read at the same
+time are one step. A forest takes as many steps as its slowest tree, at most n.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any, cast
 
 import torch
@@ -29,8 +30,8 @@ EPS = 1e-5  # of the normalisation
 class Steps:
     """Which states each step makes from which, the rows of the words and of a root coming first.
 
-    sources: (2E,), of each edge in the order of reading the rows of the state before and of the
-    child. last: (N,), the row of each node's own state. bounds: where the edges of a step begin.
+    sources: (2R,), of each of R readings, in their order, the rows of the state before and of the
+    child. last: (N,), the row of each node's own state. bounds: where the readings of a step begin.
     """
 
     sources: Tensor
@@ -40,21 +41,19 @@ class Steps:
     @classmethod
     def of(cls, forest: Forest) -> "Steps":
         """The steps of a forest, planned on the CPU."""
-        offsets, row = forest.child_offsets.cpu(), forest.row.cpu()
         children, parents = forest.children.cpu(), forest.parents.cpu()
-        edges, first_row = torch.arange(len(children)), len(forest.words) + 1
-        time = _times(forest, offsets, children, parents)
-        order = torch.argsort(time, stable=True)
-        made = torch.empty_like(order)
-        made[order] = edges + first_row
-        last = row.clone()
-        inner = offsets[1:] > offsets[:-1]
-        last[inner] = made[offsets[1:][inner] - 1]
-        before = torch.where(edges == offsets[parents], row[parents], made.roll(1))
-        sources = torch.stack([before, last[children]], 1)[order].flatten()
-        counts = torch.bincount(time).tolist()
+        time = _times(forest, forest.child_offsets.cpu(), children, parents)
+        last = forest.row.cpu().clone()
+        first, far = len(forest.words) + 1, len(forest.words) + 1 + len(children)
+        sources, bounds = [children.new_empty(0, 2)], [0]
+        for edges in time.argsort(stable=True).split(time.bincount().tolist()):
+            parent = parents[edges]
+            pair, which = (last[parent] * far + last[children[edges]]).unique(return_inverse=True)
+            last[parent] = first + bounds[-1] + which
+            sources.append(torch.stack([pair // far, pair % far], 1))
+            bounds.append(bounds[-1] + len(pair))
         device = forest.row.device
-        return cls(sources.to(device), last.to(device), tuple(accumulate(counts, initial=0)))
+        return cls(torch.cat(sources).flatten().to(device), last.to(device), tuple(bounds))
 
 
 def _times(forest: Forest, offsets: Tensor, children: Tensor, parents: Tensor) -> Tensor:
@@ -87,18 +86,18 @@ read = cast("Callable[..., Tensor]", torch.compiler.disable(_read))
 
 
 class Read(torch.autograd.Function):
-    """As `read`, but (W + 1 + E, hidden): the states after each edge, in the order of reading."""
+    """As `read`, but the states (W + 1 + R, hidden) of words and of readings, in their order."""
 
     @staticmethod
     def forward(ctx: Any, words: Tensor, steps: Steps, dtype: torch.dtype, *weights: Tensor) -> Any:
         w1, b1, w2, b2, gain, shift = weights
-        hidden, edges, rows = words.shape[1], len(steps.sources) // 2, len(words)
-        states = words.new_empty(rows + edges, hidden)
+        hidden, readings, rows = words.shape[1], steps.bounds[-1], len(words)
+        states = words.new_empty(rows + readings, hidden)
         states[:rows] = words
-        pairs = words.new_empty(edges, 2 * hidden)
-        inner = b1.to(words.dtype).repeat(edges, 1)
-        gates = b2.to(words.dtype).repeat(edges, 1)
-        mixed = words.new_empty(edges, hidden)
+        pairs = words.new_empty(readings, 2 * hidden)
+        inner = b1.to(words.dtype).repeat(readings, 1)
+        gates = b2.to(words.dtype).repeat(readings, 1)
+        mixed = words.new_empty(readings, hidden)
         w1, w2 = w1.to(dtype).t(), w2.to(dtype).t()
         affine = ([hidden], gain.to(words.dtype), shift.to(words.dtype))
         with torch.autocast(words.device.type, enabled=False):
