@@ -51,6 +51,7 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
     assert post.lengths is not None
 
     sizes, flat, agreement, attached, words = Counter(), 0.0, 0.0, 0, 0
+    steps: Counter[int] = Counter()  # how far to the right the head of a word is
     for b, one in enumerate(post):
         length = int(post.lengths[b])
         trees = list(zip(one.structures.tolist(), one.weights.tolist(), strict=True))
@@ -58,6 +59,7 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
         best = max(weight for _, weight in trees)
         likeliest = next(tree for tree, weight in trees if weight == best)
         flat += sum(weight for tree, weight in trees if tree[:length] == [0] * length)
+        steps.update(head - i - 1 for i, head in enumerate(likeliest[:length]) if head > 0)
         for i in range(length):
             if heads is None:
                 break
@@ -70,6 +72,7 @@ def test_tree_statistics_by_loops(batch, n, seed, known):
         "support": sum(k * v for k, v in sizes.items()) / batch,
         "single": 100 * sizes[1] / batch,
         "flat": 100 * flat / batch,
+        "chain": 100 * max(steps[1], steps[-1]) / max(1, steps.total()),
         "unconverged": float((~post.converged).sum()),
         "capped": 0.0,
     }
@@ -169,6 +172,24 @@ def test_ranks_by_definition(ranks):
             "accuracy_100": 100 * sum(r <= 100 for r in ranks) / len(ranks),
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"), [("left_to_right", 100.0), ("right_to_left", 100.0), ("flat", 0.0)]
+)
+def test_the_share_of_a_chain_in_fixed_trees(kind, share):
+    scores, lengths = torch.zeros(3, 5, 6), torch.tensor([5, 1, 3])
+    statistics = TreeStatistics()
+    statistics.add_posterior(sp.Fixed(kind)(scores, sp.DependencyTrees(), lengths), None)
+    assert statistics.values()["chain"] == share
+
+
+def test_the_share_of_a_chain_is_of_arcs_between_words_in_one_direction():
+    heads = torch.tensor([[2, 0, 2, 3, 3], [2, 3, 0, -1, -1]])  # to the next: 3, before: 2, of 6
+    given = sp.Given(heads)(torch.zeros(2, 5, 6), sp.DependencyTrees(), torch.tensor([5, 3]))
+    statistics = TreeStatistics()
+    statistics.add_posterior(given, None)
+    assert statistics.values()["chain"] == pytest.approx(50)
 
 
 @pytest.mark.parametrize("kind", [LossMetric, Accuracy, TreeStatistics])

@@ -49,7 +49,13 @@ def _together(config, folder: Path, processes: int) -> subprocess.CompletedProce
     )
 
 
-@pytest.mark.parametrize("options", [{"lr": 0.2}, {"lr": 0.02, "reduction": "sum"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lr": 0.2, "parser_lr": 0.1, "composer_first": 1, "average": 0.5},
+        {"lr": 0.02, "reduction": "sum"},
+    ],
+)
 def test_two_processes_equal_one(make_config, tmp_path: Path, options: dict) -> None:
     """Two stop after an epoch and go on. One of them has no share of the last batch of an epoch.
 

@@ -149,7 +149,9 @@ class TreeStatistics(Metric):
     """What the posteriors over trees look like, sentence by sentence.
 
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
-    tree, `flat` the mean probability of the flat tree in percent. Where trees are solved for:
+    tree, `flat` the mean probability of the flat tree in percent, `chain` the share of the arcs
+    between words of the likeliest trees that go to the next word, or to the one before, whichever
+    is higher. Where trees are solved for:
     `unconverged` is the number of sentences whose certificate is missing, `capped` the number of
     those that a cap keeps it from. Where heads are known: `agreement` is the mean probability of
     their arcs and `attachment` the share of words whose head in the likeliest tree is the known
@@ -158,6 +160,9 @@ class TreeStatistics(Metric):
 
     sizes: Counter[int] = field(default_factory=Counter)
     flat: float = 0.0
+    arcs: int = 0
+    to_next: int = 0
+    to_previous: int = 0
     solved_for: int = 0
     unconverged: int = 0
     capped: int = 0
@@ -178,6 +183,11 @@ class TreeStatistics(Metric):
         weights = posterior.weights.detach().double()
         flat = (posterior.structures <= 0).all(-1)
         self.flat += float((weights * flat).sum())
+        likeliest = posterior.mode
+        words = torch.arange(1, likeliest.shape[-1] + 1, device=likeliest.device)
+        self.arcs += int((likeliest > 0).sum())
+        self.to_next += int((likeliest == words + 1).sum())
+        self.to_previous += int(((likeliest == words - 1) & (likeliest > 0)).sum())
         if heads is None:
             return
         heads = heads.to(posterior.structures.device)
@@ -196,6 +206,7 @@ class TreeStatistics(Metric):
             "support": sum(size * n for size, n in self.sizes.items()) / count,
             "single": 100.0 * self.sizes[1] / count,
             "flat": 100.0 * self.flat / count,
+            "chain": 100.0 * max(self.to_next, self.to_previous) / max(self.arcs, 1),
         }
         if self.solved_for:
             values |= {"unconverged": float(self.unconverged), "capped": float(self.capped)}

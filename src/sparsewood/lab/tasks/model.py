@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from torch import Tensor, nn
 
-from sparsewood.estimators import Given, name_of, parse
+from sparsewood.estimators import Estimator, Given, name_of, parse
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import EncodedSplit, Padded
@@ -193,7 +193,7 @@ class TreeModel(WordModel, Model):
 
     def config(self) -> dict[str, Any]:
         return {
-            "options": asdict(replace(self.options, estimator=name_of(self.trees.estimator))),
+            "options": asdict(replace(self.options, estimator=name_of(self.estimator))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
@@ -212,9 +212,13 @@ class TreeModel(WordModel, Model):
         )
 
     @property
+    def estimator(self) -> Estimator:
+        return self.trees.estimator
+
+    @property
     def temperature(self) -> float | None:
         """Of the estimator, None for one without; may be set, as the search at test time does."""
-        return getattr(self.trees.estimator, "temperature", None)
+        return getattr(self.estimator, "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
@@ -224,8 +228,7 @@ class TreeModel(WordModel, Model):
         if name == "noise":
             cast(GumbelNoise, self.trees.noise).scale = value
         else:
-            found: Any = self.trees.estimator
-            self.trees.estimator = replace(found, **{name: value})
+            self.trees.estimator = replace(cast(Any, self.estimator), **{name: value})
 
     def parser_parameters(self) -> list[nn.Parameter]:
         if self.trees.scorer is None:
@@ -261,7 +264,7 @@ class TreeModel(WordModel, Model):
         """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
         if self.second is not None:
             return self.second(side.tokens, side.lengths)
-        if self.options.composer_input == "context" or not self.trees.estimator.reads_scores:
+        if self.options.composer_input == "context" or not self.estimator.reads_scores:
             return None
         return self.dropout(self.encoder.embedding(side.tokens))
 
@@ -286,7 +289,7 @@ class TreeModel(WordModel, Model):
         """An empty metric of this task's answers."""
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
-        trees = [] if training and not self.trees.estimator.reads_scores else [TreeStatistics()]
+        trees = [] if training and not self.estimator.reads_scores else [TreeStatistics()]
         return [self.new_metric(training=training), *trees]
 
     def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:

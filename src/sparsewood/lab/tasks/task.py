@@ -12,6 +12,7 @@ from huggingface_hub.constants import SAFETENSORS_SINGLE_FILE
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from sparsewood.estimators import Estimator
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
@@ -43,6 +44,11 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
 
     task: ClassVar[str]
     options: Any  # of the task's `config`
+
+    @property
+    def estimator(self) -> Estimator | None:
+        """Of the trees that are composed; None where trees are the answer."""
+        return None
 
     @property
     def temperature(self) -> float | None:

@@ -17,6 +17,7 @@ from sparsewood.lab.tasks.measures import LOSS
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.board import Board
+from sparsewood.lab.train.collapse import collapse
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.distributed import World, parallel
 from sparsewood.lab.train.environment import environment
@@ -206,7 +207,14 @@ class Trainer:
         state.end_epoch(record)
         self._save(state.snapshot())
         self.progress.end_epoch(record)
+        self._tell_of_collapse()
         return record
+
+    def _tell_of_collapse(self) -> None:
+        if self.model.estimator is not None:
+            told = collapse(self.state.history, self.model.estimator)
+            if told is not None:
+                self.progress.note(told)
 
     def _due(self) -> bool:
         """Whether it is time for a checkpoint within the epoch."""
