@@ -23,6 +23,7 @@ from sentences import Batch
 from step import HIDDEN, Classifier, Item, Trainer, best_seconds, train_parser
 from timing import target
 from torch import Tensor
+from torch.nn import Module
 
 import sparsewood as sp
 from sparsewood.estimators import parse
@@ -124,13 +125,13 @@ def steps(run: Run, size: int) -> dict[int, float]:
     latent = trainers["sparsemap"]
     table = Table(
         "support", "temperature", "sharing", *(f"{name} ms" for name in trainers), "latent / flat",
-        "TreeLSTM ms", "unshared ms", "unshared / shared",
+        "TreeLSTM ms", "unshared ms", "unshared / shared", "ordered ms",
         title=f"A training step on {run.device}, batch {size}: {run.corpus.source}, "
         f"mean length {mean_length(batches):.1f}",
         caption="TreeLSTM: the forest, forward and backward; unshared: a node for each word of "
-        "each tree",
+        "each tree; ordered: the forest by the OrderedComposer",
     )  # fmt: skip
-    temperatures = {}
+    temperatures, reader = {}, sp.nn.OrderedComposer(HIDDEN, HIDDEN).to(run.device)
     for support in run.supports:
         temperatures[support] = find_temperature(latent, batches, support)
         found = posteriors(latent, batches)
@@ -138,25 +139,25 @@ def steps(run: Run, size: int) -> dict[int, float]:
         sharing = sum(f.num_tree_nodes for f in forests) / sum(f.num_nodes for f in forests)
         times = run.time({name: t.step for name, t in trainers.items()}, batches)
         ratio, goal = times["sparsemap"] / times["flat"], TARGET_FLAT.get(support)
-        shared, unshared = without_sharing(run, latent, found)
+        shared, unshared = without_sharing(run, latent.model.trees.composer, found)
+        ordered, _ = without_sharing(run, reader, found)
         gain, gain_goal = unshared / shared, TARGET_SHARING.get(support)
         table.add_row(
             f"{mean_support(found):.1f}", f"{temperatures[support]:.3g}", f"{sharing:.2f}",
             *(f"{milliseconds:.1f}" for milliseconds in times.values()),
             target(ratio, goal, goal is not None and ratio <= goal),
             f"{shared:.1f}", f"{unshared:.1f}",
-            target(gain, gain_goal, gain_goal is not None and gain >= gain_goal),
+            target(gain, gain_goal, gain_goal is not None and gain >= gain_goal), f"{ordered:.1f}",
         )  # fmt: skip
     run.console.print(table)
     return temperatures
 
 
-def without_sharing(run: Run, trainer: Trainer, found: list[sp.Posterior]) -> tuple[float, float]:
-    """Milliseconds of the TreeLSTM over these trees, with subtrees shared and with none.
+def without_sharing(run: Run, composer: Module, found: list[sp.Posterior]) -> tuple[float, float]:
+    """Milliseconds of a composer over these trees, with subtrees shared and with none.
 
     Without: each tree counts as a sentence of its own, level by level over the batch all the same.
     """
-    composer = trainer.model.trees.composer
 
     def whole(posterior: sp.Posterior, shared: bool) -> tuple[Tensor, Tensor]:
         assert posterior.lengths is not None

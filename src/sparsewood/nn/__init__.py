@@ -4,6 +4,7 @@ from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.losses import CRFLoss, HingeLoss, PerceptronLoss, SparseMAPLoss
 from sparsewood.nn.noise import GumbelNoise
+from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
 from sparsewood.nn.sparsemap import SparseMAP
 from sparsewood.nn.structured_attention import StructuredAttention, TreeAttention
@@ -19,6 +20,7 @@ __all__ = [
     "HingeLoss",
     "LatentTreeEncoder",
     "MLPArcScorer",
+    "OrderedComposer",
     "PerceptronLoss",
     "SentenceEncoder",
     "SparseMAP",

@@ -1,4 +1,4 @@
-"""Compositions over a forest as modules; subclasses supply the cell."""
+"""Compositions over a forest as modules."""
 
 from abc import ABC, abstractmethod
 from typing import Literal, cast, overload
@@ -13,7 +13,7 @@ from sparsewood.nn._levels import Cell, Compose
 
 
 class TreeComposer(nn.Module, ABC):
-    """Word vectors and a forest to the states of root nodes; subclasses supply the cell.
+    """Word vectors and a forest to the states of root nodes.
 
     Args:
         input_size: dimensions of a word vector.
@@ -21,8 +21,7 @@ class TreeComposer(nn.Module, ABC):
         root: the input vector of root nodes, which have no word: "zero", or "learned".
     """
 
-    gates: int  # blocks of `hidden_size` rows in W and U
-    each: int  # how many of them, the last ones, are for each child
+    gates: int  # blocks of `hidden_size` rows in W
 
     def __init__(
         self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
@@ -33,12 +32,14 @@ class TreeComposer(nn.Module, ABC):
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.input = nn.Linear(input_size, self.gates * hidden_size)
-        self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
         self.root = nn.Parameter(torch.zeros(input_size)) if root == "learned" else None
 
     @abstractmethod
-    def cell(self, device: torch.device) -> Cell:
-        """The cell that serves tensors on `device`."""
+    def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
+        """The states (N, hidden) of all nodes, from W x + b of the words and of a root (W + 1, .).
+
+        They are of the dtype of the inputs, or float32 where that is narrower.
+        """
 
     @overload
     def forward(
@@ -77,16 +78,34 @@ class TreeComposer(nn.Module, ABC):
             words = words.index_select(0, forest.words)
         root = words.new_zeros(self.input_size) if self.root is None else self.root.to(x.dtype)
         inputs = self.input(torch.cat([words, root[None]]))
-        split = (self.gates - self.each) * self.hidden_size
-        cell = self.cell(x.device)
-        weight = self.recurrent.weight
-        if torch.compiler.is_compiling():
-            h = compose_in_graph(inputs, weight, split, type(cell).__name__, forest)
-        else:
-            h = cast(Tensor, Compose.apply(inputs, weight, split, forest, cell))
+        h = self.compose(inputs, forest)
         roots = h.index_select(0, forest.roots).to(inputs.dtype)
         return (roots, h.to(inputs.dtype)) if return_nodes else roots
 
     def extra_repr(self) -> str:
         root = "zero" if self.root is None else "learned"
         return f"{self.input_size}, {self.hidden_size}, root={root!r}"
+
+
+class LevelComposer(TreeComposer):
+    """A composition whose children have no order, level by level; subclasses supply the cell."""
+
+    each: int  # how many blocks of rows in W and U, the last ones, are for each child
+
+    def __init__(
+        self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
+    ) -> None:
+        super().__init__(input_size, hidden_size, root=root)
+        self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
+
+    @abstractmethod
+    def cell(self, device: torch.device) -> Cell:
+        """The cell that serves tensors on `device`."""
+
+    def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
+        split = (self.gates - self.each) * self.hidden_size
+        cell = self.cell(inputs.device)
+        weight = self.recurrent.weight
+        if torch.compiler.is_compiling():
+            return compose_in_graph(inputs, weight, split, type(cell).__name__, forest)
+        return cast(Tensor, Compose.apply(inputs, weight, split, forest, cell))

@@ -125,10 +125,10 @@ def pass_up(inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Ce
             here = slice(level.begin, level.end)
             if level.begin > 0:
                 sum_children(level.first_edge, level.last_edge)
-                _add_product(states.sums[here], for_sums, out=states.gates[here, :split])
+                add_product(states.sums[here], for_sums, out=states.gates[here, :split])
             step(level)
             if level.end <= count:
-                _multiply(states.h[here], for_each, out=states.products[here])
+                multiply(states.h[here], for_each, out=states.products[here])
     return [states.h, states.gates, states.sums, *buffers]
 
 
@@ -165,10 +165,10 @@ def pass_down(
         for level in reversed(forest.levels):
             here = slice(level.begin, level.end)
             if level.end <= count:
-                _add_product(on.products[here], for_each, out=on.h[here])
+                add_product(on.products[here], for_each, out=on.h[here])
             step(level)
             if level.begin > 0:
-                _multiply(on.gates[here, :split], for_sums, out=on.sums[here])
+                multiply(on.gates[here, :split], for_sums, out=on.sums[here])
                 pass_to_children(level.first_edge, level.last_edge)
         on_inputs = h.new_zeros(rows, len(weight)).index_add_(0, forest.row, on.gates)
         if not learns:
@@ -179,11 +179,11 @@ def pass_down(
             (on.gates[leaves:, :split], sums[leaves:], on_weight[:split]),
             (on.products, h[:count], on_weight[split:]),
         ):
-            _multiply(on_product.t(), factor.to(weight.dtype), out=out)
+            multiply(on_product.t(), factor.to(weight.dtype), out=out)
     return on_inputs.to(dtype), on_weight.to(own)
 
 
-def _multiply(states: Tensor, matrix: Tensor, out: Tensor) -> None:
+def multiply(states: Tensor, matrix: Tensor, out: Tensor) -> None:
     """out = states @ matrix, in the dtype of the matrix."""
     if matrix.dtype == states.dtype:
         torch.mm(states, matrix, out=out)
@@ -191,7 +191,7 @@ def _multiply(states: Tensor, matrix: Tensor, out: Tensor) -> None:
         out.copy_(states.to(matrix.dtype) @ matrix)
 
 
-def _add_product(states: Tensor, matrix: Tensor, out: Tensor) -> None:
+def add_product(states: Tensor, matrix: Tensor, out: Tensor) -> None:
     """out += states @ matrix, in the dtype of the matrix."""
     if matrix.dtype == states.dtype:
         out.addmm_(states, matrix)

@@ -25,7 +25,8 @@ class LatentTreeEncoder(nn.Module):
     Args:
         scorer: (B, n, d) -> arc scores (B, n, n + 1). It is left out of the module where the
             estimator reads no scores; None does for such.
-        composer: `composer(x, forest)` -> (T, hidden) root states: `ChildSumTreeLSTM`, `TreeGRU`.
+        composer: `composer(x, forest)` -> (T, hidden) root states: `ChildSumTreeLSTM`, `TreeGRU`,
+            `OrderedComposer`.
         structure: the family of trees. Default: `DependencyTrees()`.
         estimator: of trees; may be set to another value at any time.
         noise: scores -> scores, between scorer and estimator: `GumbelNoise`. Default: none.

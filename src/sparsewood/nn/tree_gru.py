@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from sparsewood.forest import Forest, Level
-from sparsewood.nn._composer import TreeComposer
+from sparsewood.nn._composer import LevelComposer
 from sparsewood.nn._levels import Cell, States, Step
 
 
-class TreeGRU(TreeComposer):
+class TreeGRU(LevelComposer):
     """A gated recurrent unit whose past is the sum over the children.
 
     The Child-Sum GRU of Zhou, Liu & Pan (2016), "Modelling sentence pairs with tree-structured

@@ -5,14 +5,14 @@ from torch import Tensor
 
 from sparsewood import _native
 from sparsewood.forest import Forest, Level
-from sparsewood.nn._composer import TreeComposer
+from sparsewood.nn._composer import LevelComposer
 from sparsewood.nn._levels import AddRows, Cell, States, Step
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward
 _tanh_backward = torch.ops.aten.tanh_backward
 
 
-class ChildSumTreeLSTM(TreeComposer):
+class ChildSumTreeLSTM(LevelComposer):
     """The Child-Sum TreeLSTM of Tai, Socher & Manning (2015), section 3.1.
 
     Node j with input x_j (zero or learned at a root node) and children C(j):

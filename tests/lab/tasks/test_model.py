@@ -8,6 +8,8 @@ from sparsewood import DependencyTrees, Forest, sparsemap
 from sparsewood.estimators import parse
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks import ModelConfig, SentenceClassifier, TreeModel
+from sparsewood.lab.tasks.model import COMPOSERS
+from sparsewood.nn import ChildSumTreeLSTM
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
@@ -120,6 +122,22 @@ def leaves(model: TreeModel, batch: Batch, row: int) -> Tensor:
     return model.trees.composer(read[0][row : row + 1, :n], flat, True)[1][:n]
 
 
+@pytest.mark.parametrize("composer", COMPOSERS)
+def test_every_composer_learns_and_comes_back_from_a_config(make, task, composer):
+    model, batch = make(task, composer=composer)
+    model(batch).loss.mean().backward()
+    assert all(p.grad is not None for p in model.trees.composer.parameters())
+    again = type(model).from_config(model.config())
+    assert type(again.trees.composer) is COMPOSERS[composer]
+
+
+def test_a_config_from_before_composers_could_be_chosen_loads(make, task):
+    model, _ = make(task)
+    config = model.config()
+    del config["options"]["composer"]
+    assert isinstance(type(model).from_config(config).trees.composer, ChildSumTreeLSTM)
+
+
 @pytest.mark.parametrize("estimator", ["sparsemap:max_active=10", "flat"])
 @pytest.mark.parametrize("own", [None, False, True])
 def test_a_composer_of_words_sees_no_context(make, task, estimator, own):
@@ -201,6 +219,7 @@ def test_the_entropy_is_differentiable_to_the_scores():
     "wrong",
     [
         *({"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}, {"estimator": "gibbs"}),
+        {"composer": "tree_rnn"},
         *({"composer_input": "letters"}, {"own_embeddings": True}),
         *({"known_root": 0}, {"noise": -1.0}, {"entropy": float("nan")}),
     ],

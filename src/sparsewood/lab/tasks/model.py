@@ -22,13 +22,17 @@ from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.noise import GumbelNoise
+from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.scorers import MLPArcScorer
+from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
 # What help offers: the names of those that give whole trees.
 ESTIMATORS = "|".join(name for name, (kind, _) in NAMES.items() if kind.gives_structures)
+
+COMPOSERS = {"tree_lstm": ChildSumTreeLSTM, "tree_gru": TreeGRU, "ordered": OrderedComposer}
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class ModelConfig:
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
+        composer: how a tree becomes a vector: "tree_lstm", "tree_gru", or "ordered", which reads
+            the children of a word one after another.
         composer_input: what the composer reads of a word: the vector of the BiLSTM, which has seen
             the sentence ("context"), or the embedding ("words"). With the latter only the parser
             has context, and what words are to each other is the trees' to tell.
@@ -62,6 +68,7 @@ class ModelConfig:
     embedding: int = 300
     tune_vectors: bool = False
     dropout: float = 0.5
+    composer: Literal["tree_lstm", "tree_gru", "ordered"] = "tree_lstm"
     composer_input: Literal["context", "words"] = "context"
     own_embeddings: bool = False
     noise: float = 0.0
@@ -86,6 +93,7 @@ class ModelConfig:
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
+            ("composer", self.composer in COMPOSERS, "one of " + ", ".join(COMPOSERS)),
             ("composer_input", self.composer_input in ("context", "words"), "context or words"),
             (
                 "own_embeddings",
@@ -101,7 +109,7 @@ class ModelConfig:
 
 
 class TreeModel(WordModel, Model):
-    """Words -> embeddings -> BiLSTM -> trees -> TreeLSTM -> a vector for each tree.
+    """Words -> embeddings -> BiLSTM -> trees -> composer -> a vector for each tree.
 
     Args:
         options: the shape of the model.
@@ -136,7 +144,7 @@ class TreeModel(WordModel, Model):
         )
         self.trees = LatentTreeEncoder(
             MLPArcScorer(options.hidden) if latent else None,
-            ChildSumTreeLSTM(read, options.hidden),
+            COMPOSERS[options.composer](read, options.hidden),
             family if latent else DependencyTrees(),
             estimator=estimator,
             noise=GumbelNoise(options.noise),

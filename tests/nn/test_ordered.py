@@ -1,0 +1,182 @@
+"""The ordered composer against recursion over one tree at a time, values and gradients."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import sparsewood as sp
+from sparsewood.nn._steps import Steps
+
+KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
+LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
+
+
+def recursion(net: sp.nn.OrderedComposer, x: Tensor, heads: list[int]) -> Tensor:
+    """The root state of one tree over the words x (n, d)."""
+    root = x.new_zeros(net.input_size) if net.root is None else net.root
+
+    def node(word: int) -> Tensor:
+        state = net.norm(net.input(root if word == 0 else x[word - 1]))
+        for child in (node(i + 1) for i, head in enumerate(heads) if head == word):
+            a = torch.nn.functional.gelu(net.inner(torch.cat([state, child])))
+            f, i, g, v = net.outer(a).chunk(4)
+            state = net.norm(f.sigmoid() * state + i.sigmoid() * child + g.sigmoid() * v)
+        return state
+
+    return node(0)
+
+
+def _gradients(net: torch.nn.Module, x: Tensor, out: Tensor) -> list[Tensor]:
+    weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+    return list(torch.autograd.grad((weights * out).sum(), [x, *net.parameters()]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(KINDS, LENGTHS, st.integers(1, 4), st.integers(0, 10**6))
+def test_it_equals_recursion(
+    draw_trees: Any, check_recursion: Any, kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    net = sp.nn.OrderedComposer(3, 4, 5, root="learned").double()
+    for parameter in net.parameters():  # a normalisation that does something, a root
+        torch.nn.init.normal_(parameter)
+    check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
+
+
+@pytest.fixture
+def forest(draw_trees: Any) -> sp.Forest:
+    return sp.Forest.from_heads(*draw_trees("random", [4, 1, 5], 3, 0))
+
+
+def test_gradcheck_on_all_nodes(forest: sp.Forest) -> None:
+    torch.manual_seed(0)
+    net = sp.nn.OrderedComposer(2, 3).double()
+    x = torch.randn(3, 5, 2, dtype=torch.float64, requires_grad=True)
+
+    def run(x: Tensor, *parameters: Tensor) -> tuple[Tensor, Tensor]:
+        return net(x, forest, return_nodes=True)
+
+    assert torch.autograd.gradcheck(run, (x, *net.parameters()))
+    roots, nodes = run(x)
+    assert nodes.shape == (forest.num_nodes, 3)
+    assert torch.equal(roots, nodes[forest.roots])
+
+
+def test_the_order_of_the_children_matters() -> None:
+    torch.manual_seed(0)
+    forest = sp.Forest.from_heads(
+        torch.tensor([[0, 1, 1]]), torch.tensor([3]), torch.zeros(1).long()
+    )
+    net, x = sp.nn.OrderedComposer(2, 8), torch.randn(1, 3, 2)
+    assert not torch.allclose(net(x, forest), net(x[:, [0, 2, 1]], forest), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("heads", "steps"),
+    [
+        ([0, 0, 0, 0], 4),  # flat
+        ([2, 3, 4, 0], 4),  # a chain
+        ([0, 1, 1, 3], 3),  # the third word reads the fourth while the first reads the second
+        ([2, 0, 2, 3], 3),
+        ([0, 1, 1, 1], 4),
+    ],
+)
+def test_an_edge_is_read_as_soon_as_it_can_be(heads: list[int], steps: int) -> None:
+    forest = sp.Forest.from_heads(
+        torch.tensor([heads]), torch.tensor([4]), torch.zeros(1, dtype=torch.int64)
+    )
+    assert len(Steps.of(forest).bounds) - 1 == steps
+
+
+def test_trees_share_what_they_read_first() -> None:
+    """Two trees that differ in the last child of the first word, and what reads that."""
+    heads = torch.tensor([[0, 1, 1, 1], [0, 1, 1, 0]])
+    forest = sp.Forest.from_heads(heads, torch.tensor([4]), torch.zeros(2, dtype=torch.int64))
+    assert len(forest.children) == 8
+    assert Steps.of(forest).bounds == (0, 1, 2, 4, 6)
+
+
+def test_padding_is_not_read_and_gets_no_gradient(forest: sp.Forest) -> None:
+    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
+    spoiled = x.clone()
+    spoiled[0, 4] = spoiled[1, 1:] = torch.nan
+    spoiled.requires_grad_()
+    out = net(spoiled, forest)
+    torch.testing.assert_close(out, net(x, forest))
+    out.sum().backward()
+    assert spoiled.grad is not None
+    assert (spoiled.grad[1, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast_and_narrow_dtypes(dtype: torch.dtype, forest: sp.Forest) -> None:
+    torch.manual_seed(0)
+    net, x = sp.nn.OrderedComposer(8, 16), torch.randn(3, 5, 8, requires_grad=True)
+    expected = net(x, forest)
+    wanted = _gradients(net, x, expected)
+    with torch.autocast("cpu", dtype=dtype):
+        cast = net(x, forest)
+    assert cast.dtype == dtype
+    torch.testing.assert_close(cast.float(), expected, rtol=0.1, atol=0.1)
+    for ours, theirs in zip(_gradients(net, x, cast), wanted, strict=True):
+        assert ours.dtype == torch.float32
+        assert (ours - theirs).norm() < 0.05 * theirs.norm()
+    narrow = net.to(dtype)(x.to(dtype), forest)
+    assert narrow.dtype == dtype
+    torch.testing.assert_close(narrow.float(), expected, rtol=0.1, atol=0.1)
+
+
+def test_backward_twice_gives_the_same(forest: sp.Forest) -> None:
+    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2, requires_grad=True)
+    loss = net(x, forest).sum()
+    first, second = (
+        torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True) for _ in range(2)
+    )
+    assert all(map(torch.equal, first, second))
+
+
+def test_the_second_derivative_is_refused(forest: sp.Forest) -> None:
+    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="differentiable once"):
+        torch.autograd.grad(net(x, forest).sum(), x, create_graph=True)
+
+
+def test_frozen_weights_get_no_gradient(forest: sp.Forest) -> None:
+    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
+    net.inner.requires_grad_(False)
+    net(x, forest).sum().backward()
+    assert net.inner.weight.grad is None
+    assert net.outer.weight.grad is not None
+
+
+def test_no_trees_no_states() -> None:
+    empty = torch.empty(0, 5, dtype=torch.int64)
+    forest = sp.Forest.from_heads(empty, torch.tensor([5]), torch.tensor([]).long())
+    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(1, 5, 2, requires_grad=True)
+    out = net(x, forest)
+    assert out.shape == (0, 3)
+    out.sum().backward()
+    assert x.grad is not None
+    assert not x.grad.any()
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # dynamo's own, at a break
+def test_a_compiled_graph_breaks_and_is_right(forest: sp.Forest) -> None:
+    torch._dynamo.reset()
+    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
+    compiled = torch.compile(lambda x: net(x, forest).square(), backend="eager")
+    torch.testing.assert_close(compiled(x), net(x, forest).square())
+
+
+def test_it_trains_on_a_posterior() -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(2, 5, 6, requires_grad=True)
+    net, x = sp.nn.OrderedComposer(3, 4), torch.randn(2, 5, 3)
+    post = sp.sparsemap(scores, sp.DependencyTrees())
+    post.expect(net(x, post.forest())).square().sum().backward()
+    assert scores.grad is not None
+    assert scores.grad.abs().sum() > 0
