@@ -31,7 +31,7 @@ from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.model import ESTIMATORS, ModelConfig
+from sparsewood.lab.tasks.model_config import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.grid import AGAINST, CERTIFIED, VALIDATION, Grid

@@ -6,7 +6,8 @@ from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.classify import SentenceClassifier
 from sparsewood.lab.tasks.measures import Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output, Ranks, TreeStatistics
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.nli import PairClassifier
 from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig
 from sparsewood.lab.tasks.parsing import load_corpus

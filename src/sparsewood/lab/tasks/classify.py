@@ -10,7 +10,8 @@ from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output
 from sparsewood.lab.tasks.mixture import mixture_loss, widened
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.task import Task
 
 ACCURACY = Measure("accuracy", "accuracy", 2, "%", brief="accuracy {:.2f}", compared=True)

@@ -1,111 +1,29 @@
-"""What the models of all tasks share: words, encoder, trees, and how a run describes them."""
+"""What the models of all tasks share: words, encoder, trees."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import torch
 from torch import Tensor, nn
 
-from sparsewood.estimators import Estimator, Given, name_of, parse
-from sparsewood.estimators.names import NAMES
-from sparsewood.lab._checks import check
+from sparsewood.estimators import Estimator, name_of, parse
 from sparsewood.lab.data.batches import EncodedSplit, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
+from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.noise import GumbelNoise
-from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.scorers import MLPArcScorer
-from sparsewood.nn.tree_gru import TreeGRU
-from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
-
-# What help offers: the names of those that give whole trees.
-ESTIMATORS = "|".join(name for name, (kind, _) in NAMES.items() if kind.gives_structures)
-
-COMPOSERS = {"tree_lstm": ChildSumTreeLSTM, "tree_gru": TreeGRU, "ordered": OrderedComposer}
-
-
-@dataclass(frozen=True)
-class ModelConfig:
-    """The shape of a model. The defaults are what most of the published runs share.
-
-    Attributes:
-        estimator: where the trees come from; a name, and after a colon its options. The paper's
-            solver stopped after ten steps.
-        hidden: size of the word and tree vectors.
-        embedding: size of the word embeddings where no vectors are given.
-        tune_vectors: go on learning the word vectors that are given.
-        dropout: on the embeddings, the word vectors and the tree vectors.
-        composer: how a tree becomes a vector: "tree_lstm", "tree_gru", or "ordered", which reads
-            the children of a word one after another.
-        composer_input: what the composer reads of a word: the vector of the BiLSTM, which has seen
-            the sentence ("context"), or the embedding ("words"). With the latter only the parser
-            has context, and what words are to each other is the trees' to tell.
-        own_embeddings: parser and composer have embeddings of their own, with "words".
-        noise: the scale of Gumbel noise on the arc scores, in training.
-        entropy: the loss of an example is less by this times the entropy of its trees, in training.
-        projective: only projective trees are latent.
-        single_root: only trees with one word at the root are latent.
-        known_root: only trees with this word, counted from 1, at the root are latent.
-        leaves: words that are leaves of all latent trees, as closing brackets or full stops may be.
-            A sentence that has no tree then is read as if none of its words were named here.
-        loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
-            sum_h p(h | x) (-log p(y | h, x)).
-    """
-
-    estimator: Annotated[str, ESTIMATORS] = "sparsemap:max_active=10"
-    hidden: int = 300
-    embedding: int = 300
-    tune_vectors: bool = False
-    dropout: float = 0.5
-    composer: Literal["tree_lstm", "tree_gru", "ordered"] = "tree_lstm"
-    composer_input: Literal["context", "words"] = "context"
-    own_embeddings: bool = False
-    noise: float = 0.0
-    entropy: float = 0.0
-    projective: bool = False
-    single_root: bool = False
-    known_root: int | None = None
-    leaves: tuple[str, ...] = ()
-    loss: Literal["marginal", "expected"] = "marginal"
-
-    @property
-    def needs_heads(self) -> bool:
-        """Whether examples need heads."""
-        return isinstance(parse(self.estimator), Given)
-
-    def __post_init__(self) -> None:
-        estimator = parse(self.estimator)
-        check(
-            "model",
-            self,
-            ("estimator", estimator.gives_structures, "one whose posterior has whole trees"),
-            ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
-            ("embedding", self.embedding >= 1, "at least 1"),
-            ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
-            ("composer", self.composer in COMPOSERS, "one of " + ", ".join(COMPOSERS)),
-            ("composer_input", self.composer_input in ("context", "words"), "context or words"),
-            (
-                "own_embeddings",
-                self.composer_input == "words" or not self.own_embeddings,
-                'False unless composer_input is "words"',
-            ),
-            ("known_root", self.known_root is None or self.known_root >= 1, "at least 1"),
-            ("noise", 0 <= self.noise < float("inf"), "at least 0"),
-            ("entropy", 0 <= self.entropy < float("inf"), "at least 0"),
-        )
-        object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
-        object.__setattr__(self, "leaves", tuple(self.leaves))  # JSON has lists
 
 
 class TreeModel(WordModel, Model):

@@ -7,7 +7,7 @@ from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.mixture import mixture_loss, widened
-from sparsewood.lab.tasks.model import ModelConfig
+from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.task import Task
 
 

@@ -10,7 +10,8 @@ from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Output, Ranks
 from sparsewood.lab.tasks.mixture import widened
-from sparsewood.lab.tasks.model import ModelConfig, TreeModel
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.task import Task
 
 

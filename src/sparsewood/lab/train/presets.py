@@ -6,7 +6,7 @@ from typing import Any
 
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks.build import TASKS
-from sparsewood.lab.tasks.model import ModelConfig
+from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.train.config import RunConfig, TrainingConfig
 
 
