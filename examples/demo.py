@@ -7,8 +7,11 @@ same expressions: from left to right, as a bag of words (flat), along the true t
 along trees that SparseMAP selects and nobody shows the model (sparsemap). Training takes two to
 four minutes on two cores; it may be stopped with Ctrl-C, and `make demo` then goes on. The results
 are printed, and written to demo/report.html with curves and trees.
+
+    python examples/demo.py --seed 3    # other initial weights and another order of the expressions
 """
 
+import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,19 +28,23 @@ from sparsewood.lab.train.rows import folder_name
 
 FOLDER = Path("demo")
 WORDS = "[MAX 2 9 [MIN 4 7 ] 0 ]".split()
-ROWS = ("left_to_right", "flat", "given", "sparsemap:max_active=10")
-LR, SEED = 0.003, 0
+LATENT = "sparsemap:max_active=5"
+LR = 0.002
+# The composer reads plain words, so that what they are to each other is the trees' to tell; the
+# parser learns slowly and through noise, so that it settles on no tree before there is a reason.
 TABLE = f"""
-    table listops --out {FOLDER} --estimators {" ".join(ROWS)} --lrs {LR} --seeds {SEED} --workers 2
-    --train 12000 --validation 1000 --test 2000
-    --max-depth 4 --max-arguments 3 --max-length 24 --operator-probability 0.4
-    --hidden 64 --embedding 32 --dropout 0 --batch 32 --max-epochs 10 --device cpu
-    --projective --single-root
+    table listops --estimators left_to_right flat given {LATENT} --lrs {LR} --workers 2 --device cpu
+    --operators MIN MAX MED --depths 2 3 4 --depth-1-share 0.25 --max-arguments 4
+    --min-length 8 --max-length 32 --operator-probability 0.3
+    --train 40000 --validation 1000 --test 2000
+    --hidden 64 --embedding 64 --dropout 0 --composer-input words --own-embeddings
+    --projective --single-root --noise 1 --parser-lr 0.0003
+    --batch 32 --eval-batch 128 --max-epochs 5 --linear --clip 5 --no-temperatures
 """
 SHOWN = 2  # sentences, and trees of each
 
 
-def main() -> int:
+def main(seed: int, folder: Path) -> int:
     """Returns the exit code of the training."""
     console = Console(highlight=False)
 
@@ -49,13 +56,26 @@ def main() -> int:
         "List operations", Text(f"{' '.join(WORDS)} is {value}, by this tree:"), "", coloured(tree)
     )
     section("Four models")
-    code = sparsewood([*TABLE.split(), "--title", "Latent trees for list operations"])
+    options = ["--out", str(folder), "--seeds", str(seed)]
+    code = sparsewood([*TABLE.split(), *options, "--title", "Latent trees for list operations"])
     if code:
         return code
-    run = Run(FOLDER / folder_name(ROWS[-1]) / f"lr-{LR:g}" / f"seed-{SEED}")
+    run = Run(folder / folder_name(LATENT) / f"lr-{LR:g}" / f"seed-{seed}")
     section("Trees of the latent model; ✓ marks heads as in the true tree", *gallery(run))
-    console.print(f"Curves, and more trees: [bold]{FOLDER / 'report.html'}[/bold]")
+    console.print(Text(learnt(run)), "", sep="\n")
+    console.print(f"Curves, and more trees: [bold]{folder / 'report.html'}[/bold]")
     return 0
+
+
+def learnt(run: Run) -> str:
+    """What the latent model learnt, from what."""
+    assert run.result is not None
+    right = run.result["tests"]["test"]["attachment_without_brackets"]
+    return (
+        "The latent model was shown expressions and their values, never a tree. From these alone "
+        f"its parser learnt where {right:.1f} % of the operators and digits hang in the true trees "
+        "of expressions it had not seen."
+    )
 
 
 def gallery(run: Run) -> Iterable[Text]:
@@ -85,4 +105,8 @@ def coloured(drawing: str) -> Text:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description="Latent trees for list operations.")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    asked = parser.parse_args()
+    sys.exit(main(asked.seed, asked.out))
