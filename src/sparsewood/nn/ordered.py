@@ -13,7 +13,7 @@ from sparsewood.nn._steps import EPS, read
 class OrderedComposer(TreeComposer):
     """The children of a node read from left to right by a gated cell with a hidden layer.
 
-    The cell is that of Shen et al. (2019), "Ordered Memory", section 3, with the GELU of Chowdhury
+    The cell is that of Shen et al. (2019), "Ordered Memory", with the GELU of Chowdhury
     & Caragea (2021). Node j with input x_j (zero or learned at a root node) and children c_1, c_2
     and so on in the order of their words:
 
@@ -23,8 +23,8 @@ class OrderedComposer(TreeComposer):
         s_t       = norm(sigmoid(f) * s_(t-1) + sigmoid(i) * h_(c_t) + sigmoid(g) * v)
         h_j       = the last of them
 
-    The hidden layer is what a sum over children cannot replace: a step may be any function of the
-    state and the child, such as a sum modulo ten. A forest takes as many steps as its slowest
+    With its hidden layer a step may be any function of the state and the child, such as a sum
+    modulo ten. A forest takes as many steps as its slowest
     tree; a flat tree and a chain of n words both take some n.
 
         composer = OrderedComposer(64, 64)
