@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from sparsewood.lab.data.listops import CLOSE, DIGITS
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.model_config import ModelConfig
@@ -64,7 +65,7 @@ PRESETS = {
             "noise": 1.0,
             "projective": True,
             "known_root": 1,
-            "leaves": ("]",),
+            "leaves": (CLOSE, *DIGITS),
         },
         training={
             "lr": 0.002,
