@@ -26,13 +26,10 @@ def test_one_tree_from_the_start() -> None:
         "after epoch 1, 100 % of the sentences have one tree: the parser has collapsed; "
         "try --noise 1, a lower --parser-lr or a higher temperature"
     )
-    second = collapse(history({}, {"single": 99.0}), LATENT)
-    assert second is not None
-    assert second.startswith("after epoch 2, 99 %")
 
 
 def test_trees_that_narrow_down_later_have_been_learnt() -> None:
-    assert collapse(history({}, {"single": 98.9}, {"single": 100.0}), LATENT) is None
+    assert collapse(history({"single": 88.3}, {"single": 99.3}, {"single": 100.0}), LATENT) is None
 
 
 @pytest.mark.parametrize("estimator", [sp.SparseMAP(max_active=1), sp.TopK(1)], ids=repr)

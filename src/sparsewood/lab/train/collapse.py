@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsewood.estimators import Estimator
 
-EARLY = 2  # epochs in which a parser that learns still hesitates
+_SETTLED = 2  # epochs after which the shape of the trees says something
 _NEARLY_ALL = 99.0  # percent
 _CHAIN = 95.0  # percent: few sentences of people or machines have all heads next door
 
@@ -14,7 +14,7 @@ def collapse(history: Sequence[Mapping[str, Any]], estimator: Estimator) -> str 
     """What has become of the latent trees in the last epoch, in a line; None where all is well.
 
     Told once, after the first epoch that shows one of three things on validation: nearly all
-    sentences have one tree after one or two epochs, from where the parser gets no gradient (trees
+    sentences have one tree after the first epoch, from where the parser gets no gradient (trees
     that narrow down later are a parser that has learnt); nearly all arcs of the likeliest trees go
     to the next word, or to the one before; nearly all probability is on the flat tree. The latter
     two count once two epochs are over.
@@ -32,13 +32,13 @@ def collapse(history: Sequence[Mapping[str, Any]], estimator: Estimator) -> str 
 def _trap(record: Mapping[str, Any], estimator: Estimator) -> str | None:
     epoch, seen = record["epoch"], record["validation"]
     can_hesitate = 1 not in (getattr(estimator, name, None) for name in ("max_active", "k"))
-    if epoch <= EARLY and seen["single"] >= _NEARLY_ALL and can_hesitate:
+    if epoch == 1 and seen["single"] >= _NEARLY_ALL and can_hesitate:
         what = f"{seen['single']:.0f} % of the sentences have one tree: the parser has collapsed"
         advice = "--noise 1, a lower --parser-lr or a higher temperature"
-    elif epoch >= EARLY and seen["flat"] >= _NEARLY_ALL:
+    elif epoch >= _SETTLED and seen["flat"] >= _NEARLY_ALL:
         what = f"{seen['flat']:.0f} % of the probability is on flat trees"
         advice = "--noise 1, --single-root or --composer-input words"
-    elif epoch >= EARLY and seen.get("chain", 0.0) >= _CHAIN:
+    elif epoch >= _SETTLED and seen.get("chain", 0.0) >= _CHAIN:
         what = f"{seen['chain']:.0f} % of the arcs are those of a chain"
         advice = "--noise 1, --composer-input words or a lower --parser-lr"
     else:
