@@ -129,8 +129,16 @@ def test_what_is_annealed_and_who_learns_first_wait(make_config, tmp_path: Path)
     assert result["temperature"] == {5: 4.0, 6: 3.0}[result["best_epoch"]]
 
 
-@pytest.mark.parametrize("stops", [(2, 12), (10, 15)])
-def test_stages_resume(make_config, outcome, recording, tmp_path: Path, stops) -> None:
+@pytest.mark.parametrize(
+    "stops",  # the two stages have two epochs each, of five steps and of four
+    [
+        {2: "after step 2 of epoch 1", 12: "after step 2 of epoch 3"},
+        {10: "after step 5 of epoch 2", 15: "after step 1 of epoch 4"},
+    ],
+)
+def test_stages_resume(
+    make_config, outcome, recording, tmp_path: Path, stops: dict[int, str]
+) -> None:
     class Stops(recording):
         def step(self, step: int, values: Any) -> None:
             super().step(step, values)
@@ -140,8 +148,8 @@ def test_stages_resume(make_config, outcome, recording, tmp_path: Path, stops) -
     config = make_config(optimizer="adam", lr=0.01, average=0.8, max_epochs=2, **TWO_STAGES)
     train(config, tmp_path / "whole", progress=QUIET)
     progress = Stops()
-    for _ in stops:
-        with pytest.raises(TrainingInterrupted, match="is saved after"):
+    for saved in stops.values():
+        with pytest.raises(TrainingInterrupted, match=f"is saved {saved}"):
             train(config, tmp_path / "parts", resume=True, progress=progress)
     train(config, tmp_path / "parts", resume=True, progress=QUIET)
     assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
