@@ -8,13 +8,13 @@ from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.tasks import MEASURES
 
 
-def _write(folder: Path, epochs: int) -> None:
+def _write(folder: Path, epochs: int, stages: int = 0) -> None:
     run = folder / "left_to_right" / "lr-0.1" / "seed-3"
     run.mkdir(parents=True, exist_ok=True)
     (run / "config.json").write_text("{}")
     validation = {"accuracy": 50.0, "support": 1.0}
     records = [
-        {"epoch": e, "seconds": 1.0, "best": e == 1, "validation": validation}
+        {"epoch": e, "seconds": 1.0, "best": e == 1 + stages, "validation": validation}
         for e in range(1, epochs + 1)
     ]
     (run / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
@@ -36,9 +36,13 @@ def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         _write(tmp_path, 0)
         with shown.capture() as begun:
             shown.print(watch._table(watch._runs()))
+        _write(tmp_path, 2, stages=2)
+        with shown.capture() as staged:
+            shown.print(watch._table(watch._runs()))
         _write(tmp_path, 2)
         with shown.capture() as later:
             shown.print(watch._table(watch._runs()))
     assert "left_to_right, lr 0.1, seed 3" in begun.get()
     assert "50.00" not in begun.get()
-    assert "50.00" in later.get()
+    assert staged.get().count("50.00") == 1  # there is no best epoch yet
+    assert later.get().count("50.00") == 2

@@ -1,5 +1,7 @@
 """Batches: what they hold, and an order that a seed and an epoch fix."""
 
+from collections import Counter
+
 import pytest
 import torch
 from hypothesis import given
@@ -151,3 +153,20 @@ def test_batches_by_words_hold_little_padding_and_change():
 def test_batch_size_must_be_positive():
     with pytest.raises(ValueError, match="batch size: expected at least 1, got 0"):
         Batches(split([1]), 0)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=120), st.sampled_from(ORDERS))
+def test_short_examples_alone(lengths, shuffle):
+    order = Batches(split(lengths), 4, shuffle=shuffle, seed=3).order(2, at_most=5)
+    short = [row for row, length in enumerate(lengths) if length <= 5]
+    times = Counter(row for rows in order for row in rows)
+    assert times == Counter({row: len(lengths) // len(short) for row in short})
+
+
+def test_few_short_examples_come_several_times(monkeypatch):
+    batches = Batches(split([1] * 3 + [9] * 40), 4, shuffle="examples")
+    assert sum(map(len, batches.order(0, at_most=1))) == 42
+    monkeypatch.setattr("sparsewood.lab.data.batches._EPOCH", 10)
+    assert sum(map(len, batches.order(0, at_most=1))) == 9
+    assert sum(map(len, batches.order(0, at_most=9))) == 43
+    assert batches.order(0, at_most=9) == batches.order(0)

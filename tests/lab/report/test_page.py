@@ -237,6 +237,18 @@ def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     assert len(page.row("sparsemap")) == 6  # validation and costs
 
 
+@pytest.mark.parametrize(("stages", "columns"), [(2, 6), (12, 5)])
+def test_epochs_of_stages(tmp_path: Path, write_run: WriteRun, stages: int, columns: int) -> None:
+    run = write_run(tmp_path / "run", finished=False, gallery=False)
+    records = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
+    for record in records[:stages]:
+        record |= {"stage": 5, "best": False}
+    (run / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert any("unfinished, no result yet (epochs so far: 12)" in text for text in page.texts)
+    assert len(page.row("sparsemap")) == columns  # validation, if an epoch counts, and costs
+
+
 def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
     run = write_run(tmp_path / "run", epochs=1, finished=False, gallery=False)
     (run / "metrics.jsonl").unlink()

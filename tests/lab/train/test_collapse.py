@@ -32,6 +32,13 @@ def test_trees_that_narrow_down_later_have_been_learnt() -> None:
     assert collapse(history({"single": 88.3}, {"single": 99.3}, {"single": 100.0}), LATENT) is None
 
 
+def test_short_sentences_tell_nothing() -> None:
+    records = history({"single": 100.0}, {"chain": 100.0})
+    for record in records:
+        record["stage"] = 4
+    assert collapse(records, LATENT) is None
+
+
 @pytest.mark.parametrize("estimator", [sp.SparseMAP(max_active=1), sp.TopK(1)], ids=repr)
 def test_one_tree_that_is_wanted(estimator: sp.Estimator) -> None:
     assert collapse(history({"single": 100.0}), estimator) is None

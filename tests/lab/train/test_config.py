@@ -15,7 +15,8 @@ RESULTS = Path(__file__).parents[3] / "results"
 
 
 def test_json_both_ways(make_config) -> None:
-    config = make_config("given", clip=1.0, anneal=("noise=1:0",), anneal_epochs=2, threads=None)
+    told = {"anneal": ("noise=1:0",), "anneal_epochs": 2, "short_first": (4, 6)}
+    config = make_config("given", clip=1.0, threads=None, **told)
     text = json.dumps({"sparsewood": "1", **config.to_json()})
     assert RunConfig.from_json(json.loads(text)) == config
 
@@ -76,6 +77,12 @@ def test_missing_and_unknown_parts(make_config) -> None:
         {"composer_first": -1},
         {"anneal_epochs": -1},
         {"average": 1.0},
+        {"short_first": (0, 4)},
+        {"short_first": (6, 4)},
+        {"short_first": (4, 4)},
+        {"stage_accuracy": 0.0},
+        {"stage_accuracy": 100.5},
+        {"stage_epochs": 0},
     ],
 )
 def test_values_out_of_range(wrong: dict) -> None:
@@ -98,8 +105,19 @@ def test_what_is_told_of_latent_trees_fits_the_model(make_config, make_parser_co
             replace(parser, training=training)
 
 
+def test_stages_need_accuracy(make_config, make_parser_config) -> None:
+    assert make_config(short_first=(4, 6)).training.short_first == (4, 6)
+    parser = make_parser_config()
+    message = r"training.short_first: a stage ends by accuracy, but parse goes by .*, got \(4,\)"
+    with pytest.raises(ValueError, match=message):
+        replace(parser, training=replace(parser.training, short_first=(4,)))
+
+
 def test_what_older_runs_do_not_say_is_as_it_was(make_config) -> None:
-    data, new = make_config().to_json(), ("parser_lr", "composer_first", "anneal", "average")
+    data, new = (
+        make_config().to_json(),
+        ("parser_lr", "composer_first", "anneal", "average", "short_first"),
+    )
     old = {name: v for name, v in data["training"].items() if name not in new}
     assert RunConfig.from_json(data | {"training": old}) == make_config()
 

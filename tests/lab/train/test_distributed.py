@@ -54,6 +54,7 @@ def _together(config, folder: Path, processes: int) -> subprocess.CompletedProce
     [
         {"lr": 0.2, "parser_lr": 0.1, "composer_first": 1, "average": 0.5},
         {"lr": 0.02, "reduction": "sum"},
+        {"lr": 0.2, "short_first": (4, 6), "stage_accuracy": 30.0, "stage_epochs": 3},
     ],
 )
 def test_two_processes_equal_one(make_config, tmp_path: Path, options: dict) -> None:

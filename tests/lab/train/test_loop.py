@@ -20,7 +20,7 @@ def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
     config = make_config()
     result = train(config, tmp_path / "run", progress=QUIET)
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    files = "config.json environment.json gallery.json metrics.jsonl result.json"
+    files = "config.json environment.json gallery.json metrics.jsonl outcomes.json result.json"
     assert names == {*files.split(), "checkpoints", "model"}
     lines = [json.loads(x) for x in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]

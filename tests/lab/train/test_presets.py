@@ -42,10 +42,19 @@ def test_the_data_of_paulus() -> None:
     assert sum(len(tokens) < 10 for tokens in words) == 9  # of depth 1
 
 
+def test_the_data_of_sums() -> None:
+    config = preset("sums", ListOps, train=90, validation=8, test=8)
+    splits = config.source.load().splits
+    assert len(splits["train"]) == 120
+    words = [s.words for e in splits["train"] for s in e.sentences]
+    assert {w for tokens in words for w in tokens if w[0] == "["} == {"[MIN", "[MAX", "[MED", "[SM"}
+    assert sum(sum(w[0] == "[" for w in tokens) == 1 for tokens in words) >= 30  # of depth 1
+
+
 def test_what_is_no_preset_or_option_of_it_is_named() -> None:
     with pytest.raises(ValueError, match="preset 'paulus': expected one of paper for sst"):
         preset("paulus", Sst)
-    with pytest.raises(ValueError, match="preset 'palus': expected one of paper, paulus for list"):
+    with pytest.raises(ValueError, match="'palus': expected one of paper, paulus, sums for list"):
         find_preset("palus", ListOps)
     with pytest.raises(ValueError, match="preset 'paper': there is none for parse"):
         preset("paper", Parse)

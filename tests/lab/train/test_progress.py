@@ -30,6 +30,10 @@ def test_the_line_of_an_epoch() -> None:
     )
 
 
+def test_the_line_of_an_epoch_of_a_stage() -> None:
+    assert describe({**RECORD, "stage": 5}).startswith("epoch 3, at most 5 words: loss 0.5000, ")
+
+
 def test_the_line_of_a_run_that_is_over() -> None:
     trees = {
         "support": 9.9,
@@ -83,7 +87,7 @@ def test_the_time_left_is_that_of_the_whole_run(monkeypatch: pytest.MonkeyPatch)
     bars = Bars(Console(file=file, force_terminal=True, width=150))
     for progress in (lines, bars):
         progress.begin(Path("runs/a"), 2, 12)  # two epochs were done before
-    bars.start_epoch(3, 0, 10)
+        progress.start_epoch(3, 0, 10)
     now += 30.0
     bars.step(5, Values([Accuracy(), TreeStatistics()], 4, 2.0))  # half an epoch in 30 seconds
     bars._bar.refresh()
@@ -94,6 +98,26 @@ def test_the_time_left_is_that_of_the_whole_run(monkeypatch: pytest.MonkeyPatch)
     assert file.getvalue().endswith("12.3 s, at most 1:12:00 left *\n")
     lines.end_epoch({**RECORD, "epoch": 12})
     assert file.getvalue().endswith("12.3 s *\n")
+
+
+def test_stages_are_no_part_of_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("sparsewood.lab.train.progress.time.monotonic", lambda: now)
+    file = io.StringIO()
+    bars = Bars(Console(file=file, force_terminal=True, width=250))
+    bars.begin(Path("runs/a"), 0, 4)
+    bars.start_epoch(2, 0, 10, 5)
+    now += 30.0
+    bars.step(5, Values([Accuracy(), TreeStatistics()], 4, 2.0))
+    bars._bar.refresh()
+    bars.end_epoch({**RECORD, "epoch": 2, "stage": 5})
+    assert "epoch 2, at most 5 words" in file.getvalue()
+    assert "left" not in file.getvalue()
+    bars.start_epoch(3, 0, 10)
+    now += 30.0
+    bars.end_epoch(RECORD)  # the first of four
+    bars.close()
+    assert "at most 1:30 left" in file.getvalue()
 
 
 def test_the_result_of_a_single_run_is_left_to_who_asked() -> None:

@@ -106,7 +106,8 @@ def test_a_trial_that_diverges_is_no_candidate(make_config, tmp_path: Path, monk
 def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
     def epochs(config: Any, folder: Path, *, progress: Progress, **_: Any) -> dict[str, Any]:
         value = 10.0 - int(folder.name[-1])  # each trial is worse than the one before
-        for epoch in (1, 2):
+        progress.end_epoch({"epoch": 1, "stage": 4, "validation": {"accuracy": -value}})
+        for epoch in (2, 3):
             progress.start_epoch(epoch, 0, 1)
             record = {"epoch": epoch, "validation": {"accuracy": value}}
             progress.end_epoch(record)
@@ -115,7 +116,7 @@ def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
     class Started(Progress):
         count = 0
 
-        def start_epoch(self, epoch: int, done: int, steps: int) -> None:
+        def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
             self.count += 1
 
     monkeypatch.setattr(module, "train", epochs)

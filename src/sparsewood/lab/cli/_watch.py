@@ -80,9 +80,9 @@ class Watch(Progress):
             ready = (run / "result.json").exists()
             cells = ["", "", "", ""]
             if records:
-                last, best = records[-1], [record for record in records if record["best"]][-1]
-                seconds = f"{last['seconds']:.1f}"
-                cells = [str(last["epoch"]), self._value(last), self._value(best), seconds]
+                last, seconds = records[-1], f"{records[-1]['seconds']:.1f}"
+                best = [self._value(record) for record in records if record["best"]]
+                cells = [str(last["epoch"]), self._value(last), (best or [""])[-1], seconds]
             state = "done" if ready else "training"
             table.add_row(self._name(run), *cells, state, style="dim" if ready else None)
         return table

@@ -13,6 +13,7 @@ from sparsewood.lab.data.vocabulary import Vocabulary
 Shuffle = Literal["examples", "batches"]
 
 _POOL = 50  # batches' worth of examples that are sorted by length together
+_EPOCH = 10_000  # short examples that are fewer are repeated up to so many
 
 
 @dataclass(frozen=True)
@@ -188,25 +189,38 @@ class Batches:
         for rows in self.order(number):
             yield self.split.batch(rows)
 
-    def order(self, number: int = 0) -> list[list[int]]:
+    def order(self, number: int = 0, at_most: int | None = None) -> list[list[int]]:
         """The rows of each batch of epoch `number`.
 
         Shuffled examples are sorted by length within pools of some batches, so that a batch holds
         little padding; then the batches are shuffled.
+
+        Args:
+            number: of the epoch.
+            at_most: only examples of at most so many words. Where they are few each comes several
+                times, so that there are up to 10,000 rows, or as many as without this limit.
         """
+        rows = self._rows(at_most)
         if self.shuffle is None:
-            return self._cut(self._lengths.argsort(stable=True))
+            return self._cut(rows[self._lengths[rows].argsort(stable=True)])
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
         if self.shuffle == "examples":
-            order = torch.randperm(len(self._lengths), generator=generator)
+            order = rows[torch.randperm(len(rows), generator=generator)]
             pools = order.split(self.size * _POOL) if self.words is None else [order]
             ordered = [p[self._lengths[p].argsort(stable=True)] for p in pools]
             batches = [batch for pool in ordered for batch in self._cut(pool)]
         else:
             once = torch.Generator().manual_seed(self.seed)
-            batches = self._cut(torch.randperm(len(self._lengths), generator=once))
+            batches = self._cut(rows[torch.randperm(len(rows), generator=once)])
         shuffled = torch.randperm(len(batches), generator=generator)
         return [batches[i] for i in shuffled.tolist()]
+
+    def _rows(self, at_most: int | None) -> Tensor:
+        rows = torch.arange(len(self._lengths))
+        if at_most is None:
+            return rows
+        short = rows[self._lengths <= at_most]
+        return short.repeat(max(1, min(_EPOCH, len(rows)) // max(1, len(short))))
 
     def _cut(self, order: Tensor) -> list[list[int]]:
         if self.words is not None:

@@ -17,7 +17,7 @@ def collapse(history: Sequence[Mapping[str, Any]], estimator: Estimator) -> str 
     sentences have one tree after the first epoch, from where the parser gets no gradient (trees
     that narrow down later are a parser that has learnt); nearly all arcs of the likeliest trees go
     to the next word, or to the one before; nearly all probability is on the flat tree. The latter
-    two count once two epochs are over.
+    two count once two epochs are over. Epochs of stages on short sentences tell nothing.
 
     Args:
         history: the lines of metrics of all epochs.
@@ -30,6 +30,8 @@ def collapse(history: Sequence[Mapping[str, Any]], estimator: Estimator) -> str 
 
 
 def _trap(record: Mapping[str, Any], estimator: Estimator) -> str | None:
+    if "stage" in record:
+        return None
     epoch, seen = record["epoch"], record["validation"]
     can_hesitate = 1 not in (getattr(estimator, name, None) for name in ("max_active", "k"))
     if epoch == 1 and seen["single"] >= _NEARLY_ALL and can_hesitate:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from sparsewood.lab._checks import check
@@ -9,6 +10,7 @@ from sparsewood.lab._json import decode, encode, no_others
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.classify import ACCURACY
 from sparsewood.lab.train.anneal import annealings
 
 
@@ -36,6 +38,12 @@ class TrainingConfig:
         reduction: the loss of a step is the mean over its examples, or their sum.
         shuffle: "examples" composes batches anew every epoch, of like lengths; "batches" composes
             them once, of any lengths, and shuffles them as wholes.
+        short_first: train on sentences of at most so many words first, stage by stage. Epochs of
+            stages come before all others, which alone `max_epochs`, `linear`, `warm_up`, `decay`,
+            `patience`, `composer_first` and `anneal` count, and among which the best is chosen.
+            After each stage the optimizer starts afresh.
+        stage_accuracy: a stage ends with an epoch of this accuracy on training, in percent.
+        stage_epochs: or after so many epochs.
         eval_batch: examples evaluated together.
         max_epochs: the most epochs.
         decay: the learning rate is multiplied by this after an epoch that is not the best so far
@@ -65,6 +73,9 @@ class TrainingConfig:
     batch_words: int | None = None
     reduction: Literal["mean", "sum"] = "mean"
     shuffle: Shuffle = "examples"
+    short_first: tuple[int, ...] = ()
+    stage_accuracy: float = 97.0
+    stage_epochs: int = 40
     eval_batch: int = 64
     max_epochs: int = 20
     decay: float = 0.9
@@ -87,13 +98,18 @@ class TrainingConfig:
 
         limited = ("parser_lr", "clip", "threads", "checkpoint_minutes")
         limits = {name: getattr(self, name) for name in limited}
+        rising = all(a < b for a, b in pairwise((0, *self.short_first)))
         check(
             "training",
             self,
-            *at_least(1, "batch", "batch_words", "eval_batch", "max_epochs", "patience"),
+            *at_least(
+                1, "batch", "batch_words", "eval_batch", "max_epochs", "patience", "stage_epochs"
+            ),
             *at_least(0, "warm_up", "seed", "composer_first"),
             *at_least(1 if self.anneal else 0, "anneal_epochs"),
             ("lr", 0 < self.lr < float("inf"), "a positive number"),
+            ("short_first", rising, "lengths of at least 1 that increase"),
+            ("stage_accuracy", 0 < self.stage_accuracy <= 100, "more than 0 and at most 100"),
             ("decay", 0 < self.decay <= 1, "more than 0 and at most 1"),
             ("average", 0 <= self.average < 1, "at least 0, less than 1"),
             ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
@@ -131,6 +147,12 @@ class RunConfig:
                 f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
             )
         self._check_latent()
+        criterion = TASKS[self.source.task].metrics.criterion
+        if self.training.short_first and criterion is not ACCURACY:
+            raise ValueError(
+                f"training.short_first: a stage ends by accuracy, but {self.source.name} goes by "
+                f"{criterion.label}, got {self.training.short_first}"
+            )
 
     def _check_latent(self) -> None:
         """Raise ValueError where training tells of latent trees what the model has not."""

@@ -8,6 +8,7 @@ import sparsewood
 from sparsewood.lab._files import write_json
 from sparsewood.lab.train.config import RunConfig, differences
 from sparsewood.lab.train.run import Run
+from sparsewood.lab.train.stages import ordinary
 
 
 def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
@@ -34,7 +35,7 @@ def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | 
         raise ValueError(f"{folder}: the run has another configuration: {'; '.join(changed)}")
     done = run.result
     # A run that patience has ended stays as it is, however many epochs it may have.
-    cut_short = done is not None and longer and done["epochs"] >= old.training.max_epochs
+    cut_short = done is not None and longer and ordinary(run.metrics) >= old.training.max_epochs
     return None if cut_short else done
 
 

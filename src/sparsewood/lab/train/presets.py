@@ -1,4 +1,4 @@
-"""Options of published runs by name, to start from."""
+"""Options of runs by name, to start from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -73,6 +73,41 @@ PRESETS = {
             "batch": 64,
             "eval_batch": 256,
             "max_epochs": 6,
+            "patience": None,
+            "decay": 1.0,
+            "linear": True,
+            "clip": 5.0,
+            "temperatures": False,
+        },
+    ),
+    # 100,000 training expressions, a quarter of them of depth 1.
+    "sums": Preset(
+        "list operations with sums modulo ten, which take short expressions first",
+        ("listops",),
+        source={
+            "train": 75_000,
+            "validation": 2_000,
+            "test": 2_000,
+            "max_depth": 6,
+            "depth_1_share": 1 / 3,
+            "operator_probability": 0.4,
+            "max_length": 50,
+        },
+        model={
+            "estimator": "given",
+            "hidden": 64,
+            "embedding": 64,
+            "dropout": 0.0,
+            "composer": "ordered",
+            "composer_input": "words",
+            "own_embeddings": True,
+        },
+        training={
+            "lr": 0.002,
+            "batch": 64,
+            "short_first": (4, 5, 6, 7, 12, 20),
+            "eval_batch": 256,
+            "max_epochs": 4,
             "patience": None,
             "decay": 1.0,
             "linear": True,

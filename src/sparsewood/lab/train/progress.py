@@ -26,8 +26,12 @@ class Progress:
     def begin(self, folder: Path, done: int, epochs: int) -> None:
         """A run has its folder and its data; `done` of at most `epochs` epochs are over."""
 
-    def start_epoch(self, epoch: int, done: int, steps: int) -> None:
-        """Epoch `epoch` begins, or goes on after `done` of its `steps` steps."""
+    def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
+        """Epoch `epoch` begins, or goes on after `done` of its `steps` steps.
+
+        That of a `stage` has only sentences of so many words, and does not count among the epochs
+        that `begin` tells of.
+        """
 
     def step(self, step: int, values: "Values") -> None:
         """`step` steps of the epoch are done; `values()` are the metrics so far."""
@@ -63,12 +67,17 @@ class _Told(Progress):
 
     def __init__(self, *, single: bool) -> None:
         self._single = single
+        self._ahead = 0
         self._left: _TimeLeft | None = None
 
     def begin(self, folder: Path, done: int, epochs: int) -> None:
-        self._left = _TimeLeft(done, epochs)
+        self._ahead, self._left = epochs - done, None
         if self._single:
             self.note(f"run: {folder}")
+
+    def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
+        if stage is None and self._left is None:  # how long stages take is not known before
+            self._left = _TimeLeft(epoch - 1, epoch - 1 + self._ahead)
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         self.note(describe(record, self._left.told(record["epoch"]) if self._left else ""))
@@ -135,12 +144,13 @@ class Bars(_Told):
     def note(self, text: str) -> None:
         self._bar.console.print(text, markup=False, highlight=False)
 
-    def start_epoch(self, epoch: int, done: int, steps: int) -> None:
+    def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
+        super().start_epoch(epoch, done, steps, stage)
         self._place, self._steps = epoch - 1, steps
         self._bar.start()
         self._bar.reset(
             self._task,
-            description=str(epoch),
+            description=_named(epoch, stage),
             total=steps,
             completed=done,
             visible=True,
@@ -168,10 +178,15 @@ def describe(record: dict[str, Any], left: str = "") -> str:
     """The line of an epoch, with the time that is `left`."""
     train = _brief({**record["train"], "sentences_per_second": record["sentences_per_second"]})
     star = " *" if record["best"] else ""
+    name = _named(record["epoch"], record.get("stage"))
     return (
-        f"epoch {record['epoch']}: {train} | validation {_brief(record['validation'])} "
+        f"epoch {name}: {train} | validation {_brief(record['validation'])} "
         f"| lr {record['lr']:.3g}, {record['seconds']:.1f} s{left and f', {left}'}{star}"
     )
+
+
+def _named(epoch: int, stage: int | None) -> str:
+    return f"{epoch}" if stage is None else f"{epoch}, at most {stage} words"
 
 
 _FORMATS = {

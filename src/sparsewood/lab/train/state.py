@@ -19,6 +19,7 @@ from sparsewood.lab.train.anneal import annealings
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
 from sparsewood.lab.train.schedule import Schedule, share
+from sparsewood.lab.train.stages import ordinary, stage_after
 
 _ENTRIES = (
     *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
@@ -67,18 +68,29 @@ class TrainingState:
         """Those of the complete epochs."""
         return self.history[-1]["step"] if self.history else 0
 
+    @property
+    def stage(self) -> int | None:
+        """The most words of a sentence in the next epoch; None outside stages."""
+        return stage_after(self.history, self._config)
+
+    @property
+    def ordinary(self) -> int:
+        """How many of the complete epochs are of no stage."""
+        return ordinary(self.history)
+
     def set_rate(self, steps: int) -> None:
         """Give the optimizer the learning rate of the next of an epoch's `steps` steps."""
-        t = self._config
-        # Epochs of batches by words differ by a few steps at most.
-        done = self.epoch * steps + self.step
-        end = t.max_epochs * steps if t.linear else None
-        rate = self.schedule.lr * share(done, warm_up=t.warm_up, steps=end)
+        t, rate = self._config, self.schedule.lr
+        if self.stage is None:
+            # Epochs of batches by words differ by a few steps at most.
+            done = self.ordinary * steps + self.step
+            end = t.max_epochs * steps if t.linear else None
+            rate *= share(done, warm_up=t.warm_up, steps=end)
         for parameters, part in zip(self.optimizer.param_groups, self._shares, strict=True):
             parameters["lr"] = rate * part
 
     def anneal(self, epoch: int) -> None:
-        """Give the models what is annealed, as it is after `epoch` epochs."""
+        """Give the models what is annealed, as it is after `epoch` epochs of no stage."""
         for number in self._annealed:
             value = number.at(epoch, self._config.anneal_epochs)
             for model in {self.model, self.judged}:
@@ -86,7 +98,7 @@ class TrainingState:
 
     def update(self) -> None:
         """Change the weights by their gradients, and take these away."""
-        if self.epoch < self._config.composer_first:
+        if self.ordinary < self._config.composer_first:
             for parameter in self._parser:
                 parameter.grad = None
         if self._config.clip is not None:
@@ -103,8 +115,13 @@ class TrainingState:
         return self.model.new_metrics(training=True)
 
     def end_epoch(self, record: dict[str, Any]) -> None:
-        """An epoch is complete; `record` is its line of metrics."""
+        """An epoch is complete; `record` is its line of metrics.
+
+        The optimizer starts afresh where a stage ends.
+        """
         self.history.append(record)
+        if self.stage != record.get("stage"):
+            self.optimizer.state.clear()
         self.epoch, self.step, self.seconds = record["epoch"], 0, 0.0
         self.metrics = self.new_metrics()
 
@@ -196,7 +213,7 @@ class TrainingState:
         best = self.schedule.best_epoch
         path = folder / "checkpoints" / checkpoint.name_of(best)
         checkpoint.load_weights(path, self.judged, average=self._average is not None)
-        self.anneal(best - 1)
+        self.anneal(ordinary(self.history[: best - 1]))
 
     def close(self, folder: Path) -> None:
         """Training is over: keep the last checkpoint and the best one."""

@@ -188,6 +188,8 @@ class _Reporter(Progress):
         import optuna
 
         self._inner.end_epoch(record)
+        if "stage" in record:
+            return
         self._trial.report(record["validation"][self._criterion], record["epoch"])
         if self._trial.should_prune():
             raise optuna.TrialPruned

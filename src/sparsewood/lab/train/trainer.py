@@ -28,6 +28,7 @@ from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrup
 from sparsewood.lab.train.judge import Judge
 from sparsewood.lab.train.prepare import prepare
 from sparsewood.lab.train.progress import Progress, Values
+from sparsewood.lab.train.stages import check_stages, given_up
 from sparsewood.lab.train.state import TrainingState
 
 
@@ -52,6 +53,7 @@ class Trainer:
         self.batches = Batches(
             splits["train"], t.batch, words=t.batch_words, shuffle=t.shuffle, seed=t.seed
         )
+        check_stages(t, splits["train"].lengths)
         evaluated = {
             name: Batches(splits[name], t.eval_batch) for name in ("validation", *corpus.tests)
         }
@@ -70,12 +72,11 @@ class Trainer:
         if group.first:
             begin(self.config, self.folder)
             write_json(self.folder / "environment.json", environment(group))
-        self.progress.begin(self.folder, state.epoch, t.max_epochs)
+        self.progress.begin(self.folder, state.ordinary, t.max_epochs)
         with Board(self.folder, t.tensorboard and group.first) as board:
             board.replay(state.history)
-            while not state.schedule.over(state.epoch, t.max_epochs, t.patience):
-                self._train_epoch()
-                board.add(self._end_epoch())
+            while not state.schedule.over(state.ordinary, t.max_epochs, t.patience):
+                board.add(self._end_epoch(self._train_epoch()))
             result = group.on_first(self._finish)
         self.progress.finish(self.folder, result)
         return result
@@ -84,13 +85,13 @@ class Trainer:
         with self._writing():
             return finish(self.folder, self.state, self.judge, self.progress.note)
 
-    def _train_epoch(self) -> None:
-        """The steps of an epoch that are not done yet."""
+    def _train_epoch(self) -> int:
+        """The steps of an epoch that are not done yet; how many examples the epoch has."""
         state = self.state
-        order = self.batches.order(state.epoch)
-        self.progress.start_epoch(state.epoch + 1, state.step, len(order))
+        order = self.batches.order(state.epoch, state.stage)
+        self.progress.start_epoch(state.epoch + 1, state.step, len(order), state.stage)
         self.model.train()
-        state.anneal(state.epoch)
+        state.anneal(state.ordinary)
         seen = sum(map(len, order[: state.step]))
         start = time.perf_counter() - state.seconds
         for rows in order[state.step :]:
@@ -104,6 +105,7 @@ class Trainer:
                 self._save(state.snapshot())
             if stopping:
                 raise TrainingInterrupted(self.how_to_go_on())
+        return seen
 
     def _train_or_abandon(self, rows: Sequence[int]) -> bool:
         """One step on the examples `rows`; whether a signal has asked some process to stop.
@@ -165,8 +167,8 @@ class Trainer:
                 raise
             raise self._non_finite(rows) from error
 
-    def _end_epoch(self) -> dict[str, Any]:
-        """Validate and save; returns the line of metrics."""
+    def _end_epoch(self, examples: int) -> dict[str, Any]:
+        """Validate and save, after so many examples; returns the line of metrics."""
         t, state = self.config.training, self.state
         snapshot = state.snapshot()  # for the case that a signal comes while validating
         metrics = state.new_metrics()
@@ -188,7 +190,8 @@ class Trainer:
                 f"{self._last_good()}"
             )
         criterion = TASKS[self.model.task].metrics.criterion
-        best = state.schedule.update(
+        stage = state.stage
+        best = stage is None and state.schedule.update(
             state.epoch + 1,
             validation[criterion.name],
             decay=t.decay,
@@ -196,9 +199,10 @@ class Trainer:
         )
         record = {
             "epoch": state.epoch + 1,
+            **({} if stage is None else {"stage": stage}),
             "step": state.steps + state.step,
             "seconds": state.seconds,
-            "sentences_per_second": len(self.batches.split.examples) / state.seconds,
+            "sentences_per_second": examples / state.seconds,
             "lr": state.optimizer.param_groups[0]["lr"],
             "best": best,
             "train": {name: v for metric in metrics for name, v in metric.values().items()},
@@ -207,14 +211,16 @@ class Trainer:
         state.end_epoch(record)
         self._save(state.snapshot())
         self.progress.end_epoch(record)
-        self._tell_of_collapse()
+        self._tell_of_trouble()
         return record
 
-    def _tell_of_collapse(self) -> None:
-        if self.model.estimator is not None:
-            told = collapse(self.state.history, self.model.estimator)
-            if told is not None:
-                self.progress.note(told)
+    def _tell_of_trouble(self) -> None:
+        history, estimator = self.state.history, self.model.estimator
+        found = [given_up(history, self.config.training)]
+        if estimator is not None:
+            found.append(collapse(history, estimator))
+        for told in filter(None, found):
+            self.progress.note(told)
 
     def _due(self) -> bool:
         """Whether it is time for a checkpoint within the epoch."""
