@@ -49,9 +49,10 @@ def train_parser(model: Classifier, batches: Iterable[Batch]) -> None:
     A scorer as initialised gives all words the same few heads: flat trees that are all alike. A
     little training gives trees as deep, and as different from each other, as parses are.
     """
-    scorer = model.trees.scorer
+    scorer, lstm = model.trees.scorer, model.encoder.lstm
     assert scorer is not None
-    learning = [*model.encoder.lstm.parameters(), *scorer.parameters()]
+    assert lstm is not None
+    learning = [*lstm.parameters(), *scorer.parameters()]
     optimizer = torch.optim.Adam(learning, lr=2e-3)
     for batch in batches:
         optimizer.zero_grad()
