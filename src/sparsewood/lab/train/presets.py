@@ -82,7 +82,7 @@ PRESETS = {
     ),
     # 100,000 training expressions, a quarter of them of depth 1.
     "sums": Preset(
-        "list operations with sums modulo ten, which take short expressions first",
+        "all four operators",
         ("listops",),
         source={
             "train": 75_000,
