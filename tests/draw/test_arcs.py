@@ -8,7 +8,7 @@ import torch
 import sparsewood as sp
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._shapes import Line, Text
-from sparsewood.draw.arcs import Arcs
+from sparsewood.draw.arcs import Arcs, checked_heads
 
 WORDS = ("She", "saw", "the", "man")
 LABELS = ("nsubj", "root", "det", "obj")
@@ -75,3 +75,22 @@ def test_labels_in_latex() -> None:
 def test_description_names_the_labels() -> None:
     tree = Arcs(("a", "b"), (2, 0), ("x", "y"))
     assert tree.description() == "Dependency tree: b → a (x), root → b (y)"
+
+
+def test_words_without_a_given_head_are_not_compared() -> None:
+    words, heads = ("[MAX", "2", "[MIN", "7", "]", "]"), (0, 1, 1, 3, 1, 1)
+    right, wrong = (
+        Arcs(words, heads, given=(0, 1, 1, 3, -1, -1)),
+        Arcs(words, heads, given=(0, 3, 1, 3, -1, -1)),
+    )
+    assert right.agrees == [True] * 4 + [None] * 2
+    assert right.note == "✓ as given"
+    assert wrong.note == "3 of 4 as given"
+    assert right.text()[-1].split() == ["✓"] * 4
+    assert Arcs(words, heads, given=(-1,) * 6).note == ""
+
+
+def test_only_given_heads_may_be_unknown() -> None:
+    assert checked_heads([0, -1], 2, "given heads", unknown=True) == (0, -1)
+    with pytest.raises(ValueError, match="tree 0: word 2 of 2 has head -1"):
+        checked_heads([0, -1], 2, "tree 0")

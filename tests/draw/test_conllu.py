@@ -62,3 +62,9 @@ def test_the_certificate_is_a_comment() -> None:
     text = draw(["a"], [[0]], [1.0], None, "conllu", status="stalled")
     (block,) = conllu.parse(text)
     assert block.metadata["certificate"] == "1 tree, not certified: stalled"
+
+
+def test_a_word_that_is_not_compared_has_no_given_head() -> None:
+    (block,) = conllu.parse(draw(["a", "b", "c"], [[0, 1, 2]], [1.0], [0, 3, -1], "conllu"))
+    assert block.metadata["agreement"] == "1/2"
+    assert [(token["misc"] or {}).get("GivenHead") for token in block] == [None, "3", None]

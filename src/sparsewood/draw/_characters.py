@@ -40,9 +40,9 @@ def row_of(texts: Sequence[str], cells: Sequence[int], gap: int) -> str:
     return (" " * gap).join(centered(*pair) for pair in zip(texts, cells, strict=True))
 
 
-def marks(agrees: Sequence[bool]) -> list[str]:
-    """✓ for what agrees, ✗ for what differs."""
-    return ["✓" if same else "✗" for same in agrees]
+def marks(agrees: Sequence[bool | None]) -> list[str]:
+    """✓ for what agrees, ✗ for what differs, nothing for what is not compared."""
+    return ["" if same is None else "✓" if same else "✗" for same in agrees]
 
 
 class Canvas:

@@ -34,8 +34,11 @@ class Picture(ABC):
         """The parts of the structure in words, for the description."""
 
     @cached_property
-    def agrees(self) -> list[bool] | None:
-        """Whether each word is as in the structure given to compare with; None without one."""
+    def agrees(self) -> Sequence[bool | None] | None:
+        """Whether each word is as in the structure given to compare with; None without one.
+
+        None for a word that is not compared.
+        """
         return None
 
     @property
@@ -43,13 +46,14 @@ class Picture(ABC):
         """How many words are as given; empty where nothing is given."""
         if self.agrees is None:
             return ""
-        same = sum(self.agrees)
-        return (
-            "✓ as given" if same == len(self.agrees) else f"{same} of {len(self.agrees)} as given"
-        )
+        compared = [same for same in self.agrees if same is not None]
+        same = sum(compared)
+        if not compared:
+            return ""
+        return "✓ as given" if same == len(compared) else f"{same} of {len(compared)} as given"
 
     def _kind(self, word: int) -> Kind:
-        if self.agrees is None:
+        if self.agrees is None or self.agrees[word] is None:
             return "plain"
         return "agree" if self.agrees[word] else "differ"
 

@@ -16,7 +16,7 @@ def checked(
 ) -> Sheet:
     """The trees by falling weight, or a ValueError that names the tree and the word at fault."""
     n, names = len(words), tuple(words)
-    wanted = None if given is None else checked_heads(given, n, "given heads")
+    wanted = None if given is None else checked_heads(given, n, "given heads", unknown=True)
     rows = [checked_heads(heads, n, f"tree {t}") for t, heads in enumerate(trees)]
     pictures = [Arcs(names, heads, given=wanted) for heads in rows]
     return sheet("tree", " ".join(names), pictures, weights, status)

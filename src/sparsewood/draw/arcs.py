@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Heads = Tensor | Sequence[int]
 
+UNKNOWN = -1  # the given head of a word that is not compared
 _CELL = 18.0  # a word is given at least this width
 _FIRST, _STEP, _LEAST = 21.0, 14.0, 3.5  # height of the lowest arc, from one to the next
 _HIGH = 130.0  # arcs that would go higher come closer together
@@ -50,7 +51,7 @@ class Arcs(Picture):
         words: of the sentence.
         heads: the head of each word, 0 for the root, j for word j (counted from 1).
         labels: of the arc to each word, if they have any.
-        given: heads to compare with, if there are any.
+        given: heads to compare with, if there are any; -1 for a word that is not compared.
         given_labels: labels to compare with, if there are any.
     """
 
@@ -63,11 +64,12 @@ class Arcs(Picture):
     given_labels: tuple[str, ...] | None = None
 
     @cached_property
-    def agrees(self) -> list[bool] | None:
-        """Whether each word has the given head, and label; None without given ones."""
+    def agrees(self) -> list[bool | None] | None:
+        """Whether each word has the given head, and label; None where there are none."""
         if self.given is None:
             return None
-        same = [head == wanted for head, wanted in zip(self.heads, self.given, strict=True)]
+        pairs = zip(self.heads, self.given, strict=True)
+        same = [None if wanted == UNKNOWN else head == wanted for head, wanted in pairs]
         if self.labels is None or self.given_labels is None:
             return same
         labels = zip(same, self.labels, self.given_labels, strict=True)
@@ -188,13 +190,16 @@ class Arcs(Picture):
         return "\n".join([*lines, r"\end{dependency}"])
 
 
-def checked_heads(heads: Heads, n: int, what: str) -> tuple[int, ...]:
-    """The heads of the n words, padding (-1) beyond them left out, or ValueError."""
+def checked_heads(heads: Heads, n: int, what: str, *, unknown: bool = False) -> tuple[int, ...]:
+    """The heads of the n words, padding (-1) beyond them left out, or ValueError.
+
+    If some may be `unknown`, -1 stands for these.
+    """
     arcs = tuple(int(head) for head in (heads.tolist() if isinstance(heads, Tensor) else heads))
     if len(arcs) < n or any(head != -1 for head in arcs[n:]):
         raise ValueError(f"{what}: {len(arcs)} heads for {n} words")
     for word, head in enumerate(arcs[:n], start=1):
-        if not 0 <= head <= n or head == word:
+        if not (0 <= head <= n or (unknown and head == UNKNOWN)) or head == word:
             raise ValueError(f"{what}: word {word} of {n} has head {head}")
     return arcs[:n]
 
@@ -204,7 +209,7 @@ def trees(post: Posterior, names: Names) -> list[Picture]:
     n = size_of(post)[0]
     words = named(names.words, n, "words", first=1)
     given = given_rows(post, names.given, n)
-    wanted = None if given is None else checked_heads(given, n, "given heads")
+    wanted = None if given is None else checked_heads(given, n, "given heads", unknown=True)
     return [
         Arcs(words, checked_heads(heads, n, f"tree {t}"), given=wanted)
         for t, heads in enumerate(post.structures)
@@ -219,7 +224,7 @@ def labelled_trees(post: Posterior, names: Names) -> list[Picture]:
     given = given_rows(post, names.given, n)
     wanted = wanted_labels = None
     if given is not None:
-        wanted = checked_heads(given[:, 0], n, "given heads")
+        wanted = checked_heads(given[:, 0], n, "given heads", unknown=True)
         wanted_labels = labels_of(given[:, 1], labels, "show: given")
     return [
         Arcs(

@@ -27,7 +27,8 @@ def _block(tree: Arcs) -> list[str]:
     forms = [form(word) for word in tree.words]
     lines = [f"# text = {' '.join(forms)}"]
     if tree.agrees is not None:
-        lines.append(f"# agreement = {sum(tree.agrees)}/{len(tree.agrees)}")
+        compared = [same for same in tree.agrees if same is not None]
+        lines.append(f"# agreement = {sum(compared)}/{len(compared)}")
     for i, (word, head) in enumerate(zip(forms, tree.heads, strict=True)):
         relation = "root" if head == 0 else "dep"
         if tree.labels is not None:
@@ -37,7 +38,7 @@ def _block(tree: Arcs) -> list[str]:
 
 
 def _misc(tree: Arcs, word: int) -> str:
-    if tree.given is None or tree.agrees is None or tree.agrees[word]:
+    if tree.given is None or tree.agrees is None or tree.agrees[word] in (None, True):
         return "_"
     head = f"GivenHead={tree.given[word]}"
     if tree.given_labels is None:

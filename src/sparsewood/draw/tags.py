@@ -39,7 +39,7 @@ class Tags(Picture):
     given: tuple[str, ...] | None = None
 
     @cached_property
-    def agrees(self) -> list[bool] | None:
+    def agrees(self) -> list[bool | None] | None:
         """Whether each word has the given tag; None without given ones."""
         if self.given is None:
             return None

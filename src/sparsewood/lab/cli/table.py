@@ -31,6 +31,7 @@ from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.measures import ATTACHMENT, WITHOUT_BRACKETS
 from sparsewood.lab.tasks.model_config import ESTIMATORS, ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
@@ -155,7 +156,10 @@ def summary_table(summary: dict[str, Any], source: str) -> Table:
     grid = Grid.of(summary, source)
     places = range(len(grid.heads))
     told = [i for i in places if len(grid.tests) > 1 and grid.heads[i].endswith(AGAINST)]
-    shown = [i for i in places if i not in told and grid.heads[i] not in (VALIDATION, CERTIFIED)]
+    left_out = {VALIDATION, CERTIFIED}
+    if WITHOUT_BRACKETS.label in grid.heads:
+        left_out.add(ATTACHMENT.label)
+    shown = [i for i in places if i not in told and grid.heads[i] not in left_out]
     table = Table(
         Column("estimator", no_wrap=True),
         title=f"{source}, {', '.join(grid.tests)}",

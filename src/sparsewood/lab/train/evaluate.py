@@ -125,12 +125,20 @@ def _entry(model: Model, split: Split, row: int, output: Output, i: int) -> dict
         "label": example.label,
         "prediction": model.answers(output, i, _SHOWN),
         "sides": [
-            {**side, "given": None if sentence.heads is None else list(sentence.heads)}
+            {**side, "given": _compared(sentence)}
             for sentence, side in zip(
                 example.sentences, sides_of(example.sentences, output, i), strict=True
             )
         ],
     }
+
+
+def _compared(sentence: Sentence) -> list[int] | None:
+    """The known heads of a sentence, -1 where they mean nothing."""
+    if sentence.heads is None or sentence.scored is None:
+        return None if sentence.heads is None else list(sentence.heads)
+    pairs = zip(sentence.heads, sentence.scored, strict=True)
+    return [head if means else -1 for head, means in pairs]
 
 
 def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
