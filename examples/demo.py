@@ -32,13 +32,15 @@ LATENT = "sparsemap:max_active=5"
 LR = 0.002
 # The composer reads plain words, so that what they are to each other is the trees' to tell; the
 # parser learns slowly and through noise, so that it settles on no tree before there is a reason.
+# Digits and brackets are told to be leaves: without that, three seeds of ten find trees that answer
+# as well and look otherwise, nested operators hanging from a bracket or a digit.
 TABLE = f"""
     table listops --estimators left_to_right flat given {LATENT} --lrs {LR} --workers 2 --device cpu
     --operators MIN MAX MED --depths 2 3 4 --depth-1-share 0.25 --max-arguments 4
     --min-length 8 --max-length 32 --operator-probability 0.3
     --train 40000 --validation 1000 --test 2000
     --hidden 64 --embedding 64 --dropout 0 --composer-input words --own-embeddings
-    --projective --single-root --noise 1 --parser-lr 0.0003
+    --projective --single-root --leaves ] 0 1 2 3 4 5 6 7 8 9 --noise 1 --parser-lr 0.0003
     --batch 32 --eval-batch 128 --max-epochs 5 --linear --clip 5 --no-temperatures
 """
 SHOWN = 2  # sentences, and trees of each
@@ -72,9 +74,10 @@ def learnt(run: Run) -> str:
     assert run.result is not None
     right = run.result["tests"]["test"]["attachment_without_brackets"]
     return (
-        "The latent model was shown expressions and their values, never a tree. From these alone "
-        f"its parser learnt where {right:.1f} % of the operators and digits hang in the true trees "
-        "of expressions it had not seen."
+        "The latent model was shown expressions and their values, never a tree; all it was told is "
+        "that digits and brackets head nothing. From these alone its parser learnt which operator "
+        f"each token belongs to: {right:.1f} % of the operators and digits of expressions it had "
+        "not seen hang where they do in the true trees."
     )
 
 
