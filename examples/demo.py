@@ -33,7 +33,7 @@ LR = 0.002
 # The composer reads plain words, so that what they are to each other is the trees' to tell; the
 # parser learns slowly and through noise, so that it settles on no tree before there is a reason.
 # Digits and brackets are told to be leaves: without that, three seeds of ten find trees that answer
-# as well and look otherwise, nested operators hanging from a bracket or a digit.
+# as well and look otherwise, an operator hanging from the bracket that closes it.
 TABLE = f"""
     table listops --estimators left_to_right flat given {LATENT} --lrs {LR} --workers 2 --device cpu
     --operators MIN MAX MED --depths 2 3 4 --depth-1-share 0.25 --max-arguments 4
