@@ -30,11 +30,6 @@ def recursion(net: sp.nn.OrderedComposer, x: Tensor, heads: list[int]) -> Tensor
     return node(0)
 
 
-def _gradients(net: torch.nn.Module, x: Tensor, out: Tensor) -> list[Tensor]:
-    weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
-    return list(torch.autograd.grad((weights * out).sum(), [x, *net.parameters()]))
-
-
 @settings(max_examples=25, deadline=None)
 @given(KINDS, LENGTHS, st.integers(1, 4), st.integers(0, 10**6))
 def test_it_equals_recursion(
@@ -45,11 +40,6 @@ def test_it_equals_recursion(
     for parameter in net.parameters():  # a normalisation that does something, a root
         torch.nn.init.normal_(parameter)
     check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
-
-
-@pytest.fixture
-def forest(draw_trees: Any) -> sp.Forest:
-    return sp.Forest.from_heads(*draw_trees("random", [4, 1, 5], 3, 0))
 
 
 def test_gradcheck_on_all_nodes(forest: sp.Forest) -> None:
@@ -100,51 +90,6 @@ def test_trees_share_what_they_read_first() -> None:
     assert Steps.of(forest).bounds == (0, 1, 2, 4, 6)
 
 
-def test_padding_is_not_read_and_gets_no_gradient(forest: sp.Forest) -> None:
-    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
-    spoiled = x.clone()
-    spoiled[0, 4] = spoiled[1, 1:] = torch.nan
-    spoiled.requires_grad_()
-    out = net(spoiled, forest)
-    torch.testing.assert_close(out, net(x, forest))
-    out.sum().backward()
-    assert spoiled.grad is not None
-    assert (spoiled.grad[1, 1:] == 0).all()
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_autocast_and_narrow_dtypes(dtype: torch.dtype, forest: sp.Forest) -> None:
-    torch.manual_seed(0)
-    net, x = sp.nn.OrderedComposer(8, 16), torch.randn(3, 5, 8, requires_grad=True)
-    expected = net(x, forest)
-    wanted = _gradients(net, x, expected)
-    with torch.autocast("cpu", dtype=dtype):
-        cast = net(x, forest)
-    assert cast.dtype == dtype
-    torch.testing.assert_close(cast.float(), expected, rtol=0.1, atol=0.1)
-    for ours, theirs in zip(_gradients(net, x, cast), wanted, strict=True):
-        assert ours.dtype == torch.float32
-        assert (ours - theirs).norm() < 0.05 * theirs.norm()
-    narrow = net.to(dtype)(x.to(dtype), forest)
-    assert narrow.dtype == dtype
-    torch.testing.assert_close(narrow.float(), expected, rtol=0.1, atol=0.1)
-
-
-def test_backward_twice_gives_the_same(forest: sp.Forest) -> None:
-    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2, requires_grad=True)
-    loss = net(x, forest).sum()
-    first, second = (
-        torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True) for _ in range(2)
-    )
-    assert all(map(torch.equal, first, second))
-
-
-def test_the_second_derivative_is_refused(forest: sp.Forest) -> None:
-    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="differentiable once"):
-        torch.autograd.grad(net(x, forest).sum(), x, create_graph=True)
-
-
 def test_frozen_weights_get_no_gradient(forest: sp.Forest) -> None:
     net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
     net.inner.requires_grad_(False)
@@ -153,30 +98,9 @@ def test_frozen_weights_get_no_gradient(forest: sp.Forest) -> None:
     assert net.outer.weight.grad is not None
 
 
-def test_no_trees_no_states() -> None:
-    empty = torch.empty(0, 5, dtype=torch.int64)
-    forest = sp.Forest.from_heads(empty, torch.tensor([5]), torch.tensor([]).long())
-    net, x = sp.nn.OrderedComposer(2, 3), torch.randn(1, 5, 2, requires_grad=True)
-    out = net(x, forest)
-    assert out.shape == (0, 3)
-    out.sum().backward()
-    assert x.grad is not None
-    assert not x.grad.any()
-
-
 @pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # dynamo's own, at a break
 def test_a_compiled_graph_breaks_and_is_right(forest: sp.Forest) -> None:
     torch._dynamo.reset()
     net, x = sp.nn.OrderedComposer(2, 3), torch.randn(3, 5, 2)
     compiled = torch.compile(lambda x: net(x, forest).square(), backend="eager")
     torch.testing.assert_close(compiled(x), net(x, forest).square())
-
-
-def test_it_trains_on_a_posterior() -> None:
-    torch.manual_seed(0)
-    scores = torch.randn(2, 5, 6, requires_grad=True)
-    net, x = sp.nn.OrderedComposer(3, 4), torch.randn(2, 5, 3)
-    post = sp.sparsemap(scores, sp.DependencyTrees())
-    post.expect(net(x, post.forest())).square().sum().backward()
-    assert scores.grad is not None
-    assert scores.grad.abs().sum() > 0

@@ -63,11 +63,6 @@ def test_it_equals_recursion(
     check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
 
 
-@pytest.fixture
-def forest(draw_trees: Any) -> sp.Forest:
-    return sp.Forest.from_heads(*draw_trees("random", [4, 1, 5], 3, 0))
-
-
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("root", ["zero", "learned"])
 def test_gradcheck_on_all_nodes(root: Any, cell: type[Cell], forest: sp.Forest) -> None:
@@ -102,62 +97,6 @@ def test_float32_is_close_to_float64(forest: sp.Forest) -> None:
         torch.testing.assert_close(ours.double(), theirs, rtol=1e-3, atol=1e-4)
 
 
-def test_padding_is_not_read_and_gets_no_gradient(forest: sp.Forest) -> None:
-    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(3, 5, 2)
-    spoiled = x.clone()
-    spoiled[0, 4] = spoiled[1, 1:] = torch.nan
-    spoiled.requires_grad_()
-    out = net(spoiled, forest)
-    torch.testing.assert_close(out, net(x, forest))
-    out.sum().backward()
-    assert spoiled.grad is not None
-    assert (spoiled.grad[1, 1:] == 0).all()
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_autocast_and_narrow_dtypes(dtype: torch.dtype, forest: sp.Forest) -> None:
-    torch.manual_seed(0)
-    net, x = sp.nn.ChildSumTreeLSTM(8, 16), torch.randn(3, 5, 8, requires_grad=True)
-    expected = net(x, forest)
-    wanted = _gradients(net, x, expected)
-    with torch.autocast("cpu", dtype=dtype):
-        cast = net(x, forest)
-    assert cast.dtype == dtype
-    torch.testing.assert_close(cast.float(), expected, rtol=0.1, atol=0.02)
-    for ours, theirs in zip(_gradients(net, x, cast), wanted, strict=True):
-        assert ours.dtype == torch.float32
-        assert (ours - theirs).norm() < 0.05 * theirs.norm()
-    narrow = net.to(dtype)(x.to(dtype), forest)
-    assert narrow.dtype == dtype
-    torch.testing.assert_close(narrow.float(), expected, rtol=0.1, atol=0.02)
-
-
-def test_backward_twice_gives_the_same(forest: sp.Forest) -> None:
-    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(3, 5, 2, requires_grad=True)
-    loss = net(x, forest).sum()
-    first, second = (
-        torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True) for _ in range(2)
-    )
-    assert all(map(torch.equal, first, second))
-
-
-def test_the_second_derivative_is_refused(forest: sp.Forest) -> None:
-    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(3, 5, 2, requires_grad=True)
-    with pytest.raises(RuntimeError, match="differentiable once"):
-        torch.autograd.grad(net(x, forest).sum(), x, create_graph=True)
-
-
-def test_no_trees_no_states() -> None:
-    empty = torch.empty(0, 5, dtype=torch.int64)
-    forest = sp.Forest.from_heads(empty, torch.tensor([5]), torch.tensor([]).long())
-    net, x = sp.nn.ChildSumTreeLSTM(2, 3), torch.randn(1, 5, 2, requires_grad=True)
-    out = net(x, forest)
-    assert out.shape == (0, 3)
-    out.sum().backward()
-    assert x.grad is not None
-    assert not x.grad.any()
-
-
 def test_state_dict_round_trip(forest: sp.Forest) -> None:
     net, other = (sp.nn.ChildSumTreeLSTM(2, 3, root="learned") for _ in range(2))
     other.load_state_dict(net.state_dict())
@@ -165,16 +104,6 @@ def test_state_dict_round_trip(forest: sp.Forest) -> None:
     assert torch.equal(net(x, forest), other(x, forest))
     assert set(net.state_dict()) == {"root", "input.weight", "input.bias", "recurrent.weight"}
     assert "root" not in sp.nn.ChildSumTreeLSTM(2, 3).state_dict()
-
-
-def test_it_trains_on_a_posterior() -> None:
-    torch.manual_seed(0)
-    scores = torch.randn(2, 5, 6, requires_grad=True)
-    net, x = sp.nn.ChildSumTreeLSTM(3, 4), torch.randn(2, 5, 3)
-    post = sp.sparsemap(scores, sp.DependencyTrees())
-    post.expect(net(x, post.forest())).square().sum().backward()
-    assert scores.grad is not None
-    assert scores.grad.abs().sum() > 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""What holds for every composer."""
+
+import pytest
+import torch
+from torch import Tensor
+
+import sparsewood as sp
+from sparsewood.nn._composer import TreeComposer
+
+Kind = type[TreeComposer]
+# Of 16 bits; states that are normalised are larger.
+TOLERANCE: dict[Kind, float] = {
+    sp.nn.ChildSumTreeLSTM: 0.02,
+    sp.nn.TreeGRU: 0.02,
+    sp.nn.OrderedComposer: 0.1,
+}
+
+
+@pytest.fixture(params=TOLERANCE, ids=lambda kind: kind.__name__)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+def _gradients(net: torch.nn.Module, x: Tensor, out: Tensor) -> list[Tensor]:
+    weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+    return list(torch.autograd.grad((weights * out).sum(), [x, *net.parameters()]))
+
+
+def test_padding_is_not_read_and_gets_no_gradient(kind: Kind, forest: sp.Forest) -> None:
+    net, x = kind(2, 3), torch.randn(3, 5, 2)
+    spoiled = x.clone()
+    spoiled[0, 4] = spoiled[1, 1:] = torch.nan
+    spoiled.requires_grad_()
+    out = net(spoiled, forest)
+    torch.testing.assert_close(out, net(x, forest))
+    out.sum().backward()
+    assert spoiled.grad is not None
+    assert (spoiled.grad[1, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_autocast_and_narrow_dtypes(kind: Kind, dtype: torch.dtype, forest: sp.Forest) -> None:
+    torch.manual_seed(0)
+    net, x = kind(8, 16), torch.randn(3, 5, 8, requires_grad=True)
+    expected = net(x, forest)
+    wanted = _gradients(net, x, expected)
+    with torch.autocast("cpu", dtype=dtype):
+        cast = net(x, forest)
+    assert cast.dtype == dtype
+    torch.testing.assert_close(cast.float(), expected, rtol=0.1, atol=TOLERANCE[kind])
+    for ours, theirs in zip(_gradients(net, x, cast), wanted, strict=True):
+        assert ours.dtype == torch.float32
+        assert (ours - theirs).norm() < 0.05 * theirs.norm()
+    narrow = net.to(dtype)(x.to(dtype), forest)
+    assert narrow.dtype == dtype
+    torch.testing.assert_close(narrow.float(), expected, rtol=0.1, atol=TOLERANCE[kind])
+
+
+def test_backward_twice_gives_the_same(kind: Kind, forest: sp.Forest) -> None:
+    net, x = kind(2, 3), torch.randn(3, 5, 2, requires_grad=True)
+    loss = net(x, forest).sum()
+    first, second = (
+        torch.autograd.grad(loss, [x, *net.parameters()], retain_graph=True) for _ in range(2)
+    )
+    assert all(map(torch.equal, first, second))
+
+
+def test_the_second_derivative_is_refused(kind: Kind, forest: sp.Forest) -> None:
+    net, x = kind(2, 3), torch.randn(3, 5, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="differentiable once"):
+        torch.autograd.grad(net(x, forest).sum(), x, create_graph=True)
+
+
+def test_no_trees_no_states(kind: Kind) -> None:
+    empty = torch.empty(0, 5, dtype=torch.int64)
+    forest = sp.Forest.from_heads(empty, torch.tensor([5]), torch.tensor([]).long())
+    net, x = kind(2, 3), torch.randn(1, 5, 2, requires_grad=True)
+    out = net(x, forest)
+    assert out.shape == (0, 3)
+    out.sum().backward()
+    assert x.grad is not None
+    assert not x.grad.any()
+
+
+def test_it_trains_on_a_posterior(kind: Kind) -> None:
+    torch.manual_seed(0)
+    scores = torch.randn(2, 5, 6, requires_grad=True)
+    net, x = kind(3, 4), torch.randn(2, 5, 3)
+    post = sp.sparsemap(scores, sp.DependencyTrees())
+    post.expect(net(x, post.forest())).square().sum().backward()
+    assert scores.grad is not None
+    assert scores.grad.abs().sum() > 0
