@@ -196,23 +196,27 @@ class TreeStatistics(Metric):
         self.flat += float((weights * flat).sum())
         likeliest = posterior.mode
         words = torch.arange(1, likeliest.shape[-1] + 1, device=likeliest.device)
-        self.arcs += int((likeliest > 0).sum())
-        self.to_next += int((likeliest == words + 1).sum())
-        self.to_previous += int(((likeliest == words - 1) & (likeliest > 0)).sum())
+        below = likeliest > 0
+        kinds = (below, likeliest == words + 1, below & (likeliest == words - 1))
+        # One transfer: every number that is asked for waits for the device.
+        arcs, to_next, to_previous = torch.stack([kind.sum() for kind in kinds]).tolist()
+        self.arcs += arcs
+        self.to_next += to_next
+        self.to_previous += to_previous
         if heads is None:
             return
         heads = heads.to(posterior.structures.device)
         inside = heads >= 0
         self.words += int(inside.sum())
-        right = (posterior.mode == heads) & inside
+        right = (likeliest == heads) & inside
         self.attached += int(right.sum())
         if scored is not None:
             scored = scored.to(right.device)
             self.scored += int(scored.sum())
             self.scored_attached += int((right & scored).sum())
         same = (posterior.structures == heads[posterior.instance]) & inside[posterior.instance]
-        arcs = sum_by_instance(weights * same.sum(-1), posterior.instance, posterior.sizes.shape)
-        self.agreement += float(arcs.sum())
+        agreed = sum_by_instance(weights * same.sum(-1), posterior.instance, posterior.sizes.shape)
+        self.agreement += float(agreed.sum())
 
     def values(self) -> dict[str, float]:
         count = self.sizes.total()
