@@ -70,12 +70,14 @@ def _check_recursion(
     ours = torch.autograd.grad((weights * out).sum(), inputs)
     theirs = torch.autograd.grad((weights * expected).sum(), inputs)
     for mine, wanted in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(mine, wanted, rtol=0, atol=1e-12)
+        # a sum of terms is rounded at the size of its terms, which large weights make large
+        atol = 1e-12 * max(1.0, wanted.abs().max().item())
+        torch.testing.assert_close(mine, wanted, rtol=0, atol=atol)
 
 
 @pytest.fixture(scope="session")
 def check_recursion() -> Callable[..., None]:
-    """(composer of 3 inputs, recursion, *trees): states and all gradients agree to 1e-12.
+    """(composer of 3 inputs, recursion, *trees): states, gradients agree to 1e-12 of their size.
 
     `recursion(composer, x (n, 3), heads)` gives the root state of one tree.
     """

@@ -12,6 +12,10 @@ from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.config import differences
 
 RESULTS = Path(__file__).parents[3] / "results"
+DEFAULT_TABLES = ("sst", "subj", "snli", "sick", "revdict")
+"""Those made without a preset; the others say in their configurations what they changed."""
+VARIED = ("lr",)
+"""What these tables try on validation."""
 
 
 def test_json_both_ways(make_config) -> None:
@@ -22,14 +26,18 @@ def test_json_both_ways(make_config) -> None:
 
 
 def test_the_defaults_are_what_was_published() -> None:
-    """That of most runs in results/, but for what a table varies and the machine."""
-    runs = [json.loads(path.read_text()) for path in RESULTS.glob("*/*/*/*/config.json")]
+    """The value of most runs of the default tables; of what these vary, one of the values."""
+    paths = [
+        path for table in DEFAULT_TABLES for path in RESULTS.glob(f"{table}/*/*/*/config.json")
+    ]
+    runs = [json.loads(path.read_text()) for path in paths]
     assert len(runs) > 50
     for part, config in (("model", ModelConfig()), ("training", TrainingConfig())):
         for name, value in asdict(config).items():
             found = Counter(str(run[part].get(name, value)) for run in runs)
+            published = found if name in VARIED else dict(found.most_common(1))
             if name not in ("estimator", "seed", "device", "threads"):
-                assert found.most_common(1)[0][0] == str(value), name
+                assert str(value) in published, name
 
 
 @pytest.mark.parametrize(
