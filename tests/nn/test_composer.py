@@ -23,7 +23,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-@pytest.fixture(params=[kind for kind in TOLERANCE if kind.reads_weights], ids=lambda k: k.__name__)
+@pytest.fixture(params=[kind for kind in TOLERANCE if kind.reads_parts], ids=lambda k: k.__name__)
 def weighing(request: pytest.FixtureRequest) -> Kind:
     return request.param
 

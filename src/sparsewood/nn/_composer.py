@@ -23,12 +23,13 @@ class TreeComposer(nn.Module, ABC):
 
     Attributes:
         reads_soft: whether `read` takes posteriors without structures, whose parts are soft.
-        reads_weights: whether the forest may have weights on its edges.
+        reads_parts: whether a gradient goes from the states to the parts of a tree, by the weights
+            on the edges of the forest.
     """
 
     gates: int  # blocks of `hidden_size` rows in W
     reads_soft: ClassVar[bool] = False
-    reads_weights: ClassVar[bool] = True
+    reads_parts: ClassVar[bool] = True
 
     def __init__(
         self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
@@ -87,7 +88,7 @@ class TreeComposer(nn.Module, ABC):
                 f"the forest is over (B, n) = {forest.shape} words on {forest.row.device}, "
                 f"the word vectors have shape {tuple(x.shape)} and are on {x.device}"
             )
-        if forest.weights is not None and not self.reads_weights:
+        if forest.weights is not None and not self.reads_parts:
             raise ValueError(
                 f"{type(self).__name__} reads no weights of edges; ChildSumTreeLSTM, TreeGRU and "
                 "TreeMessages do"
