@@ -18,6 +18,7 @@ from sparsewood import _display
 if TYPE_CHECKING:
     from sparsewood import draw, nn
     from sparsewood._threads import get_num_threads, set_num_threads
+    from sparsewood.calls import count_calls
     from sparsewood.distribution import StructureDistribution
     from sparsewood.estimators.base import Estimator
     from sparsewood.estimators.fixed import Fixed
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from sparsewood.inference.lp_sparsemap import LPPosterior, lp_sparsemap
     from sparsewood.inference.map import map
     from sparsewood.inference.marginals import marginals
+    from sparsewood.inference.max_marginals import max_marginals
     from sparsewood.inference.perceptron_loss import perceptron_loss
     from sparsewood.inference.sample_matchings import sample_matchings
     from sparsewood.inference.sparsemap import sparsemap
@@ -104,6 +106,7 @@ __all__ = [
     "TopK",
     "UnconvergedError",
     "Xor",
+    "count_calls",
     "crf_loss",
     "draw",
     "get_num_threads",
@@ -112,6 +115,7 @@ __all__ = [
     "lp_sparsemap",
     "map",
     "marginals",
+    "max_marginals",
     "nn",
     "perceptron_loss",
     "sample_matchings",
@@ -125,6 +129,7 @@ _PACKAGES = ("draw", "nn")
 _HOMES = (  # where the others are looked for, what takes least to import first
     "_threads",
     "status",
+    "calls",
     "structures",
     "forest",
     "posterior",
