@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.given import Given
     from sparsewood.estimators.map import MAP
     from sparsewood.estimators.sparse_map import SparseMAP
+    from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
     from sparsewood.estimators.top_k import TopK
     from sparsewood.forest import Forest
@@ -96,6 +97,7 @@ __all__ = [
     "SpanningTrees",
     "SparseMAP",
     "SparsePosterior",
+    "Spigot",
     "Status",
     "StraightThrough",
     "Structure",

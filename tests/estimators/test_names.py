@@ -15,6 +15,8 @@ NAMES: dict[str, sp.Estimator] = {
     "top-k:k=2,weights=sparsemax": sp.TopK(2, "sparsemax"),
     "straight-through": sp.StraightThrough(),
     "straight-through:backward=marginals": sp.StraightThrough("marginals"),
+    "spigot": sp.Spigot(),
+    "spigot:eta=0.5,backward=ce": sp.Spigot(0.5, "ce"),
     "map": sp.MAP(),
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),

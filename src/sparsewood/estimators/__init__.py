@@ -7,6 +7,7 @@ from sparsewood.estimators.given import Given
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
 from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
 
@@ -18,6 +19,7 @@ __all__ = [
     "Given",
     "Problem",
     "SparseMAP",
+    "Spigot",
     "StraightThrough",
     "TopK",
     "name_of",

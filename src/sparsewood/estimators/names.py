@@ -20,6 +20,7 @@ from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
 
@@ -28,6 +29,7 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "top-k": (TopK, {}),
     "straight-through": (StraightThrough, {}),
+    "spigot": (Spigot, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
