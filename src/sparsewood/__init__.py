@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.fixed import Fixed
     from sparsewood.estimators.gibbs import Gibbs
     from sparsewood.estimators.given import Given
+    from sparsewood.estimators.imle import IMLE
     from sparsewood.estimators.map import MAP
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.spigot import Spigot
@@ -67,6 +68,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
     __version__ = "0.0.0"
 
 __all__ = [
+    "IMLE",
     "MAP",
     "Alignment",
     "AtMostOne",

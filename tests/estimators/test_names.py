@@ -17,6 +17,8 @@ NAMES: dict[str, sp.Estimator] = {
     "straight-through:backward=marginals": sp.StraightThrough("marginals"),
     "spigot": sp.Spigot(),
     "spigot:eta=0.5,backward=ce": sp.Spigot(0.5, "ce"),
+    "imle": sp.IMLE(),
+    "imle:lambda_=20.0,tau=0.5,noise=gumbel,samples=4": sp.IMLE(20.0, 0.5, "gumbel", 4),
     "map": sp.MAP(),
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),

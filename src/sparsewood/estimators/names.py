@@ -18,6 +18,7 @@ from sparsewood.estimators.base import Estimator
 from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
+from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
@@ -30,6 +31,7 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "top-k": (TopK, {}),
     "straight-through": (StraightThrough, {}),
     "spigot": (Spigot, {}),
+    "imle": (IMLE, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
