@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.given import Given
     from sparsewood.estimators.imle import IMLE
     from sparsewood.estimators.map import MAP
+    from sparsewood.estimators.perturbed import Perturbed
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
@@ -92,6 +93,7 @@ __all__ = [
     "OracleError",
     "PairPosterior",
     "Pairwise",
+    "Perturbed",
     "Posterior",
     "SemiMarkov",
     "Simplex",

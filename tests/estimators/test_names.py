@@ -19,6 +19,8 @@ NAMES: dict[str, sp.Estimator] = {
     "spigot:eta=0.5,backward=ce": sp.Spigot(0.5, "ce"),
     "imle": sp.IMLE(),
     "imle:lambda_=20.0,tau=0.5,noise=gumbel,samples=4": sp.IMLE(20.0, 0.5, "gumbel", 4),
+    "perturbed": sp.Perturbed(),
+    "perturbed:samples=2,sigma=0.5,noise=gumbel": sp.Perturbed(2, 0.5, "gumbel"),
     "map": sp.MAP(),
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),

@@ -7,6 +7,7 @@ from sparsewood.estimators.given import Given
 from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
+from sparsewood.estimators.perturbed import Perturbed
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -19,6 +20,7 @@ __all__ = [
     "Fixed",
     "Gibbs",
     "Given",
+    "Perturbed",
     "Problem",
     "SparseMAP",
     "Spigot",

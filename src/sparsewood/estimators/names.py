@@ -20,6 +20,7 @@ from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
+from sparsewood.estimators.perturbed import Perturbed
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -32,6 +33,7 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "straight-through": (StraightThrough, {}),
     "spigot": (Spigot, {}),
     "imle": (IMLE, {}),
+    "perturbed": (Perturbed, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
