@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.imle import IMLE
     from sparsewood.estimators.map import MAP
     from sparsewood.estimators.perturbed import Perturbed
+    from sparsewood.estimators.relaxed import Relaxed
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
@@ -95,6 +96,7 @@ __all__ = [
     "Pairwise",
     "Perturbed",
     "Posterior",
+    "Relaxed",
     "SemiMarkov",
     "Simplex",
     "SoftPosterior",

@@ -8,6 +8,7 @@ from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
 from sparsewood.estimators.perturbed import Perturbed
+from sparsewood.estimators.relaxed import Relaxed
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -22,6 +23,7 @@ __all__ = [
     "Given",
     "Perturbed",
     "Problem",
+    "Relaxed",
     "SparseMAP",
     "Spigot",
     "StraightThrough",

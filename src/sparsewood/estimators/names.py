@@ -21,6 +21,7 @@ from sparsewood.estimators.given import Given
 from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.perturbed import Perturbed
+from sparsewood.estimators.relaxed import Relaxed
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -34,13 +35,14 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "spigot": (Spigot, {}),
     "imle": (IMLE, {}),
     "perturbed": (Perturbed, {}),
+    "relaxed": (Relaxed, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
     "given": (Given, {}),
 }
 
-_WORDS = {int: "a whole number", float: "a number", NoneType: "none"}
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "none"}
 
 
 def parse(text: str) -> Estimator:
@@ -114,6 +116,8 @@ def _read(what: str, text: str, kind: Any) -> Any:
         return text
     if text == "none" and NoneType in choices:
         return None
+    if text in ("true", "false") and bool in choices:
+        return text == "true"
     for number in (int, float):
         if number in choices:
             try:
@@ -125,4 +129,4 @@ def _read(what: str, text: str, kind: Any) -> Any:
 
 
 def _write(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
