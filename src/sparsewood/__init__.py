@@ -18,6 +18,7 @@ from sparsewood import _display
 if TYPE_CHECKING:
     from sparsewood import draw, nn
     from sparsewood._threads import get_num_threads, set_num_threads
+    from sparsewood.calls import count_calls
     from sparsewood.distribution import StructureDistribution
     from sparsewood.estimators.base import Estimator
     from sparsewood.estimators.fixed import Fixed
@@ -104,6 +105,7 @@ __all__ = [
     "TopK",
     "UnconvergedError",
     "Xor",
+    "count_calls",
     "crf_loss",
     "draw",
     "get_num_threads",
@@ -125,6 +127,7 @@ _PACKAGES = ("draw", "nn")
 _HOMES = (  # where the others are looked for, what takes least to import first
     "_threads",
     "status",
+    "calls",
     "structures",
     "forest",
     "posterior",

@@ -11,6 +11,7 @@ from sparsewood._lazy import CopiedWithGraph, lazy
 from sparsewood._members import check_events, parts_of_members
 from sparsewood._numbers import check_whole, within_reach
 from sparsewood._transforms import is_transformed, outside_inference_mode
+from sparsewood.calls import count
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
@@ -67,6 +68,7 @@ class StructureDistribution(CopiedWithGraph):
     def mode(self) -> Tensor:
         """(*batch, *event) the most probable structure of each instance."""
         scores, lengths = self._flat
+        count("map", len(scores))
         with torch.no_grad(), self._batch:
             return self._batch.restore(self.structure.argmax(within_reach(scores), lengths))
 
@@ -114,6 +116,7 @@ class StructureDistribution(CopiedWithGraph):
         theta = _repeat(self._steps.detach(), n)
         lengths = self._flat[1]
         lengths = None if lengths is None else _repeat(lengths, n)
+        count("samples", len(theta))
         with torch.no_grad():
             steps = self.structure.sample_steps(theta, lengths, generator)
             structures = self.structure.decode(self.structure.parts_of(steps), lengths)

@@ -12,6 +12,7 @@ from math import prod
 import torch
 from torch import Tensor
 
+from sparsewood.calls import count
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.structures.base import Structure
@@ -47,6 +48,7 @@ class Group:
 
     def best(self, tables: Tensor) -> Tensor:
         """The parts of the best structure for each (K, *shape) of scores: 0/1, the same shape."""
+        count("map", len(tables))
         return self.structure.indicator(self.structure.argmax(tables), self.shape)
 
     def posterior(self, scores: Tensor, rows: Tensor) -> SparsePosterior:

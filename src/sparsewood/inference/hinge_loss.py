@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from sparsewood.calls import count
 from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce, total
 from sparsewood.structures.base import Structure
 
@@ -41,6 +42,7 @@ def hinge_loss(
     (batch, scores, lengths), target = check_gold(scores, gold, structure, lengths)
     theta = scores.double()
     augmented = theta.detach() + margin * (1 - target)
+    count("map", len(scores))
     with batch:
         best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
     cost = margin * total(1 - target, best)

@@ -10,6 +10,7 @@ from sparsewood import _native
 from sparsewood._numbers import check_whole
 from sparsewood._threads import get_num_threads
 from sparsewood._transforms import on_values
+from sparsewood.calls import count
 from sparsewood.inference._check import check_input
 from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
@@ -63,6 +64,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None) -> KBest:
     """The same of one batch dimension."""
     structures, found = on_values(lambda x: _search(x, structure, k, lengths), scores)
+    count("map", found)
     instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
     totals = _totals(scores, structures, instance, structure)
     rank = torch.arange(k, device=scores.device)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood.calls import count
 from sparsewood.inference._check import (
     check_input,
     check_values,
@@ -56,6 +57,7 @@ def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Best:
     if len(scores) == 0:
         return Best(no_structures(scores, structure), scores.new_zeros(0))
     check_values(scores, structure.reads(scores, lengths))
+    count("map", len(scores))
     structures = structure.argmax(scores.double(), lengths)
     totals = total_scores(scores, structures, structure)
     if (totals == -torch.inf).any():

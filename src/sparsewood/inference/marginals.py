@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._transforms import check_not_mapped, is_transformed, outside_inference_mode
+from sparsewood.calls import count
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import check_input, check_temperature
 from sparsewood.inference._check_sums import check_result, checked, potentials
@@ -59,6 +60,7 @@ def marginals(
             shifted = structure.shift(potentials(flat, reads, temperature), lengths)
         steps = shifted.scores if has_graph else shifted.scores.detach().requires_grad_()
         with torch.set_grad_enabled(not has_graph or torch.is_grad_enabled()):
+            count("sums", len(flat))
             log_sums, parts = structure.sums(steps, lengths)
             if torch.compiler.is_compiling():
                 log_sums = checked(log_sums, flat, reads, temperature, batch)

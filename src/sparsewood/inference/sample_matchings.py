@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_whole, within_reach
+from sparsewood.calls import count
 from sparsewood.inference._check import check_finite, check_input, check_temperature
 from sparsewood.inference._check_sums import potentials
 from sparsewood.structures.matching import Matching
@@ -71,8 +72,10 @@ def sample_matchings(
         reads = structure.reads(scores, lengths)
         check_finite(scores, reads)
         theta = potentials(scores, reads, temperature)
+        count("map", len(scores))
         structure.argmax(within_reach(scores), lengths)  # names an instance that has no matching
         matrix = _scaled(_square(theta, structure.partial, lengths))
+        count("samples", n * len(scores))
         sampler = _Rejection(matrix, generator)
         columns = sampler.draw(n, max_trials)[..., : scores.shape[1]]
     limit = scores.shape[2] if lengths is None else lengths[:, 1:]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from sparsewood._batch import Batch
 from sparsewood._numbers import check_real
+from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
     check_cap,
@@ -106,6 +107,7 @@ def sparsemap(
             found = _empty(scores, structure)
         else:
             found = solve(scores, *options, batch) if in_graph else solve(scores, *options)
+    count("map", found.calls)
     post = _posterior(found, scores, structure, lengths, batch)
     if on_unconverged != "return":
         _report(post, on_unconverged)
