@@ -69,20 +69,20 @@ class Search:
             for name, row in rows.items()
         }
 
-    def train(self, *, workers: int = 1, progress: Progress | None = None) -> dict[str, str]:
+    def train(self, *, workers: int = 1, progress: Progress | None = None) -> dict[str, str | None]:
         """Train what is missing; started again, it goes on where it stopped.
 
         A run that fails stops no other.
 
         Returns:
-            What went wrong, by the folder of the run.
+            What went wrong, if anything, by the folder of each run.
 
         Raises:
             ValueError: where a run is there with another configuration; nothing is trained then.
         """
         for config in self._possible():
             claim(config, self._path(config), resume=True)
-        failures: dict[str, str] = {}
+        errors: dict[str, str | None] = {}
         asked: set[Path] = set()
         ended: set[Path] = set()
 
@@ -96,12 +96,15 @@ class Search:
 
         def done(job: Job, error: str | None) -> Iterable[Job]:
             ended.add(job.folder)
-            if error is not None:
-                failures[job.folder.relative_to(self.folder).as_posix()] = error
+            errors[self.name(job.folder)] = error
             return due()
 
         run_jobs(due(), done, workers=workers, progress=progress)
-        return failures
+        return errors
+
+    def name(self, run: Path) -> str:
+        """The folder of a run as told from that of all."""
+        return run.relative_to(self.folder).as_posix()
 
     def found(self) -> dict[str, Found]:
         """What the finished runs say; a row without any is left out."""

@@ -45,6 +45,12 @@ def summarise(rows: Mapping[str, Sequence[Run]], baseline: str) -> dict[str, Any
     return summary
 
 
+def told_of(errors: Mapping[str, str | None]) -> dict[str, Any]:
+    """How many `runs` there were, and the `failures` by folder, out of what `Search.train` gave."""
+    failures = {run: error for run, error in errors.items() if error is not None}
+    return {"runs": len(errors), "failures": failures}
+
+
 def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The certificates of the tests, or of validation where there are none."""
     splits = [values for r in results for values in (r["tests"] or {"": r["validation"]}).values()]

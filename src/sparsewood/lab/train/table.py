@@ -11,7 +11,7 @@ from sparsewood.lab.train.paper_figures import BASELINE
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import folder_name
 from sparsewood.lab.train.search import Row, Search, canonical, one_thread, validation
-from sparsewood.lab.train.summary import summarise
+from sparsewood.lab.train.summary import summarise, told_of
 
 
 def train_table(
@@ -42,15 +42,15 @@ def train_table(
         progress: what to show.
 
     Returns:
-        The summary, which is also written to `folder/table.json`; see `table_summary`. `failures`
-        has what went wrong, by the folder of the run.
+        The summary, which is also written to `folder/table.json`; see `table_summary`. `runs` says
+        how many there were, `failures` what went wrong, by the folder of the run.
 
     Raises:
         ValueError: on bad input, or where a run is there with another configuration.
     """
     search = table_search(rows, config, lrs, seeds, folder)
-    failures = search.train(workers=workers, progress=progress)
-    summary = {**table_summary(search), "failures": failures}
+    errors = search.train(workers=workers, progress=progress)
+    summary = {**table_summary(search), **told_of(errors)}
     write_json(search.folder / "table.json", summary)
     return summary
 
