@@ -12,7 +12,7 @@ from sparsewood.estimators.names import NAMES
 from sparsewood.lab.report import write_report
 from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
 from sparsewood.lab.train.grid import Grid
-from sparsewood.lab.train.table import choose_lr, finished_runs, summarise, train_table
+from sparsewood.lab.train.table import table_search, table_summary, train_table
 from sparsewood.posterior import Posterior
 
 LRS, SEEDS = (0.1, 0.5), (0, 1)
@@ -70,7 +70,6 @@ def test_a_row_without_a_finished_run(make_config, tmp_path: Path) -> None:
     config = make_config(max_epochs=1)
     summary = train_table(["flat"], config, (1e38,), (0, 1), tmp_path, progress=Progress())
     assert summary["rows"] == {}
-    assert choose_lr(finished_runs(tmp_path), "flat", (1e38,), 0) is None
 
 
 def _fake(folder: Path, config: RunConfig, **validation: float) -> None:
@@ -93,9 +92,9 @@ def test_summary_of_finished_runs(make_config, tmp_path: Path) -> None:
     for lr, seed, accuracy in ((0.1, 0, 50.0), (1.0, 0, 60.0), (1.0, 1, 70.0), (1.0, 2, 80.0)):
         one = replace(config, training=TrainingConfig(lr=lr, seed=seed))
         _fake(tmp_path / f"flat/lr-{lr:g}/seed-{seed}", one, accuracy=accuracy)
-    row = summarise(finished_runs(tmp_path), ["flat", "sparsemap"], (0.1, 1.0, 10.0), (0, 1, 2, 3))[
-        "rows"
-    ]["flat"]
+    rates, seeds = (0.1, 1.0, 10.0), (0, 1, 2, 3)
+    search = table_search(["flat", "sparsemap"], config, rates, seeds, tmp_path)
+    row = table_summary(search)["rows"]["flat"]
     assert row["lr"] == 1.0
     assert row["by_lr"] == {"0.1": 50.0, "1": 60.0}
     assert row["seeds"] == [0, 1, 2]
@@ -132,25 +131,26 @@ def test_rows_are_compared_with_flat_trees(make_config, tmp_path: Path) -> None:
         assert (found["seeds"], found["items"]) == (2, 12)
     for path in tmp_path.glob("flat/*/*/outcomes.json"):  # of an older version
         path.unlink()
-    found = summarise(finished_runs(tmp_path), rows, (0.5,), SEEDS)["rows"]
+    found = table_summary(table_search(rows, config, (0.5,), SEEDS, tmp_path))["rows"]
     assert [found[row]["against"] for row in rows] == [{}, {}, {}]
 
 
 def test_runs_of_another_version_are_named(make_config, tmp_path: Path) -> None:
-    run = tmp_path / "latent/lr-0.1/seed-0"
-    _fake(run, make_config(), accuracy=50.0)
+    run = tmp_path / "flat/lr-0.1/seed-0"
+    _fake(run, make_config("flat"), accuracy=50.0)
     config = json.loads((run / "config.json").read_text())
     config["model"] |= {"trees": "latent", "max_active": 10}
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="config.json: model: unknown max_active, trees; expected"):
-        finished_runs(tmp_path)
+        train_table(["flat"], make_config(), (0.1,), (0,), tmp_path)
 
 
 def test_of_equally_good_rates_the_lowest_is_taken(make_config, tmp_path: Path) -> None:
     for lr in LRS:
         one = replace(make_config("flat"), training=TrainingConfig(lr=lr))
         _fake(tmp_path / f"flat/lr-{lr:g}/seed-0", one, accuracy=50.0)
-    assert choose_lr(finished_runs(tmp_path), "flat", LRS[::-1], 0) == min(LRS)
+    search = table_search(["flat"], make_config(), LRS[::-1], (0,), tmp_path)
+    assert table_summary(search)["rows"]["flat"]["lr"] == min(LRS)
 
 
 def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path) -> None:
@@ -186,5 +186,7 @@ def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monke
 def test_wrong_tables(make_config, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least one estimator"):
         train_table([], make_config(), LRS, SEEDS, tmp_path)
+    with pytest.raises(ValueError, match="at least one learning rate"):
+        train_table(["flat"], make_config(), (), SEEDS, tmp_path)
     with pytest.raises(ValueError, match="workers: expected at least 1"):
         train_table(["flat"], make_config(), LRS, SEEDS, tmp_path, workers=0)

@@ -24,6 +24,7 @@ COMMANDS = {
     "trees": "show the trees that a model selects for sentences",
     "define": "reverse dictionary: describe a concept, get words",
     "table": "train all rows of a table of the paper and print it beside the paper's figures",
+    "compare": "which estimator? Train each with the same budget and print them side by side",
     "sweep": "search for good options with optuna",
     "report": "write runs up as one HTML page",
     "data": "write generated data to files",

@@ -1,4 +1,4 @@
-"""The runs of a table while they train, one line each."""
+"""The runs of a table or a comparison while they train, one line each."""
 
 import json
 import sys
@@ -89,7 +89,7 @@ class Watch(Progress):
 
     def _name(self, run: Path) -> str:
         row, lr, seed = run.relative_to(self._folder).parts
-        return f"{row}, {lr.replace('-', ' ', 1)}, {seed.replace('-', ' ')}"
+        return f"{row}, {lr.replace('lr-', 'lr ')}, {seed.replace('-', ' ')}"
 
     def _value(self, record: dict[str, Any]) -> str:
         return self._criterion.text(record["validation"][self._criterion.name])

@@ -8,7 +8,7 @@ from sparsewood.lab.cli import COMMANDS, unknown
 
 SOURCES = ("sst", "subj", "snli", "sick", "revdict", "listops", "classify", "pairs", "parse")
 TABLE_SOURCES = tuple(source for source in SOURCES if source != "parse")  # it has no latent trees
-_WITH_SOURCE = ("train", "table", "sweep")
+_WITH_SOURCE = ("train", "table", "compare", "sweep")
 
 _BASH = """\
 # Completion of sparsewood in bash. In ~/.bashrc: eval "$(sparsewood completion bash)"
@@ -27,7 +27,7 @@ _sparsewood() {
     case $command in
     %(with_source)s)
         local sources="%(sources)s"
-        [[ $command == table ]] && sources="%(table_sources)s"
+        [[ $command == table || $command == compare ]] && sources="%(table_sources)s"
         ((place == 2)) && COMPREPLY=($(compgen -W "$sources" -- "$word"))
         asked+=("${COMP_WORDS[2]}")
         ;;
@@ -75,7 +75,7 @@ end
 %(fish_commands)s
 complete -c sparsewood -n '__sparsewood_place 2 help' -fa '%(commands)s'
 complete -c sparsewood -n '__sparsewood_place 2 train sweep' -fa '%(sources)s'
-complete -c sparsewood -n '__sparsewood_place 2 table' -fa '%(table_sources)s'
+complete -c sparsewood -n '__sparsewood_place 2 table compare' -fa '%(table_sources)s'
 complete -c sparsewood -n '__sparsewood_place 3 evaluate' -fa '%(sources)s'
 complete -c sparsewood -n '__sparsewood_place 2 data' -fa listops
 complete -c sparsewood -n '__sparsewood_place 2 completion' -fa '%(shells)s'

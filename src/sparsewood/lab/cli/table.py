@@ -1,14 +1,10 @@
 """`sparsewood table`: all rows of one of the paper's tables."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Column, Table
 
 from sparsewood.estimators import Given
 from sparsewood.estimators import parse as parse_estimator
@@ -26,19 +22,20 @@ from sparsewood.lab.cli._runs import (
     starting_point,
     writable_folder,
 )
-from sparsewood.lab.cli._watch import Watch
+from sparsewood.lab.cli._tables import (
+    check_rows,
+    check_source,
+    latent_sources,
+    some,
+    summary_table,
+    tell_failures,
+    watching,
+)
 from sparsewood.lab.cli.report import report
-from sparsewood.lab.data.sources import SOURCES
-from sparsewood.lab.tasks.build import MEASURES, TASKS
-from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.measures import ATTACHMENT, WITHOUT_BRACKETS
-from sparsewood.lab.tasks.model_config import ESTIMATORS, ModelConfig
-from sparsewood.lab.tasks.parsing import load_corpus
+from sparsewood.lab.tasks.model_config import ESTIMATORS
 from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.grid import AGAINST, CERTIFIED, VALIDATION, Grid
+from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
-from sparsewood.lab.train.prepare import check
-from sparsewood.lab.train.rows import learns
 from sparsewood.lab.train.table import train_table
 
 DESCRIPTION = (
@@ -46,8 +43,6 @@ DESCRIPTION = (
     "Started again with the same folder it goes on where it stopped."
 )
 _BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
-# Heads that cost columns.
-_NARROW = {m.label: m.heading for m in MEASURES.values()} | {"s/epoch": "s per\nepoch"}
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
@@ -74,8 +69,7 @@ class TableOptions(Protocol):
 
 def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
-    kinds = {n: s for n, s in SOURCES.items() if TASKS[s.task].config is ModelConfig}
-    source = pick_source("table", args, DESCRIPTION, EXAMPLE, kinds)
+    source = pick_source("table", args, DESCRIPTION, EXAMPLE, latent_sources())
     options, *parts = parse(
         f"sparsewood table {source.name}",
         args,
@@ -94,20 +88,16 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     source = config.source
     rows = options.estimators or default_rows(config)
     at_least(1, workers=options.workers)
-    for name in ("lrs", "seeds"):
-        if not getattr(options, name):
-            raise ValueError(f"--{name}: expected at least one value")
+    some(lrs=options.lrs, seeds=options.seeds)
     for lr in options.lrs:
         replace(config.training, lr=lr)  # ValueError where it is none
     for row in rows:
         replace(config.model, estimator=row)
     folder = writable_folder(options.out or RUNS / f"table-{source.name}")
     if not (folder / "table.json").exists():
-        _check_source(config, rows)
+        check_source(config, rows)
     print(f"table: {folder}", flush=True)
-    criterion = TASKS[source.task].metrics.criterion
-    watch = Watch(folder, criterion) if options.workers > 1 else nullcontext()
-    with watch as progress, interruptible():
+    with watching(folder, config, options.workers) as progress, interruptible():
         summary = train_table(
             rows,
             config,
@@ -117,27 +107,13 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
             workers=options.workers,
             progress=progress,
         )
-    failures = list(summary["failures"].values())
-    if not summary["rows"]:
-        raise ValueError(failures[0])
+    check_rows(summary)
     write_text(folder / "table.md", Grid.of(summary, source.name).markdown())
     title = options.title or f"Latent trees: {source.name}"
     page = report(runs_below(folder), folder / "report.html", title)
     Console(highlight=False).print(summary_table(summary, source.name))
     print(f"report: {page}", flush=True)
-    if failures:
-        done = sum(len(row["by_lr"]) + len(row["seeds"]) - 1 for row in summary["rows"].values())
-        raise ValueError(
-            f"{len(failures)} of {len(failures) + done} runs failed: "
-            + "; ".join(dict.fromkeys(failures))
-        )
-
-
-def _check_source(config: RunConfig, rows: Sequence[str]) -> None:
-    """Raise ValueError now, and not once for each run, where the data cannot be read."""
-    corpus = load_corpus(config.source)
-    for row in rows:
-        check(corpus, replace(config.model, estimator=row), lambda _: None)
+    tell_failures(summary)
 
 
 def default_rows(config: RunConfig) -> tuple[str, ...]:
@@ -149,41 +125,3 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
     heads = bool(source.heads or source.parser) or source.name == "listops"
     rows = (config.model.estimator if row == LATENT else row for row in ROWS)
     return tuple(row for row in rows if heads or not isinstance(parse_estimator(row), Given))
-
-
-def summary_table(summary: dict[str, Any], source: str) -> Table:
-    """The grid without what a terminal is too narrow for, the paper's figures under ours."""
-    grid = Grid.of(summary, source)
-    places = range(len(grid.heads))
-    told = [i for i in places if len(grid.tests) > 1 and grid.heads[i].endswith(AGAINST)]
-    left_out = {VALIDATION, CERTIFIED}
-    if WITHOUT_BRACKETS.label in grid.heads:
-        left_out.add(ATTACHMENT.label)
-    shown = [i for i in places if i not in told and grid.heads[i] not in left_out]
-    table = Table(
-        Column("estimator", no_wrap=True),
-        title=f"{source}, {', '.join(grid.tests)}",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-    )
-    for i in shown:
-        head = grid.heads[i]
-        table.add_column(_NARROW.get(head, head.replace(" ", "\n", 1)), justify="right")
-    notes = list(grid.notes)
-    for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
-        style = "bold" if learns(row) else None
-        table.add_row(name, *(_in_two(cells[i]) for i in shown), style=style)
-        remarks = [f"{grid.heads[i]} {cells[i]}" for i in told if cells[i]]
-        if certified := found.get("certified"):
-            remarks.append(str(Certificates(**certified)))
-        if remarks:
-            notes.append(f"{name}: {'; '.join(remarks)}.")
-    table.caption, table.caption_justify = "\n".join(notes), "left"
-    return table
-
-
-def _in_two(cell: str) -> str:
-    """A cell with the paper's figure, or the interval, on a line of its own."""
-    return cell.replace(" (", "\n(").replace(" [", "\n[")

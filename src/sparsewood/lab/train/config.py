@@ -46,11 +46,14 @@ class TrainingConfig:
         stage_epochs: or after so many epochs.
         eval_batch: examples evaluated together.
         max_epochs: the most epochs.
+        max_seconds: the most seconds of training, validation not counted: the epoch in which they
+            are over is the last, if one of `max_epochs` was not before. None: without end.
         decay: the learning rate is multiplied by this after an epoch that is not the best so far
             on validation.
         patience: stop after so many epochs in a row without a new best; None never does.
         warm_up: steps in which the learning rate rises to `lr`.
-        linear: let the learning rate fall, step by step, to 0 at the end of `max_epochs`.
+        linear: let the learning rate fall, step by step, to 0 at the end of `max_epochs`, or of
+            `max_seconds` as far as the epochs so far foretell it.
         clip: the largest norm of the gradient; None leaves it alone.
         precision: of the forward pass; parameters stay in float32.
         seed: of the initial weights, the order of examples and dropout.
@@ -78,6 +81,7 @@ class TrainingConfig:
     stage_epochs: int = 40
     eval_batch: int = 64
     max_epochs: int = 20
+    max_seconds: float | None = None
     decay: float = 0.9
     patience: int | None = 5
     warm_up: int = 0
@@ -96,7 +100,7 @@ class TrainingConfig:
             values = {name: getattr(self, name) for name in names}
             return [(n, v is None or v >= least, f"at least {least}") for n, v in values.items()]
 
-        limited = ("parser_lr", "clip", "threads", "checkpoint_minutes")
+        limited = ("parser_lr", "clip", "threads", "max_seconds", "checkpoint_minutes")
         limits = {name: getattr(self, name) for name in limited}
         rising = all(a < b for a, b in pairwise((0, *self.short_first)))
         check(

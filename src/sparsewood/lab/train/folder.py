@@ -6,9 +6,9 @@ from typing import Any
 
 import sparsewood
 from sparsewood.lab._files import write_json
+from sparsewood.lab.train.budget import ended_by_budget, is_raised
 from sparsewood.lab.train.config import RunConfig, differences
 from sparsewood.lab.train.run import Run
-from sparsewood.lab.train.stages import ordinary
 
 
 def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
@@ -27,16 +27,19 @@ def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | 
     if not resume:
         raise ValueError(f"{folder}: holds a run; pass --resume to go on, or take another folder")
     run = Run(folder)
-    old, epochs = run.config, config.training.max_epochs
+    old, new = run.config, config.training
     # A learning rate that falls to 0 at the end depends on where that is.
-    longer = epochs > old.training.max_epochs and not old.training.linear
-    same = replace(old, training=replace(old.training, max_epochs=epochs)) if longer else old
+    longer = is_raised(old.training, new) and not old.training.linear
+    budget = {"max_epochs": new.max_epochs, "max_seconds": new.max_seconds}
+    same = replace(old, training=replace(old.training, **budget)) if longer else old
     if changed := differences(same, config):
         raise ValueError(f"{folder}: the run has another configuration: {'; '.join(changed)}")
     done = run.result
+    if done is None or not longer:
+        return done
     # A run that patience has ended stays as it is, however many epochs it may have.
-    cut_short = done is not None and longer and ordinary(run.metrics) >= old.training.max_epochs
-    return None if cut_short else done
+    cut_short = ended_by_budget(run.metrics, old.training)
+    return None if cut_short and not ended_by_budget(run.metrics, new) else done
 
 
 def begin(config: RunConfig, folder: Path) -> None:

@@ -8,12 +8,18 @@ from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS, Measure
 from sparsewood.lab.train.paired import Comparison, how
 from sparsewood.lab.train.paper_figures import BASELINE, PAPER, beside
-from sparsewood.lab.train.rows import labels, short
+from sparsewood.lab.train.rows import labels, setting, short
 
-VALIDATION, CERTIFIED = "validation", "certified"  # columns that a terminal is too narrow for
-AGAINST = f"against {BASELINE}"
-_BRACKETS, _AGAINST = "In brackets: ", f"{AGAINST.capitalize()}: "
+_VALIDATION, _CERTIFIED, _SETTING = "validation", "certified", "setting"
+_TRAINED, _EACH_SEED = "s trained", "each seed"
+ASIDE = (_VALIDATION, _CERTIFIED, _SETTING, _TRAINED, _EACH_SEED)  # a terminal is too narrow
+_BRACKETS, _AGAINST = "In brackets: ", "Against "
 OPENINGS = (_BRACKETS, _AGAINST)  # of notes
+_CALLS = (
+    "Calls: what an example asks in an epoch of training, oracle calls, sums over all trees and "
+    "samples together."
+)
+TRIED = "Tried on validation with the first seed; * is what was chosen:"
 
 
 @dataclass(frozen=True)
@@ -24,25 +30,30 @@ class Grid:
         heads: of the columns but the first, that of the estimators.
         rows: the label of an estimator -> its cells.
         tests: what the first columns are measured on: validation where there is no test.
+        against: how the heads of columns end that compare rows with the baseline.
         notes: what is in brackets, and what the differences are; only where there are some.
     """
 
     heads: list[str]
     rows: dict[str, list[str]]
     tests: list[str]
+    against: str
     notes: list[str]
 
     @classmethod
     def of(cls, summary: Mapping[str, Any], source: str | None = None) -> "Grid":
-        """The grid of what `train_table` returns.
+        """The grid of what `train_table` or `train_comparison` returns.
 
         Args:
             summary: of the table.
             source: the name of the source, for the paper's figures; None leaves them out.
         """
         paper, names = PAPER.get(source or "", {}), labels(summary["rows"])
+        baseline = summary.get("baseline", BASELINE)
+        baseline = names.get(baseline, baseline)
+        against = f"against {baseline}"
         cells = {
-            names[row]: _cells(found, summary["criterion"], paper.get(short(row), {}))
+            names[row]: _cells(found, summary["criterion"], against, paper.get(short(row), {}))
             for row, found in summary["rows"].items()
         }
         heads = list(dict.fromkeys(head for row in cells.values() for head in row))
@@ -51,11 +62,14 @@ class Grid:
         notes = [f"{_BRACKETS}{beside()}."] if paper else []
         compared = [one for found in summary["rows"].values() for one in _compared(found).values()]
         if compared:
-            notes.append(f"{_AGAINST}{how(compared)}.")
+            notes.append(f"{_AGAINST}{baseline}: {how(compared)}.")
+        if "calls" in heads:
+            notes.append(_CALLS)
         return cls(
             heads,
             {name: [row.get(head, "") for head in heads] for name, row in cells.items()},
             list(dict.fromkeys(tests)),
+            against,
             notes,
         )
 
@@ -67,8 +81,17 @@ class Grid:
         return "\n".join([text, *(f"{note}\n" for note in self.notes)])
 
 
+def comparison_markdown(summary: Mapping[str, Any]) -> str:
+    """What `train_comparison` returns in Markdown: the finding, the grid, and all tries."""
+    tried = "".join(f"- {name}: {told}\n" for name, told in tries(summary).items())
+    return "\n".join([f"{summary['finding']}\n", Grid.of(summary).markdown(), f"{TRIED}\n", tried])
+
+
 def _cells(
-    found: Mapping[str, Any], criterion: str, paper: Mapping[str, Mapping[str, float]]
+    found: Mapping[str, Any],
+    criterion: str,
+    against: str,
+    paper: Mapping[str, Mapping[str, float]],
 ) -> dict[str, str]:
     """The cells of a row by the heads of their columns; empty ones where nothing is known."""
     validation, certified = found["validation"], found.get("certified")
@@ -85,19 +108,62 @@ def _cells(
             if measure.compared and measure.name in values:
                 figure = paper.get(test, {}).get(measure.name)
                 measured[prefix + measure.label] = _cell(values[measure.name], measure, figure)
-        head = AGAINST if judged.compared else f"{judged.label} {AGAINST}"
-        against = compared.get(test)
-        measured[prefix + head] = against.text(judged.digits) if against else ""
+        head = against if judged.compared else f"{judged.label} {against}"
+        one = compared.get(test)
+        measured[prefix + head] = one.text(judged.digits) if one else ""
     return {
         **measured,
-        VALIDATION: _cell(validation[criterion], judged),
+        _VALIDATION: _cell(validation[criterion], judged),
         SUPPORT.label: SUPPORT.text(validation[SUPPORT.name]["mean"]),
-        CERTIFIED: f"{certified['certified']:,} of {certified['sentences']:,}" if certified else "",
+        _CERTIFIED: f"{certified['certified']:,} of {certified['sentences']:,}"
+        if certified
+        else "",
         **attachments,
-        "lr": f"{found['lr']:g}",
+        "lr": f"{found['lr']:g}" if "lr" in found else "",
         "seeds": str(len(found["seeds"])),
+        **(_chosen(found, judged) if "tried" in found else {}),
         "s/epoch": f"{found['seconds_per_epoch']:.1f}",
     }
+
+
+def _chosen(found: Mapping[str, Any], judged: Measure) -> dict[str, str]:
+    """What a row of a comparison was set to, what it cost, and the criterion of every seed."""
+    lr, values = found["parser_lr"], next(iter(_measured(found).values()))[judged.name]["values"]
+    return {
+        "trees in training": SUPPORT.text(found["training_support"]),
+        "calls": f"{found['calls']:.1f}",
+        "parser lr": "" if lr is None else f"{lr:g}",
+        _SETTING: setting(found["estimator"]),
+        "epochs": f"{found['epochs']:g}",
+        _TRAINED: f"{found['seconds']:.0f}",
+        _EACH_SEED: ", ".join(map(judged.text, values)),
+    }
+
+
+def tries(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What the tries of each row of a comparison came to, by its label; * marks the one chosen.
+
+    "parser lr 0.0001: 61.20, 0.0003: 64.90; eta=0.1: 63.00, eta=10.0: 66.10*", the latter at the
+    best rate.
+    """
+    names, measure = labels(summary["rows"]), MEASURES[summary["criterion"]]
+    told: dict[str, str] = {}
+    for name, found in summary["rows"].items():
+        rates, settings = [], []
+        first = found["tried"][0]["estimator"]
+        for one in found["tried"]:
+            chosen = all(one[key] == found[key] for key in ("estimator", "parser_lr"))
+            score = measure.text(one["validation"]) + "*" * chosen
+            if one["parser_lr"] is None:
+                settings.append(score)
+            elif one["estimator"] == first:
+                rates.append(f"{one['parser_lr']:g}: {score}")
+            else:
+                settings.append(f"{setting(one['estimator']) or 'default'}: {score}")
+        with_what = f" with {setting(first)}" if setting(first) else ""
+        by_rate = f"parser lr{with_what} {', '.join(rates)}" if rates else ""
+        told[names[name]] = "; ".join(filter(None, (by_rate, ", ".join(settings))))
+    return told
 
 
 def _compared(found: Mapping[str, Any]) -> dict[str, Comparison]:

@@ -31,7 +31,8 @@ def train(
         config: source, model and training.
         folder: of the run; it holds none yet unless `resume`.
         resume: go on where the run in `folder` stopped, if there is one. On a CPU the outcome is
-            that of an undisturbed run, bit for bit. Only `max_epochs` may be raised.
+            that of an undisturbed run, bit for bit. Only `max_epochs` and `max_seconds` may be
+            raised.
         progress: what to show; by default bars on a terminal and lines elsewhere.
 
     Returns:

@@ -23,8 +23,11 @@ class Progress:
     def note(self, text: str) -> None:
         """Something to know that is no step and no epoch."""
 
-    def begin(self, folder: Path, done: int, epochs: int) -> None:
-        """A run has its folder and its data; `done` of at most `epochs` epochs are over."""
+    def begin(self, folder: Path, done: int, epochs: int, seconds: float | None = None) -> None:
+        """A run has its folder and its data; `done` of at most `epochs` epochs are over.
+
+        At most `seconds` of training are left, if given.
+        """
 
     def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
         """Epoch `epoch` begins, or goes on after `done` of its `steps` steps.
@@ -68,16 +71,17 @@ class _Told(Progress):
     def __init__(self, *, single: bool) -> None:
         self._single = single
         self._ahead = 0
+        self._seconds: float | None = None
         self._left: _TimeLeft | None = None
 
-    def begin(self, folder: Path, done: int, epochs: int) -> None:
-        self._ahead, self._left = epochs - done, None
+    def begin(self, folder: Path, done: int, epochs: int, seconds: float | None = None) -> None:
+        self._ahead, self._seconds, self._left = epochs - done, seconds, None
         if self._single:
             self.note(f"run: {folder}")
 
     def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
         if stage is None and self._left is None:  # how long stages take is not known before
-            self._left = _TimeLeft(epoch - 1, epoch - 1 + self._ahead)
+            self._left = _TimeLeft(epoch - 1, epoch - 1 + self._ahead, self._seconds)
 
     def end_epoch(self, record: dict[str, Any]) -> None:
         self.note(describe(record, self._left.told(record["epoch"]) if self._left else ""))
@@ -95,17 +99,23 @@ class _TimeLeft:
     Args:
         done: the epochs that are over already.
         epochs: the most there will be; patience may end the run sooner.
+        seconds: the most that training may take, if that is limited.
     """
 
-    def __init__(self, done: float, epochs: int) -> None:
+    def __init__(self, done: float, epochs: int, seconds: float | None = None) -> None:
         self._done, self._epochs, self._start = done, epochs, time.monotonic()
+        self._seconds = seconds
 
     def told(self, place: float) -> str:
         """In words, after `place` epochs, a part of the last included; empty where none is left."""
         done, left = place - self._done, self._epochs - place
         if done <= 0 or left <= 0:
             return ""
-        seconds = round((time.monotonic() - self._start) / done * left)
+        taken = time.monotonic() - self._start
+        ahead = taken / done * left
+        if self._seconds is not None:
+            ahead = min(ahead, max(0.0, self._seconds - taken))
+        seconds = round(ahead)
         minutes, hours = seconds // 60 % 60, seconds // 3600
         clock = f"{hours}:{minutes:02d}" if hours else f"{minutes}"
         return f"at most {clock}:{seconds % 60:02d} left"

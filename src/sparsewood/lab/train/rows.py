@@ -10,6 +10,11 @@ def short(estimator: str) -> str:
     return estimator.partition(":")[0]
 
 
+def setting(estimator: str) -> str:
+    """The options alone: "max_active=10" of "sparsemap:max_active=10"."""
+    return estimator.partition(":")[2]
+
+
 def folder_name(estimator: str) -> str:
     """The name as that of a folder, on any system."""
     return estimator.replace(":", "-")

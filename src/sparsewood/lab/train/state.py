@@ -16,6 +16,7 @@ from sparsewood.lab.tasks.metrics import Metric
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.anneal import annealings
+from sparsewood.lab.train.budget import epochs_allowed
 from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.distributed import World
 from sparsewood.lab.train.schedule import Schedule, share
@@ -36,6 +37,7 @@ class TrainingState:
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
+        calls: what those asked of inference, in this process.
         metrics: what those saw, in this process.
         history: the metrics of each complete epoch.
     """
@@ -58,7 +60,7 @@ class TrainingState:
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
-        self.epoch, self.step, self.seconds = 0, 0, 0.0
+        self.epoch, self.step, self.seconds, self.calls = 0, 0, 0.0, 0
         self.metrics = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self._fingerprint = checkpoint.fingerprint(model, splits.values())
@@ -78,13 +80,19 @@ class TrainingState:
         """How many of the complete epochs are of no stage."""
         return ordinary(self.history)
 
+    @property
+    def over(self) -> bool:
+        """Whether training ends here."""
+        allowed = epochs_allowed(self.history, self._config)
+        return self.schedule.over(self.ordinary, allowed, self._config.patience)
+
     def set_rate(self, steps: int) -> None:
         """Give the optimizer the learning rate of the next of an epoch's `steps` steps."""
         t, rate = self._config, self.schedule.lr
         if self.stage is None:
             # Epochs of batches by words differ by a few steps at most.
             done = self.ordinary * steps + self.step
-            end = t.max_epochs * steps if t.linear else None
+            end = epochs_allowed(self.history, t) * steps if t.linear else None
             rate *= share(done, warm_up=t.warm_up, steps=end)
         for parameters, part in zip(self.optimizer.param_groups, self._shares, strict=True):
             parameters["lr"] = rate * part
@@ -122,7 +130,7 @@ class TrainingState:
         self.history.append(record)
         if self.stage != record.get("stage"):
             self.optimizer.state.clear()
-        self.epoch, self.step, self.seconds = record["epoch"], 0, 0.0
+        self.epoch, self.step, self.seconds, self.calls = record["epoch"], 0, 0.0, 0
         self.metrics = self.new_metrics()
 
     def snapshot(self) -> dict[str, Any]:
@@ -130,6 +138,7 @@ class TrainingState:
         mine = {
             "random": checkpoint.random_state(self.group.device),
             "metrics": [dict(vars(metric)) for metric in self.metrics],
+            "calls": self.calls,
         }
         return {
             "epoch": self.epoch,
@@ -193,6 +202,7 @@ class TrainingState:
             self.seconds, self.history = float(state["seconds"]), list(state["history"])
             if self._average is not None:
                 self._average.n_averaged.fill_(self.steps + self.step)
+            self.calls = int(mine["calls"])
             for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
                 vars(metric).update(sums)
             checkpoint.set_random_state(mine["random"], self.group.device)

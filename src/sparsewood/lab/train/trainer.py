@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from sparsewood.calls import count_calls
 from sparsewood.lab._files import write_json
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.tasks.build import TASKS
@@ -17,6 +18,7 @@ from sparsewood.lab.tasks.measures import LOSS
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.board import Board
+from sparsewood.lab.train.budget import seconds_left
 from sparsewood.lab.train.collapse import collapse
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.distributed import World, parallel
@@ -34,6 +36,14 @@ from sparsewood.lab.train.state import TrainingState
 
 class NonFiniteLoss(ValueError):  # noqa: N818 (named after what happened)
     """The loss is NaN or infinite; the message names the batch."""
+
+
+class _Seen(NamedTuple):
+    """What a step came to in this process."""
+
+    loss: Tensor
+    metrics: list[Metric]
+    calls: int
 
 
 class Trainer:
@@ -72,10 +82,12 @@ class Trainer:
         if group.first:
             begin(self.config, self.folder)
             write_json(self.folder / "environment.json", environment(group))
-        self.progress.begin(self.folder, state.ordinary, t.max_epochs)
+        self.progress.begin(
+            self.folder, state.ordinary, t.max_epochs, seconds_left(state.history, t)
+        )
         with Board(self.folder, t.tensorboard and group.first) as board:
             board.replay(state.history)
-            while not state.schedule.over(state.ordinary, t.max_epochs, t.patience):
+            while not state.over:
                 board.add(self._end_epoch(self._train_epoch()))
             result = group.on_first(self._finish)
         self.progress.finish(self.folder, result)
@@ -126,7 +138,7 @@ class Trainer:
             raise TrainingInterrupted(self.how_to_go_on()) from None
         return self._update(rows, seen)
 
-    def _train_on(self, rows: Sequence[int]) -> tuple[Tensor, list[Metric]]:
+    def _train_on(self, rows: Sequence[int]) -> _Seen:
         """Loss, metrics and gradients of a step on the examples `rows`; nothing else changes."""
         t, group, state = self.config.training, self.group, self.state
         metrics = state.new_metrics()
@@ -136,25 +148,26 @@ class Trainer:
         # DDP takes the mean of the processes' gradients; the loss is that of all `rows`.
         units = self.batches.split.units(rows) if t.reduction == "mean" else 1
         scale = group.size / units if mine else 0.0
-        output = self._forward(batch, rows)
-        assert output.loss is not None
-        loss = output.loss.sum() * scale
-        if group.size > 1:  # every parameter has a gradient, as DDP expects
-            loss = loss + sum(0 * p.sum() for p in state.learned)
-        state.scaler.scale(loss).backward()
+        with count_calls() as calls:
+            output = self._forward(batch, rows)
+            assert output.loss is not None
+            loss = output.loss.sum() * scale
+            if group.size > 1:  # every parameter has a gradient, as DDP expects
+                loss = loss + sum(0 * p.sum() for p in state.learned)
+            state.scaler.scale(loss).backward()
         for metric in metrics if mine else ():
             metric.add(output, batch)
-        return loss.detach(), metrics
+        return _Seen(loss.detach(), metrics, calls.total if mine else 0)
 
-    def _update(self, rows: Sequence[int], seen: tuple[Tensor, list[Metric]]) -> bool:
+    def _update(self, rows: Sequence[int], seen: _Seen) -> bool:
         """End a step; whether a signal has asked some process to stop."""
         state = self.state
-        loss, metrics = seen
-        broken, stopping = self.group.any(not bool(loss.isfinite()), self.stop.raised)
+        broken, stopping = self.group.any(not bool(seen.loss.isfinite()), self.stop.raised)
         if broken:
             raise self._non_finite(rows)
-        for so_far, metric in zip(state.metrics, metrics, strict=True):
+        for so_far, metric in zip(state.metrics, seen.metrics, strict=True):
             so_far.merge(metric)
+        state.calls += seen.calls
         state.update()
         return stopping
 
@@ -183,6 +196,8 @@ class Trainer:
                 self._write(snapshot)
                 raise
 
+        calls = sum(self.group.gather(state.calls))
+        seconds = self.group.on_first(lambda: state.seconds)  # all end after the same epoch
         validation = self.group.on_first(validate)
         if not math.isfinite(validation[LOSS.name]):
             raise NonFiniteLoss(
@@ -201,8 +216,9 @@ class Trainer:
             "epoch": state.epoch + 1,
             **({} if stage is None else {"stage": stage}),
             "step": state.steps + state.step,
-            "seconds": state.seconds,
-            "sentences_per_second": examples / state.seconds,
+            "seconds": seconds,
+            "sentences_per_second": examples / seconds,
+            "calls": calls / examples,
             "lr": state.optimizer.param_groups[0]["lr"],
             "best": best,
             "train": {name: v for metric in metrics for name, v in metric.values().items()},

@@ -1,0 +1,128 @@
+"""What the commands that train rows of runs share: their sources, their screen, their failures."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Column, Table
+
+from sparsewood.lab.cli._watch import Watch
+from sparsewood.lab.data.sources import SOURCES, Source
+from sparsewood.lab.tasks.build import MEASURES, TASKS
+from sparsewood.lab.tasks.certificate import Certificates
+from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS
+from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.parsing import load_corpus
+from sparsewood.lab.train import Progress, RunConfig
+from sparsewood.lab.train.grid import ASIDE, Grid
+from sparsewood.lab.train.prepare import check
+from sparsewood.lab.train.rows import learns, setting
+
+# Heads that cost columns.
+_NARROW = {m.label: m.heading for m in MEASURES.values()} | {"s/epoch": "s per\nepoch"}
+
+
+def latent_sources() -> dict[str, type[Source]]:
+    """The sources whose task has latent trees."""
+    return {n: s for n, s in SOURCES.items() if TASKS[s.task].config is ModelConfig}
+
+
+def some(**options: Sequence[Any]) -> None:
+    """Raise ValueError if an option has no value."""
+    for name, values in options.items():
+        if not values:
+            raise ValueError(f"--{name.replace('_', '-')}: expected at least one value")
+
+
+def check_source(config: RunConfig, rows: Sequence[str]) -> None:
+    """Raise ValueError now, and not once for each run, where the data cannot be read."""
+    corpus = load_corpus(config.source)
+    for row in rows:
+        check(corpus, replace(config.model, estimator=row), lambda _: None)
+
+
+def watching(
+    folder: Path, config: RunConfig, workers: int
+) -> AbstractContextManager[Progress | None]:
+    """Within it, the runs below `folder` are shown, if several train at a time."""
+    if workers == 1:
+        return nullcontext()
+    return Watch(folder, TASKS[config.source.task].metrics.criterion)
+
+
+def check_rows(summary: Mapping[str, Any]) -> None:
+    """Raise ValueError, saying why, where no run has come to an end."""
+    if not summary["rows"]:
+        raise ValueError(next(iter(summary["failures"].values())))
+
+
+def tell_failures(summary: Mapping[str, Any]) -> None:
+    """Raise ValueError where some runs have failed, saying how many and why."""
+    failures = list(summary["failures"].values())
+    if failures:
+        raise ValueError(
+            f"{len(failures)} of {summary['runs']} runs failed: "
+            + "; ".join(dict.fromkeys(failures))
+        )
+
+
+def summary_table(summary: Mapping[str, Any], source: str) -> Table:
+    """The grid without what a terminal is too narrow for, the paper's figures under ours.
+
+    Of a comparison, seeds and epochs that all rows share are told above it.
+    """
+    grid = Grid.of(summary, source)
+    places = range(len(grid.heads))
+    told = [i for i in places if len(grid.tests) > 1 and grid.heads[i].endswith(grid.against)]
+    compared = "finding" in summary
+    shared = _shared(grid) if compared else {}
+    left_out = {*ASIDE, *shared, *([SUPPORT.label] * compared)}
+    if WITHOUT_BRACKETS.label in grid.heads:
+        left_out.add(ATTACHMENT.label)
+    shown = [i for i in places if i not in told and grid.heads[i] not in left_out]
+    table = Table(
+        Column("estimator", no_wrap=True),
+        title=", ".join([source, *grid.tests, *shared.values()]),
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for i in shown:
+        head = grid.heads[i]
+        table.add_column(_NARROW.get(head, head.replace(" ", "\n", 1)), justify="right")
+    notes = list(grid.notes)
+    for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
+        style = "bold" if learns(row) else None
+        first = "\n ".join(filter(None, (name, setting(found.get("estimator", "")))))
+        table.add_row(first, *(_in_two(cells[i], compared) for i in shown), style=style)
+        remarks = [f"{grid.heads[i]} {cells[i]}" for i in told if cells[i]]
+        if certified := found.get("certified"):
+            remarks.append(str(Certificates(**certified)))
+        if remarks:
+            notes.append(f"{name}: {'; '.join(remarks)}.")
+    table.caption, table.caption_justify = "\n".join(notes), "left"
+    return table
+
+
+def _shared(grid: Grid) -> dict[str, str]:
+    """What all rows of a comparison have in common, in words, by its head."""
+    found: dict[str, str] = {}
+    for head in ("seeds", "epochs"):
+        values = {cells[grid.heads.index(head)] for cells in grid.rows.values()}
+        if len(values) == 1:
+            number = values.pop()
+            found[head] = f"{number} {head if number != '1' else head[:-1]}"
+    return found
+
+
+def _in_two(cell: str, narrow: bool) -> str:
+    """A cell with the paper's figure, or the interval, on a line of its own.
+
+    In a `narrow` column the spread is there too.
+    """
+    cell = cell.replace(" (", "\n(").replace(" [", "\n[")
+    return cell.replace(" ±", "\n±") if narrow else cell

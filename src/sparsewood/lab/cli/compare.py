@@ -1,0 +1,148 @@
+"""`sparsewood compare`: estimators side by side on one source."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from sparsewood.lab._files import write_text
+from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._runs import (
+    RUNS,
+    Protocol,
+    at_least,
+    config_groups,
+    example,
+    interruptible,
+    pick_source,
+    writable_folder,
+)
+from sparsewood.lab.cli._tables import (
+    check_rows,
+    check_source,
+    latent_sources,
+    some,
+    summary_table,
+    tell_failures,
+    watching,
+)
+from sparsewood.lab.cli.report import report
+from sparsewood.lab.tasks.model_config import ESTIMATORS
+from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train.compare import (
+    PARSER_LRS,
+    comparison_search,
+    default_estimators,
+    train_comparison,
+)
+from sparsewood.lab.train.grid import TRIED, comparison_markdown, tries
+
+DESCRIPTION = (
+    "Which estimator? Train each on one source with the same budget, of epochs (--max-epochs) or\n"
+    "of seconds (--max-seconds), and print them side by side. With the first seed the parser's\n"
+    "learning rates are tried on validation, then the estimator's own settings; the best is\n"
+    "trained with the other seeds. Started again with the same folder it goes on where it stopped."
+)
+_BY_COMPARISON = ("estimator", "parser_lr", "seed")  # given by options of the command
+_ENDLESS = 1_000_000  # epochs: seconds end a run before
+EXAMPLE = "--estimators flat sparsemap score-function spigot --seeds 0 1 2"
+
+
+@dataclass(frozen=True)
+class CompareOptions(Protocol):
+    """Which runs are compared.
+
+    Attributes:
+        estimators: a name each; with options after a colon, "spigot:eta=0.5", its settings are not
+            tried. The others are compared with flat, or else with the first. All there are by
+            default.
+        seeds: of the runs that are averaged; the first tries rates and settings.
+        parser_lrs: learning rates of the parser; the one that is best on validation with the first
+            seed is taken.
+        settings: try the settings of each estimator, at the best rate.
+        workers: runs that train at a time.
+        out: folder of the comparison; runs/compare-SOURCE by default.
+        title: of the report.
+    """
+
+    estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    parser_lrs: tuple[float, ...] = PARSER_LRS
+    settings: bool = True
+    workers: int = 1
+    out: Path | None = None
+    title: str | None = None
+
+
+def main(args: list[str]) -> None:
+    """Trains what is missing and prints the table."""
+    source = pick_source("compare", args, DESCRIPTION, EXAMPLE, latent_sources())
+    groups = config_groups(source, args, rare=["patience", "threads"], without=_BY_COMPARISON)
+    *others, training = groups
+    # Equal budgets: no run ends before the others for want of patience.
+    defaults = {**training.defaults, "patience": None}
+    if any(arg.partition("=")[0].replace("_", "-") == "--max-seconds" for arg in args):
+        defaults["max_epochs"] = _ENDLESS
+    common = (*(training.common or ()), "max_seconds")
+    options, *parts = parse(
+        f"sparsewood compare {source.name}",
+        args,
+        [
+            Group("comparison", CompareOptions),
+            *others,
+            replace(training, defaults=defaults, common=common),
+        ],
+        DESCRIPTION,
+        example("compare", source.name, EXAMPLE),
+    )
+    run_comparison(RunConfig(*parts), options)
+
+
+def run_comparison(config: RunConfig, options: CompareOptions) -> None:
+    """Trains what is missing, prints the table, writes compare.md and report.html beside it."""
+    source = config.source
+    estimators = options.estimators or default_estimators(config)
+    at_least(1, workers=options.workers)
+    some(parser_lrs=options.parser_lrs, seeds=options.seeds)
+    for lr in options.parser_lrs:
+        replace(config.training, parser_lr=lr)  # ValueError where it is none
+    folder = writable_folder(options.out or RUNS / f"compare-{source.name}")
+    search = comparison_search(
+        estimators, config, options.parser_lrs, options.seeds, folder, options.settings
+    )
+    if not (folder / "compare.json").exists():
+        check_source(config, list(search.rows))
+    print(f"comparison: {folder}", flush=True)
+    with watching(folder, config, options.workers) as progress, interruptible():
+        summary = train_comparison(
+            estimators,
+            config,
+            options.parser_lrs,
+            options.seeds,
+            folder,
+            own_settings=options.settings,
+            workers=options.workers,
+            progress=progress,
+        )
+    check_rows(summary)
+    write_text(folder / "compare.md", comparison_markdown(summary))
+    runs = [folder / run for row in summary["rows"].values() for run in row["runs"]]
+    title = options.title or f"Which estimator? {source.name}"
+    page = report(runs, folder / "report.html", title)
+    console = Console(highlight=False)
+    console.print(summary_table(summary, source.name))
+    console.print("", TRIED, tries_table(summary), "", Text(summary["finding"]), "", sep="\n")
+    print(f"report: {page}", flush=True)
+    tell_failures(summary)
+
+
+def tries_table(summary: Mapping[str, Any]) -> Table:
+    """A line for each estimator: what its tries came to on validation."""
+    table = Table.grid(Column(no_wrap=True), Column(), padding=(0, 2), pad_edge=False)
+    for name, told in tries(summary).items():
+        table.add_row(f" {name}", Text(told))
+    return table
