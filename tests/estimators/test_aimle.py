@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 import sparsewood as sp
 from sparsewood.estimators import _noise
@@ -109,6 +109,18 @@ def test_the_forward_pass_learns_nothing() -> None:
     (found,) = torch.autograd.grad(estimator(scores, sp.DependencyTrees()).parts.sum(), scores)
     assert not found.any()  # the step is relative to scores of 0
     assert estimator.memory.moved == estimator.step
+
+
+def test_it_learns_inside_of_torch_func() -> None:
+    small, one, two = SMALL["trees"], sp.AIMLE(noise="normal"), sp.AIMLE(noise="normal")
+    scores, g = small.scores(2, seed=0), draw_scores("normal", 2, small.shape, seed=1)
+
+    def loss(scores: Tensor) -> Tensor:
+        generator = torch.Generator().manual_seed(0)
+        return (g * two(scores, small.structure, generator=generator).parts).sum()
+
+    assert torch.equal(torch.func.grad(loss)(scores), slope(one, small, scores, g, seed=0))
+    assert two.memory.moved == one.memory.moved != 0
 
 
 def test_out_of_training_it_is_the_best_structure() -> None:

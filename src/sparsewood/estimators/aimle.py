@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood._numbers import check_real
+from sparsewood._transforms import on_values
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.estimators.imle import Noise, check_perturbation, perturbed
@@ -104,19 +105,19 @@ class AIMLE(Estimator):
                 change = (instances.best_parts(theta + step) - right) / 2
             else:
                 change = instances.parts(structures) - right
-            self._learn(change)
+            on_values(self._learn, change)
             return change * norm / torch.where(reach > 0, reach, 1)
 
         return instances.with_rule(structures, rule)
 
-    def _learn(self, change: Tensor) -> None:
+    def _learn(self, change: Tensor) -> Tensor:
         """Move alpha after the gradients (T, *parts) of a batch, up to their factors."""
-        if len(change) == 0:
-            return
         moved, nonzeros = self.memory.moved, self.memory.nonzeros
+        if len(change) == 0:
+            return moved.clone()
         nonzeros.lerp_(change.count_nonzero().to(nonzeros) / len(change), 1 - self.decay)
         moved.add_(torch.where(nonzeros < self.target, 1, -1).to(moved), alpha=self.step)
-        moved.clamp_(min=-self.alpha)
+        return moved.clamp_(min=-self.alpha).clone()
 
 
 def _norms(table: Tensor) -> Tensor:
