@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparsewood._threads import get_num_threads, set_num_threads
     from sparsewood.calls import count_calls
     from sparsewood.distribution import StructureDistribution
+    from sparsewood.estimators.aimle import AIMLE
     from sparsewood.estimators.base import Estimator
     from sparsewood.estimators.fixed import Fixed
     from sparsewood.estimators.gibbs import Gibbs
@@ -73,6 +74,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
     __version__ = "0.0.0"
 
 __all__ = [
+    "AIMLE",
     "IMLE",
     "MAP",
     "Alignment",

@@ -1,5 +1,7 @@
 """Implicit maximum likelihood against Algorithm 1 over all structures."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -102,12 +104,15 @@ def test_out_of_training_it_is_the_best_structure() -> None:
     assert sp.IMLE().at_test() == sp.MAP()
 
 
-def test_bad_options() -> None:
-    for options, message in (
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"lambda_": 0}, "lambda_ must be positive and finite, got 0"),
         ({"tau": -1}, "tau must be at least 0"),
         ({"samples": 0}, "samples must be at least 1"),
         ({"noise": "pink"}, "noise: expected one of sum-of-gamma, gumbel, normal; got 'pink'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            sp.IMLE(**options)
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sp.IMLE(**options)

@@ -26,6 +26,8 @@ NAMES: dict[str, sp.Estimator] = {
     "perturbed:samples=2,sigma=0.5,noise=gumbel": sp.Perturbed(2, 0.5, "gumbel"),
     "relaxed": sp.Relaxed(),
     "relaxed:temperature=0.5,gumbel=false": sp.Relaxed(0.5, gumbel=False),
+    "aimle": sp.AIMLE(),
+    "aimle:target=2.0,samples=4,symmetric=true": sp.AIMLE(target=2.0, samples=4, symmetric=True),
     "map": sp.MAP(),
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),

@@ -1,6 +1,7 @@
 """The perturbed optimizer: its formula over all structures, and no bias where there is none."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -89,11 +90,14 @@ def test_out_of_training_it_is_the_best_structure() -> None:
     assert sp.Perturbed().at_test() == sp.MAP()
 
 
-def test_bad_options() -> None:
-    for options, message in (
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"samples": 0}, "samples must be at least 1"),
         ({"sigma": 0.0}, "sigma must be positive and finite, got 0"),
         ({"noise": "pink"}, "noise: expected one of normal, gumbel; got 'pink'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            sp.Perturbed(**options)
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sp.Perturbed(**options)

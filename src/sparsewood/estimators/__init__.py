@@ -1,5 +1,6 @@
 """How a model learns through a latent structure: one file per estimator."""
 
+from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.estimators.fixed import Fixed
 from sparsewood.estimators.gibbs import Gibbs
@@ -16,6 +17,7 @@ from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
 
 __all__ = [
+    "AIMLE",
     "IMLE",
     "MAP",
     "Estimator",

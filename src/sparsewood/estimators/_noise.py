@@ -34,6 +34,6 @@ def sum_of_gamma(like: Tensor, k: Tensor, generator: torch.Generator | None) -> 
     k = k.double().view(-1, *[1] * (like.ndim - 1))
     shape = (1 / k).expand(like.shape)[..., None].expand(*like.shape, _TERMS).contiguous()
     # A private name, but the only way to pass a generator; torch.distributions itself calls it.
-    terms = torch._standard_gamma(shape, generator)
+    terms = torch._standard_gamma(shape, generator)  # pyright: ignore[reportPrivateImportUsage]
     i = torch.arange(1, _TERMS + 1, dtype=torch.float64, device=like.device)
     return (terms / i).sum(-1) - math.log(_TERMS) / k
