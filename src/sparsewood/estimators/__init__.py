@@ -9,6 +9,7 @@ from sparsewood.estimators.names import name_of, parse
 from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.straight_through import StraightThrough
+from sparsewood.estimators.sum_and_sample import SumAndSample
 from sparsewood.estimators.top_k import TopK
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ScoreFunction",
     "SparseMAP",
     "StraightThrough",
+    "SumAndSample",
     "TopK",
     "name_of",
     "parse",
