@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.map import MAP
     from sparsewood.estimators.perturbed import Perturbed
     from sparsewood.estimators.relaxed import Relaxed
+    from sparsewood.estimators.score_function import ScoreFunction
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
@@ -99,6 +100,7 @@ __all__ = [
     "Perturbed",
     "Posterior",
     "Relaxed",
+    "ScoreFunction",
     "SemiMarkov",
     "Simplex",
     "SoftPosterior",

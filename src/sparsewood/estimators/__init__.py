@@ -10,6 +10,7 @@ from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
 from sparsewood.estimators.perturbed import Perturbed
 from sparsewood.estimators.relaxed import Relaxed
+from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -26,6 +27,7 @@ __all__ = [
     "Perturbed",
     "Problem",
     "Relaxed",
+    "ScoreFunction",
     "SparseMAP",
     "Spigot",
     "StraightThrough",

@@ -23,6 +23,7 @@ from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.perturbed import Perturbed
 from sparsewood.estimators.relaxed import Relaxed
+from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -32,6 +33,7 @@ from sparsewood.estimators.top_k import TopK
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "top-k": (TopK, {}),
+    "score-function": (ScoreFunction, {}),
     "straight-through": (StraightThrough, {}),
     "spigot": (Spigot, {}),
     "imle": (IMLE, {}),
