@@ -133,7 +133,7 @@ class LatentTreeEncoder(nn.Module):
 
 
 def _check_fit(composer: nn.Module, estimator: Estimator) -> None:
-    """ValueError if the composer cannot read what the estimator gives, or pass its gradient on."""
+    """ValueError if a composer cannot read what an estimator gives, or pass its gradient on."""
     name = type(composer).__name__
     if not estimator.gives_structures and not getattr(composer, "reads_soft", False):
         raise ValueError(
