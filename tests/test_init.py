@@ -14,7 +14,7 @@ import sparsewood.structures
 
 
 def test_all_names_exist() -> None:
-    assert sorted(sp.__all__) == sp.__all__
+    assert len(set(sp.__all__)) == len(sp.__all__)
     for name in sp.__all__:
         assert hasattr(sp, name)
 

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import ClassVar
 
 import scipy.optimize
 import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.estimators import Problem
+from sparsewood.estimators.base import Problem, Road
 from sparsewood.testing import EstimatorConformance, StructureConformance
 
 
@@ -56,6 +57,8 @@ class Matchings(sp.Structure):
 @dataclass(frozen=True, repr=False)
 class Best(sp.Estimator):
     """The best structure, the gradient of its parts passed on to the scores as it is."""
+
+    road: ClassVar[Road] = "parts"
 
     def estimate(self, problem: Problem) -> sp.Posterior:
         scores, structure, lengths, _ = problem

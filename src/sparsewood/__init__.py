@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from sparsewood.estimators.fixed import Fixed
     from sparsewood.estimators.gibbs import Gibbs
     from sparsewood.estimators.given import Given
+    from sparsewood.estimators.map import MAP
     from sparsewood.estimators.sparse_map import SparseMAP
+    from sparsewood.estimators.straight_through import StraightThrough
     from sparsewood.estimators.top_k import TopK
     from sparsewood.forest import Forest
     from sparsewood.inference.crf_loss import crf_loss
@@ -66,6 +68,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
     __version__ = "0.0.0"
 
 __all__ = [
+    "MAP",
     "Alignment",
     "AtMostOne",
     "BinaryTrees",
@@ -96,6 +99,7 @@ __all__ = [
     "SparseMAP",
     "SparsePosterior",
     "Status",
+    "StraightThrough",
     "Structure",
     "StructureDistribution",
     "Subset",

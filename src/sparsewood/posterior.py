@@ -88,6 +88,11 @@ class Posterior(CopiedWithGraph):
             )
         return replace(self, _parts=parts, _marginals=None)
 
+    @property
+    def carries_parts(self) -> bool:
+        """Whether the gradient of the scores flows through `parts`."""
+        return self._parts is not None
+
     @lazy
     def instance(self) -> Tensor:
         """(T,) int64: the instance each structure belongs to, in rising order."""

@@ -44,6 +44,10 @@ class SoftPosterior(Posterior):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def carries_parts(self) -> bool:
+        return True
+
     @lazy
     def structures(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
         """TypeError: there are none."""

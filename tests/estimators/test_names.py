@@ -11,8 +11,11 @@ NAMES: dict[str, sp.Estimator] = {
     "sparsemap:temperature=0.5,max_active=10": sp.SparseMAP(max_active=10, temperature=0.5),
     "sparsemap:tol=1e-06,solver=generic": sp.SparseMAP(tol=1e-6, solver="generic"),
     "sparsemap:on_unconverged=warn": sp.SparseMAP(on_unconverged="warn"),
-    "topk:k=5": sp.TopK(5),
-    "topk:k=2,weights=sparsemax": sp.TopK(2, "sparsemax"),
+    "top-k:k=5": sp.TopK(5),
+    "top-k:k=2,weights=sparsemax": sp.TopK(2, "sparsemax"),
+    "straight-through": sp.StraightThrough(),
+    "straight-through:backward=marginals": sp.StraightThrough("marginals"),
+    "map": sp.MAP(),
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),
     "flat": sp.Fixed("flat"),
@@ -28,6 +31,12 @@ def test_there_and_back(name: str) -> None:
     assert name_of(NAMES[name]) == name
 
 
+def test_hyphens_may_be_spelled_otherwise() -> None:
+    assert parse("topk:k=2") == parse("top_k:k=2") == sp.TopK(2)
+    assert parse("straight_through") == sp.StraightThrough()
+    assert parse("left-to-right") == sp.Fixed("left_to_right")
+
+
 def test_defaults_may_be_spelled() -> None:
     assert parse("sparsemap:max_active=none,temperature=1") == sp.SparseMAP()
     assert name_of(sp.SparseMAP(temperature=1)) == "sparsemap"
@@ -37,7 +46,7 @@ def test_defaults_may_be_spelled() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("latent", "expected one of sparsemap, topk, gibbs, flat, .*, given; got 'latent'"),
+        ("latent", "expected one of sparsemap, top-k, .*, flat, .*, given; got 'latent'"),
         ("", "expected one of sparsemap"),
         (None, "expected a name, got None"),
         ("sparsemap:heat=2", "estimator sparsemap: the options are temperature, tol, max_active"),
@@ -47,7 +56,7 @@ def test_defaults_may_be_spelled() -> None:
         ("sparsemap:max_active=few", "max_active: expected a whole number or none, got 'few'"),
         ("sparsemap:max_active=0", "estimator sparsemap: max_active must be at least 1, got 0"),
         ("sparsemap:temperature=none", "temperature: expected a number, got 'none'"),
-        ("topk", "estimator topk: needs k"),
+        ("topk", "estimator top-k: needs k"),
         ("topk:k=2,weights=max", 'weights: expected "softmax" or "sparsemax", got \'max\''),
         ("flat:kind=left_to_right", "estimator flat: it has no options; got"),
         ("given:structures=1", "estimator given: it has no options; got"),

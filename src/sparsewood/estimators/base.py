@@ -1,15 +1,25 @@
 """What every estimator is: a value that turns scores into a posterior."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import MISSING, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from sparsewood._numbers import shown
 from sparsewood.posterior import Posterior
-from sparsewood.structures.base import Structure
+from sparsewood.structures.base import NativeStructure, Structure
+
+Road = Literal["weights", "parts", "none"]
+Primitive = Literal["kbest", "sums"]
+
+# What an estimator may need beyond the MAP oracle, in words, and which families have it.
+_PRIMITIVES: dict[Primitive, tuple[str, Callable[[Structure], bool]]] = {
+    "kbest": ("the k best structures", lambda family: isinstance(family, NativeStructure)),
+    "sums": ("a sum over all structures", lambda family: family.has_sums),
+}
 
 
 class Problem(NamedTuple):
@@ -35,14 +45,27 @@ class Estimator(ABC):
         reads_scores: whether the answer depends on the scores. Where it does not, they only say
             the shape, and may hold anything.
         gives_structures: whether there are whole structures in the posterior, or soft parts alone.
+        road: what of the posterior carries the gradient to the scores: its `weights`; its `parts`,
+            so that the network has to be differentiable in these; or nothing.
+        is_random: whether the answer depends on random numbers.
     """
 
     reads_scores: ClassVar[bool] = True
     gives_structures: ClassVar[bool] = True
+    road: ClassVar[Road] = "weights"
+    is_random: ClassVar[bool] = False
 
     @abstractmethod
     def estimate(self, problem: Problem) -> Posterior:
         """The posterior of the instances of a problem."""
+
+    def needs(self) -> tuple[Primitive, ...]:
+        """What a family has to have beside its MAP oracle."""
+        return ()
+
+    def at_test(self) -> "Estimator":
+        """What takes its place out of training; one that draws random numbers, the best guess."""
+        return self
 
     def __call__(
         self,
@@ -64,7 +87,18 @@ class Estimator(ABC):
 
         Returns:
             A `Posterior` in the dtype and on the device of `scores`.
+
+        Raises:
+            TypeError: if the family lacks what the estimator needs.
         """
+        if isinstance(structure, Structure):
+            for primitive in self.needs():
+                words, has = _PRIMITIVES[primitive]
+                if not has(structure):
+                    raise TypeError(
+                        f"{self} needs {words}, and none is known for {structure}; SparseMAP, "
+                        "Perturbed and IMLE need the MAP oracle alone"
+                    )
         return self.estimate(Problem(scores, structure, lengths, generator))
 
     def options(self) -> dict[str, Any]:
@@ -72,7 +106,8 @@ class Estimator(ABC):
         return {
             field.name: getattr(self, field.name)
             for field in fields(self)  # pyright: ignore[reportArgumentType]
-            if field.default is MISSING or getattr(self, field.name) != field.default
+            if field.compare
+            and (field.default is MISSING or getattr(self, field.name) != field.default)
         }
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lengths import lengths_or_full
-from sparsewood.estimators.base import Estimator, Problem
+from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
@@ -36,6 +36,7 @@ class Fixed(Estimator):
     kind: Kind
 
     reads_scores: ClassVar[bool] = False
+    road: ClassVar[Road] = "none"
 
     def __post_init__(self) -> None:
         if self.kind not in _HEADS:

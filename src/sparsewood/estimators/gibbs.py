@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsewood._numbers import check_real
-from sparsewood.estimators.base import Estimator, Problem
+from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
 from sparsewood.inference.marginals import marginals
 from sparsewood.soft_posterior import SoftPosterior
 
@@ -23,9 +23,13 @@ class Gibbs(Estimator):
     temperature: float = 1.0
 
     gives_structures: ClassVar[bool] = False
+    road: ClassVar[Road] = "parts"
 
     def __post_init__(self) -> None:
         check_real("temperature", self.temperature, positive=True)
+
+    def needs(self) -> tuple[Primitive, ...]:
+        return ("sums",)
 
     def estimate(self, problem: Problem) -> SoftPosterior:
         scores, structure, lengths, _ = problem

@@ -6,7 +6,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from sparsewood._members import check_events, check_members, parts_of_members
-from sparsewood.estimators.base import Estimator, Problem
+from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
 
@@ -23,6 +23,7 @@ class Given(Estimator):
     structures: Tensor | None = None
 
     reads_scores: ClassVar[bool] = False
+    road: ClassVar[Road] = "none"
 
     def estimate(self, problem: Problem) -> Posterior:
         if self.structures is None:

@@ -2,7 +2,9 @@
 
 A name, and after a colon the options that differ from their defaults:
 
-    sparsemap    sparsemap:temperature=0.5,max_active=10    topk:k=5    flat
+    sparsemap    sparsemap:temperature=0.5,max_active=10    top-k:k=5    flat
+
+`-` and `_` in a name are read as one, and may be left out.
 
 What an estimator can be told is read off its fields. A new one needs a line in `NAMES`.
 """
@@ -16,14 +18,18 @@ from sparsewood.estimators.base import Estimator
 from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
+from sparsewood.estimators.map import MAP
 from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
 
 # name -> the class, and the options that the name stands for
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
-    "topk": (TopK, {}),
+    "top-k": (TopK, {}),
+    "straight-through": (StraightThrough, {}),
     "gibbs": (Gibbs, {}),
+    "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
     "given": (Given, {}),
 }
@@ -35,8 +41,9 @@ def parse(text: str) -> Estimator:
     """The estimator of a name such as "sparsemap:max_active=10"."""
     if not isinstance(text, str):
         raise ValueError(f"estimator: expected a name, got {shown(text)}")
-    name, colon, rest = text.partition(":")
-    if name not in NAMES:
+    written, colon, rest = text.partition(":")
+    name = next((known for known in NAMES if _letters(known) == _letters(written)), None)
+    if name is None:
         raise ValueError(f"estimator: expected one of {', '.join(NAMES)}; got {shown(text)}")
     cls, preset = NAMES[name]
     kinds = {key: kind for key, kind in _options(cls).items() if key not in preset}
@@ -68,6 +75,10 @@ def name_of(estimator: Estimator) -> str:
     raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(NAMES)}")
 
 
+def _letters(name: str) -> str:
+    return name.replace("-", "").replace("_", "")
+
+
 def _options(cls: type[Estimator]) -> dict[str, Any]:
     """The options that can be spelled, with their types: numbers and words, no tensors."""
     hints = get_type_hints(cls)
@@ -81,7 +92,7 @@ def _options(cls: type[Estimator]) -> dict[str, Any]:
 
 def _required(cls: type[Estimator]) -> list[str]:
     listed = fields(cls)  # pyright: ignore[reportArgumentType]
-    return [field.name for field in listed if field.default is MISSING]
+    return [field.name for field in listed if field.compare and field.default is MISSING]
 
 
 def _choices(kind: Any) -> list[Any]:

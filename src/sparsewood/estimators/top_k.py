@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_real, check_whole
-from sparsewood.estimators.base import Estimator, Problem
+from sparsewood.estimators.base import Estimator, Primitive, Problem
 from sparsewood.inference.kbest import kbest
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import Posterior
@@ -43,6 +43,9 @@ class TopK(Estimator):
         check_real("temperature", self.temperature, positive=True)
         if self.weights not in get_args(Weights):
             raise ValueError(f'weights must be "softmax" or "sparsemax", got {self.weights!r}')
+
+    def needs(self) -> tuple[Primitive, ...]:
+        return ("kbest",)
 
     def estimate(self, problem: Problem) -> Posterior:
         scores, structure, lengths, _ = problem

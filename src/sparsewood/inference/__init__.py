@@ -4,7 +4,7 @@ from sparsewood.inference.crf_loss import crf_loss
 from sparsewood.inference.hinge_loss import hinge_loss
 from sparsewood.inference.kbest import KBest, kbest
 from sparsewood.inference.lp_sparsemap import LPPosterior, lp_sparsemap
-from sparsewood.inference.map import MAP, map
+from sparsewood.inference.map import Best, map
 from sparsewood.inference.marginals import marginals
 from sparsewood.inference.max_marginals import max_marginals
 from sparsewood.inference.perceptron_loss import perceptron_loss
@@ -13,7 +13,7 @@ from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.inference.sparsemap_loss import sparsemap_loss
 
 __all__ = [
-    "MAP",
+    "Best",
     "KBest",
     "LPPosterior",
     "crf_loss",

@@ -16,14 +16,14 @@ from sparsewood.inference._gold import total
 from sparsewood.structures.base import Structure
 
 
-class MAP(NamedTuple):
+class Best(NamedTuple):
     """The highest scoring structure of each instance."""
 
     structures: Tensor  # (*batch, *event) int64
     scores: Tensor  # (*batch,)
 
 
-def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> MAP:
+def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> Best:
     r"""The highest scoring structure of each instance, `argmax_h <scores, m(h)>`, and its score.
 
     There is no gradient: see `sparsemap` and `marginals` for that, and `perceptron_loss` to learn
@@ -49,20 +49,20 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     batch, scores, lengths = check_input(scores, structure, lengths)
     with batch:
         best = _map(scores.detach(), structure, lengths)
-    return MAP(*(batch.restore(table) for table in best))
+    return Best(*(batch.restore(table) for table in best))
 
 
-def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> MAP:
+def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Best:
     """The same of one batch dimension."""
     if len(scores) == 0:
-        return MAP(no_structures(scores, structure), scores.new_zeros(0))
+        return Best(no_structures(scores, structure), scores.new_zeros(0))
     check_values(scores, structure.reads(scores, lengths))
     count("map", len(scores))
     structures = structure.argmax(scores.double(), lengths)
     totals = total_scores(scores, structures, structure)
     if (totals == -torch.inf).any():
         raise no_structure_left(int((totals == -torch.inf).nonzero()[0]), scores)
-    return MAP(structures, totals.to(scores.dtype))
+    return Best(structures, totals.to(scores.dtype))
 
 
 def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Tensor:

@@ -196,6 +196,12 @@ class Structure(ABC):
         return None
 
     @property
+    def has_sums(self) -> bool:
+        """Whether a sum over all structures is known: marginals, exact samples."""
+        own = type(self)
+        return (own.log_partition, own.sum_steps) != (Structure.log_partition, Structure.sum_steps)
+
+    @property
     def native(self) -> Native | None:
         """The family of the native solver; None: the generic solver only."""
         return None

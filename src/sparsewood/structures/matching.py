@@ -83,6 +83,10 @@ class Matching(Bipartite):
         )
 
     @property
+    def has_sums(self) -> bool:
+        return False
+
+    @property
     def native(self) -> Native:
         return Native("matching", (self.partial,))
 

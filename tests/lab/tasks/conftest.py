@@ -17,7 +17,7 @@ from sparsewood.posterior import Posterior
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
 TREE_TASKS = tuple(name for name, task in TASKS.items() if task.config is ModelConfig)
-ESTIMATORS = ("sparsemap:max_active=10", "topk:k=3", "left_to_right", "flat", "given")
+ESTIMATORS = ("sparsemap:max_active=10", "top-k:k=3", "left_to_right", "flat", "given")
 
 
 def _vectors() -> WordVectors:

@@ -102,7 +102,7 @@ def test_values_out_of_range(wrong: dict) -> None:
 def test_what_is_told_of_latent_trees_fits_the_model(make_config, make_parser_config) -> None:
     with pytest.raises(ValueError, match="training.anneal_epochs: expected at least 1, got 0"):
         make_config(anneal=("noise=1:0",))
-    with pytest.raises(ValueError, match="training.anneal: estimator topk: the options are k"):
+    with pytest.raises(ValueError, match="training.anneal: estimator top-k: the options are k"):
         make_config("topk:k=3", anneal=("max_active=1:3",), anneal_epochs=2)
     told = {"parser_lr": 0.1, "composer_first": 1, "anneal": ("noise=1:0",)}
     make_config("flat", **told, anneal_epochs=1)  # a baseline may be told the same

@@ -10,10 +10,10 @@ def test_names() -> None:
 
 
 def test_labels_tell_rows_apart() -> None:
-    rows = ["flat", "sparsemap:max_active=10", "topk:k=5"]
-    assert list(labels(rows).values()) == ["flat", "sparsemap", "topk"]
-    rows = ["flat", "topk:k=2", "topk:k=5", "flat"]
-    assert labels(rows) == {"flat": "flat", "topk:k=2": "topk:k=2", "topk:k=5": "topk:k=5"}
+    rows = ["flat", "sparsemap:max_active=10", "top-k:k=5"]
+    assert list(labels(rows).values()) == ["flat", "sparsemap", "top-k"]
+    rows = ["flat", "top-k:k=2", "top-k:k=5", "flat"]
+    assert labels(rows) == {"flat": "flat", "top-k:k=2": "top-k:k=2", "top-k:k=5": "top-k:k=5"}
 
 
 def test_what_learns() -> None:

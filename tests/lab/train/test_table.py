@@ -171,7 +171,7 @@ class Best(Estimator):
 
 def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(NAMES, "best", (Best, {}))
-    rows = ["flat", "best", "topk:k=2"]
+    rows = ["flat", "best", "top-k:k=2"]
     config = make_config(max_epochs=1)
     summary = train_table(rows, config, (0.1,), (0,), tmp_path, progress=Progress())
     assert list(summary["rows"]) == rows
@@ -180,7 +180,7 @@ def test_a_new_estimator_is_a_row_like_others(make_config, tmp_path: Path, monke
     assert "| best |" in Grid.of(summary).markdown()
     page = write_report(sorted(tmp_path.glob("*/*/*")), tmp_path / "report.html").read_text()
     assert "1 run" not in page
-    assert all(f"</span>{name}<small>1 seed" in page for name in ("flat", "best", "topk"))
+    assert all(f"</span>{name}<small>1 seed" in page for name in ("flat", "best", "top-k"))
 
 
 def test_wrong_tables(make_config, tmp_path: Path) -> None:

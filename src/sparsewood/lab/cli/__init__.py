@@ -31,7 +31,7 @@ COMMANDS = {
 }
 
 EXAMPLES = """\
-  sparsewood train listops --estimator topk:k=5
+  sparsewood train listops --estimator top-k:k=5
   sparsewood train sst --data data/sst --vectors glove.6B.300d.txt
   sparsewood trees runs/sst-sparsemap-1 "a gripping film about nothing much" """.rstrip()
 

@@ -1,0 +1,100 @@
+"""The instances of a problem, each of them several times: what estimators by the oracle share."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sparsewood._batch import Batch
+from sparsewood._transforms import is_transformed
+from sparsewood.estimators._carried import Rule, carried
+from sparsewood.estimators.base import Problem
+from sparsewood.inference._check import check_input, check_values
+from sparsewood.inference.map import map
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
+
+
+@dataclass(frozen=True)
+class Instances:
+    """`B` instances, `copies` times each: `T = B * copies` rows, those of the first one first.
+
+    Attributes:
+        structure: the family.
+        batch: the shape that the problem was given in.
+        given: (B, *parts), the scores with their graph.
+        lengths: (B,) or (B, d), or None.
+        allowed: (B, *parts) bool, the parts that are read and not forbidden.
+        copies: of each instance.
+    """
+
+    structure: Structure
+    batch: Batch
+    given: Tensor
+    lengths: Tensor | None
+    allowed: Tensor
+    copies: int = 1
+
+    @classmethod
+    def of(cls, problem: Problem, copies: int = 1) -> "Instances":
+        """Checked: a ValueError says which score is NaN or +inf."""
+        structure = problem.structure
+        batch, scores, lengths = check_input(problem.scores, structure, problem.lengths)
+        reads = structure.reads(scores, lengths)
+        with batch:
+            check_values(scores.detach(), reads)
+        allowed = reads & (scores.detach() != -torch.inf)
+        return cls(structure, batch, scores, lengths, allowed, copies)
+
+    @property
+    def theta(self) -> Tensor:
+        """(T, *parts) float64, the scores without their graph."""
+        return self.rows(self.given.detach().double())
+
+    def rows(self, table: Tensor) -> Tensor:
+        """(B, ...) -> (T, ...)."""
+        return table.repeat_interleave(self.copies, 0)
+
+    def only_allowed(self, table: Tensor, rest: float = 0.0) -> Tensor:
+        """(T, *parts) with `rest` for the parts that are not read or forbidden."""
+        return torch.where(self.rows(self.allowed), table, rest)
+
+    def best(self, theta: Tensor) -> Tensor:
+        """(T, *event), the MAP structures of scores (T, *parts)."""
+        lengths = None if self.lengths is None else self.rows(self.lengths)
+        with self.batch:
+            return map(theta, self.structure, lengths=lengths).structures
+
+    def parts(self, structures: Tensor) -> Tensor:
+        """(T, *event) -> (T, *parts) 0/1 float64."""
+        return self.structure.indicator(structures, tuple(self.given.shape[1:]))
+
+    def best_parts(self, theta: Tensor) -> Tensor:
+        """The parts of the MAP structures of scores (T, *parts)."""
+        return self.parts(self.best(theta))
+
+    def posterior(self, structures: Tensor) -> Posterior:
+        """Equal weights on the structures (T, *event) of the rows."""
+        shape, dtype = tuple(self.given.shape[1:]), self.given.dtype
+        lengths = None if self.lengths is None else self.batch.restore(self.lengths)
+        return Posterior.uniform(
+            self.structure, structures, self.batch.shape, shape, lengths, dtype
+        )
+
+    @property
+    def learns(self) -> bool:
+        """Whether somebody asks for a gradient of the scores."""
+        scores = self.given
+        return is_transformed(scores) or (torch.is_grad_enabled() and scores.requires_grad)
+
+    def with_rule(self, structures: Tensor, rule: Rule | None) -> Posterior:
+        """The posterior whose parts (T, *parts) give their gradient to the scores, by a rule.
+
+        The rule, from the gradient on the parts to that on the scores, both (T, *parts) float64,
+        may say anything of parts that are not read or forbidden: these get no gradient.
+        """
+        post = self.posterior(structures)
+        if not self.learns:
+            return post
+        carrier = self.only_allowed(self.rows(self.given))
+        return post.with_parts(carried(self.parts(structures), carrier, rule))

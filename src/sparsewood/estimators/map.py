@@ -1,0 +1,22 @@
+"""The best structure alone."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sparsewood.estimators._instances import Instances
+from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.posterior import Posterior
+
+
+@dataclass(frozen=True, repr=False)
+class MAP(Estimator):
+    """The highest scoring structure with weight 1; no gradient. See `sparsewood.map`.
+
+    What estimators that draw random numbers are replaced by out of training.
+    """
+
+    road: ClassVar[Road] = "none"
+
+    def estimate(self, problem: Problem) -> Posterior:
+        instances = Instances.of(problem)
+        return instances.posterior(instances.best(instances.theta))

@@ -1,0 +1,50 @@
+"""The best structure, the gradient on its parts passed on as if it were the marginals."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from sparsewood.estimators._carried import carried
+from sparsewood.estimators._instances import Instances
+from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
+from sparsewood.inference.marginals import marginals
+from sparsewood.posterior import Posterior
+
+Backward = Literal["identity", "marginals"]
+
+
+@dataclass(frozen=True, repr=False)
+class StraightThrough(Estimator):
+    """The MAP structure `h`; its parts `m(h)` carry the gradient `g` on them to the scores theta:
+
+        identity     g
+        marginals    J^T g,      J = d mu / d theta,    mu the marginals of the Gibbs distribution
+
+    Bengio, Leonard & Courville 2013, "Estimating or propagating gradients through stochastic
+    neurons for conditional computation", section 3; of structures, Peng, Thomson & Smith 2018,
+    "Backpropagating through structured argmax using a SPIGOT", section 2. With "marginals" it is
+    the deterministic form of straight-through Gumbel-softmax (Jang, Gu & Poole 2017, section 2.2).
+
+    Args:
+        backward: what stands in for the derivative of the parts.
+    """
+
+    backward: Backward = "identity"
+
+    road: ClassVar[Road] = "parts"
+
+    def __post_init__(self) -> None:
+        if self.backward not in get_args(Backward):
+            names = ", ".join(get_args(Backward))
+            raise ValueError(f"backward: expected one of {names}; got {self.backward!r}")
+
+    def needs(self) -> tuple[Primitive, ...]:
+        return ("sums",) if self.backward == "marginals" else ()
+
+    def estimate(self, problem: Problem) -> Posterior:
+        instances = Instances.of(problem)
+        structures = instances.best(instances.theta)
+        if self.backward == "identity" or not instances.learns:
+            return instances.with_rule(structures, None)
+        soft = marginals(instances.given, instances.structure, lengths=instances.lengths).marginals
+        parts = carried(instances.parts(structures), soft)
+        return instances.posterior(structures).with_parts(parts)
