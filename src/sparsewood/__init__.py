@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sparsewood.inference.lp_sparsemap import LPPosterior, lp_sparsemap
     from sparsewood.inference.map import map
     from sparsewood.inference.marginals import marginals
+    from sparsewood.inference.max_marginals import max_marginals
     from sparsewood.inference.perceptron_loss import perceptron_loss
     from sparsewood.inference.sample_matchings import sample_matchings
     from sparsewood.inference.sparsemap import sparsemap
@@ -114,6 +115,7 @@ __all__ = [
     "lp_sparsemap",
     "map",
     "marginals",
+    "max_marginals",
     "nn",
     "perceptron_loss",
     "sample_matchings",

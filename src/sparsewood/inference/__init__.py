@@ -6,6 +6,7 @@ from sparsewood.inference.kbest import KBest, kbest
 from sparsewood.inference.lp_sparsemap import LPPosterior, lp_sparsemap
 from sparsewood.inference.map import Best, map
 from sparsewood.inference.marginals import marginals
+from sparsewood.inference.max_marginals import max_marginals
 from sparsewood.inference.perceptron_loss import perceptron_loss
 from sparsewood.inference.sample_matchings import sample_matchings
 from sparsewood.inference.sparsemap import sparsemap
@@ -21,6 +22,7 @@ __all__ = [
     "lp_sparsemap",
     "map",
     "marginals",
+    "max_marginals",
     "perceptron_loss",
     "sample_matchings",
     "sparsemap",

@@ -183,6 +183,14 @@ class Structure(ABC):
             value = self.sum_steps(leaf, lengths, SampledTotal(generator))
             return torch.autograd.grad(value.sum(), leaf)[0]
 
+    def max_marginals(self, scores: Tensor, lengths: Tensor | None) -> Tensor | None:
+        """For each part the score of the best structure that uses it: (B, *parts), differentiable.
+
+        None: the oracle tells. `scores` are float64, -inf where a part is forbidden or not read;
+        so is the answer where no structure uses a part.
+        """
+        return None
+
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The shape of one structure's encoding for scores (B, *parts). None: the oracle tells."""
         return None

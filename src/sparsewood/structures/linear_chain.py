@@ -13,7 +13,7 @@ from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
-from sparsewood.structures.recursions.chain import chain, shift_chain
+from sparsewood.structures.recursions.chain import best_chains, chain, shift_chain
 
 _OPTIONS_MAX = 32_767  # a native code holds 16-bit options
 
@@ -144,6 +144,9 @@ class LinearChain(NativeStructure):
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         return chain(scores, lengths, total)
+
+    def max_marginals(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
+        return best_chains(scores, lengths_or_full(lengths, scores))
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_chain(scores, lengths_or_full(lengths, scores))

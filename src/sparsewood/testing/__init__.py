@@ -10,6 +10,8 @@
     class TestMyEstimator(EstimatorConformance):
         estimator = MyEstimator()
 
+`exact_gradient` is the gradient of an expected loss that estimators estimate, by enumeration.
+
 The structure must define `enumerate`, here the ground truth: everything is compared with sums over
 all structures of small instances. Needs hypothesis and pytest; the rest of `sparsewood` never
 imports this package.
@@ -17,6 +19,7 @@ imports this package.
 
 from sparsewood.testing.conformance import StructureConformance
 from sparsewood.testing.estimators import EstimatorConformance
+from sparsewood.testing.exact_gradient import Exact, exact_gradient
 from sparsewood.testing.marginals import MarginalsConformance
 from sparsewood.testing.reference import project
 from sparsewood.testing.scores import KINDS, draw_scores
@@ -24,8 +27,10 @@ from sparsewood.testing.scores import KINDS, draw_scores
 __all__ = [
     "KINDS",
     "EstimatorConformance",
+    "Exact",
     "MarginalsConformance",
     "StructureConformance",
     "draw_scores",
+    "exact_gradient",
     "project",
 ]

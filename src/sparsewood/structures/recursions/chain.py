@@ -23,6 +23,28 @@ def chain(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
     return total(pick(torch.stack(ends, 1), lengths - 1), -1)
 
 
+def best_chains(scores: Tensor, lengths: Tensor) -> Tensor:
+    """The score of the best sequence through each state and step: (B, T, K, 1 + K), as `scores`.
+
+    -inf is what no sequence can use. A sequence that ends at t has nothing after it.
+    """
+    states, steps = scores[..., 0].unbind(1), scores[..., 1:].unbind(1)
+    before, after = [torch.zeros_like(states[0])], [torch.zeros_like(states[0])]
+    for t in range(1, len(states)):
+        best = (before[-1] + states[t - 1]).unsqueeze(1) + steps[t]  # from j to k: (B, K, K)
+        before.append(best.max(-1).values)
+    for t in range(len(states) - 1, 0, -1):
+        best = steps[t] + (states[t] + after[-1]).unsqueeze(-1)
+        ends = (lengths == t)[:, None]
+        after.append(torch.where(ends, 0.0, best.max(1).values))
+    through = torch.stack(before, 1) + scores[..., 0] + torch.stack(after[::-1], 1)
+    into = [torch.full_like(steps[0], -torch.inf)]
+    for t in range(1, len(states)):
+        start = (before[t - 1] + states[t - 1]).unsqueeze(1)
+        into.append(start + steps[t] + (states[t] + after[-1 - t]).unsqueeze(-1))
+    return torch.cat([through.unsqueeze(-1), torch.stack(into, 1)], -1)
+
+
 def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
     """Scores as above, less the best of each position, and potentials before and after each state.
 

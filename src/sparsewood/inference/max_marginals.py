@@ -1,0 +1,110 @@
+"""Max-marginals: the score of the best structure that uses a part, for every part."""
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import within_reach
+from sparsewood.calls import count
+from sparsewood.inference._check import check_input, check_values, no_structure_left
+from sparsewood.structures.base import Structure
+from sparsewood.structures.oracle_error import OracleError
+
+_PARTS = 2**22  # scores that the oracle is given at once
+
+
+def max_marginals(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> Tensor:
+    r"""For each part `p` the score of the best structure that uses it:
+
+        max_{h : m(h)[p] = 1}  <scores, m(h)>
+
+    The largest of an instance is the score of its MAP structure, and what a part has less than that
+    is what it would cost to insist on it.
+
+    A chain is gone through once forwards and once backwards. Of other families the MAP oracle is
+    asked once, and once for each part that the MAP structure leaves out, whose score is raised
+    above all others: O(parts) oracle calls.
+
+    Args:
+        scores: (*batch, *parts), floating; as for `sparsemap`.
+        structure: the family of structures; its MAP oracle is all that is needed.
+        lengths: (*batch,) or (*batch, d), the size of each instance.
+
+    Returns:
+        (*batch, *parts) in the dtype of `scores`, summed in float64; -inf for parts that no
+        structure uses, padding and forbidden ones among them. The gradient is a subgradient: that
+        of part `p` is `m(h)`, the parts of the structure found for it.
+
+    Raises:
+        ValueError: as for `sparsemap`.
+
+    Example:
+        >>> scores = torch.tensor([[[3.0, 1.0], [2.0, 2.5]]])
+        >>> sp.max_marginals(scores, sp.Matching()).tolist()  # 3 + 2.5, or 1 + 2
+        [[[5.5, 3.0], [3.0, 5.5]]]
+    """
+    batch, scores, lengths = check_input(scores, structure, lengths)
+    if len(scores) == 0:
+        return batch.restore(scores.clone())
+    with batch:
+        reads = structure.reads(scores, lengths)
+        check_values(scores.detach(), reads)
+        table = torch.where(reads, scores, -torch.inf).double()
+        best = structure.max_marginals(table, lengths)
+        if best is None:
+            best = _by_oracle(table, structure, lengths)
+        else:
+            count("map", len(table))
+            _check_any(best.detach().flatten(1).amax(-1), scores)
+    return batch.restore(best.to(scores.dtype))
+
+
+def _by_oracle(table: Tensor, structure: Structure, lengths: Tensor | None) -> Tensor:
+    """Max-marginals of scores (B, *parts) float64, -inf where a part is not read."""
+    shape, values = table.shape[1:], table.detach()
+    everyone = torch.arange(len(table), device=table.device)
+    first = _ask(values, everyone, structure, lengths)
+    totals = [_totals(table, everyone, first)]
+    _check_any(totals[0].detach(), table)
+    used = first.reshape(table.shape).bool()
+    asked = (values != -torch.inf) & ~used
+    rows, parts = asked.flatten(1).nonzero().unbind(1)
+    sizes = torch.where(values == -torch.inf, 0.0, values.abs()).flatten(1).sum(-1)
+    bonus = torch.where(sizes > 0, 2 * sizes, 1.0)  # no two structures differ by more than `sizes`
+    answered = [used.new_zeros(0)]
+    at_once = max(1, _PARTS // shape.numel())
+    for start in range(0, len(rows), at_once):
+        own, part = (table[start : start + at_once] for table in (rows, parts[:, None]))
+        raised = values[own].flatten(1).scatter_add(1, part, bonus[own, None])
+        found = _ask(raised.unflatten(1, shape), own, structure, lengths)
+        answered.append(found.gather(1, part)[:, 0] > 0)
+        totals.append(_totals(table, own, found))
+    each = torch.cat(totals)
+    which = everyone.view(-1, *[1] * len(shape)).expand_as(used)  # of `each` a part is in
+    which = which.masked_scatter(asked, len(table) + torch.arange(len(rows), device=table.device))
+    there = used.masked_scatter(asked, torch.cat(answered)) & each.detach().isfinite()[which]
+    return torch.where(there, each[which], -torch.inf)
+
+
+def _ask(values: Tensor, rows: Tensor, structure: Structure, lengths: Tensor | None) -> Tensor:
+    """The parts (R, P) of the best structures for scores (R, *parts) of the instances `rows`."""
+    count("map", len(rows))
+    try:
+        found = structure.argmax(within_reach(values), None if lengths is None else lengths[rows])
+        return structure.indicator(found, tuple(values.shape[1:])).flatten(1)
+    except OracleError as error:
+        raise error.renumbered(rows) from error.__cause__
+
+
+def _totals(table: Tensor, rows: Tensor, parts: Tensor) -> Tensor:
+    """`<table[rows], parts>`: (B, *parts), (R,) and 0/1 (R, P) -> (R,).
+
+    Only the scores that are used are looked at: a graph keeps as many indices and no table.
+    """
+    at, part = parts.nonzero().unbind(1)
+    return table.new_zeros(len(rows)).index_add(0, at, table.flatten(1)[rows[at], part])
+
+
+def _check_any(best: Tensor, scores: Tensor) -> None:
+    """ValueError where the best structure of an instance, of score `best` (B,), is forbidden."""
+    if (best == -torch.inf).any():
+        raise no_structure_left(int((best == -torch.inf).nonzero()[0]), scores)
