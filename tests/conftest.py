@@ -54,19 +54,26 @@ def draw_trees() -> Callable[[str, list[int], int, int], TreeBatch]:
 
 
 def _check_recursion(
-    net: TreeComposer, recursion: Callable[..., Tensor], heads: Tensor, sizes: Tensor, of: Tensor
+    net: TreeComposer,
+    recursion: Callable[..., Tensor],
+    heads: Tensor,
+    sizes: Tensor,
+    of: Tensor,
+    *,
+    weighted: bool = False,
 ) -> None:
     x = torch.randn(*sizes.shape, heads.shape[1], 3, dtype=torch.float64, requires_grad=True)
-    out = net(x, sp.Forest.from_heads(heads, sizes, of))
+    edges = [torch.randn(heads.shape, dtype=x.dtype, requires_grad=True)] if weighted else []
+    out = net(x, sp.Forest.from_heads(heads, sizes, of, weights=edges[0] if weighted else None))
     expected = torch.stack(
         [
-            recursion(net, x[b], row[: int(sizes[b])].tolist())
-            for row, b in zip(heads, of.tolist(), strict=True)
+            recursion(net, x[b], heads[t, : int(sizes[b])].tolist(), *(w[t] for w in edges))
+            for t, b in enumerate(of.tolist())
         ]
     )
     torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
     weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
-    inputs = [x, *net.parameters()]
+    inputs = [x, *edges, *net.parameters()]
     ours = torch.autograd.grad((weights * out).sum(), inputs)
     theirs = torch.autograd.grad((weights * expected).sum(), inputs)
     for mine, wanted in zip(ours, theirs, strict=True):
@@ -79,6 +86,7 @@ def _check_recursion(
 def check_recursion() -> Callable[..., None]:
     """(composer of 3 inputs, recursion, *trees): states, gradients agree to 1e-12 of their size.
 
-    `recursion(composer, x (n, 3), heads)` gives the root state of one tree.
+    `recursion(composer, x (n, 3), heads)` gives the root state of one tree; with `weighted=True` it
+    is given the weights (n,) of the tree's edges too.
     """
     return _check_recursion

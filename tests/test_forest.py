@@ -118,6 +118,43 @@ def test_of_a_posterior() -> None:
     assert len(whole.words) == 18
 
 
+@given(KINDS, LENGTHS, st.integers(1, 5), st.integers(0, 10**6))
+def test_with_weights_trees_share_nothing(
+    draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    heads, sizes, instance = draw_trees(kind, lengths, trees, seed)
+    order = torch.randperm(len(heads), generator=torch.Generator().manual_seed(seed))
+    heads, instance = heads[order], instance[order]
+    n = heads.shape[1]
+    weights = torch.arange(heads.numel(), dtype=torch.float64).view_as(heads)
+    forest = sp.Forest.from_heads(heads, sizes, instance, weights=weights)
+    plain = sp.Forest.from_heads(heads, sizes, instance)
+    assert torch.equal(forest.words, plain.words)
+    assert (forest.shape, forest.sharing) == (plain.shape, 1.0)
+    whole = [_subtree(row[row >= 0].tolist(), 0) for row in heads]
+    assert [_read(forest, int(root)) for root in forest.roots] == whole
+    # an edge hangs word `place % n` of tree `place // n`
+    assert forest.weights is not None
+    place = forest.weights.long()
+    assert sorted(place.tolist()) == (heads.flatten() >= 0).nonzero().squeeze(1).tolist()
+    assert torch.equal(forest.word[forest.children], instance[place // n] * n + place % n)
+    above = forest.word[forest.parents]
+    assert torch.equal(torch.where(above < 0, 0, above % n + 1), heads.flatten()[place])
+
+
+def test_parts_that_carry_a_gradient_are_the_weights() -> None:
+    scores, lengths = draw_scores("normal", 3, (6, 7), seed=0), torch.tensor([6, 4, 1])
+    post = sp.sparsemap(scores, sp.DependencyTrees(), lengths=lengths)
+    parts = post.parts.clone().requires_grad_()
+    forest = post.with_parts(parts).forest()
+    assert forest.weights is not None
+    assert (forest.weights == 1).all()
+    assert forest.shape == (3, 6)
+    assert len(forest.weights) == int(lengths[post.instance].sum())
+    (gradient,) = torch.autograd.grad(forest.weights.sum(), parts)
+    assert torch.equal(gradient, post.parts)
+
+
 def test_to_another_device() -> None:
     forest = sp.Forest.from_heads(torch.tensor([[0, 1]]), torch.tensor([2]), torch.tensor([0]))
     assert forest.to("cpu") is forest
@@ -125,6 +162,12 @@ def test_to_another_device() -> None:
     assert moved.children.is_meta
     assert moved.child_offsets.shape == forest.child_offsets.shape
     assert moved.levels == forest.levels
+    weights = torch.ones(1, 2)
+    weighted = sp.Forest.from_heads(
+        torch.tensor([[0, 1]]), torch.tensor([2]), torch.tensor([0]), weights=weights
+    ).to("meta")
+    assert weighted.weights is not None
+    assert weighted.weights.is_meta
 
 
 @pytest.mark.parametrize(
@@ -150,3 +193,17 @@ def test_bad_trees_are_named(
     tensors: list[Tensor] = [torch.tensor(values) for values in (heads, lengths, instance)]
     with pytest.raises(ValueError, match=message):
         sp.Forest.from_heads(*tensors)
+
+
+@pytest.mark.parametrize(
+    ("weights", "instance", "message"),
+    [
+        (torch.ones(1, 3), [0], r"weights: expected floating of shape \(1, 2\).*\(1, 3\)"),
+        (torch.ones(1, 2).long(), [0], "weights: expected floating.*got torch.int64"),
+        (torch.ones(1, 2), [1], "tree 0: instance 1 is none of the 1 sentences"),
+    ],
+)
+def test_bad_weights_are_named(weights: Tensor, instance: list[int], message: str) -> None:
+    heads, lengths = torch.tensor([[0, 1]]), torch.tensor([2])
+    with pytest.raises(ValueError, match=message):
+        sp.Forest.from_heads(heads, lengths, torch.tensor(instance), weights=weights)

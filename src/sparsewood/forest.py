@@ -28,7 +28,8 @@ class Forest:
 
     A node is a word with its set of child nodes; the root node of a tree has no word. Trees that
     SparseMAP selects for a sentence differ in a few arcs and share most of their nodes. Words of
-    different sentences are different words, so sentences share nothing.
+    different sentences are different words, so sentences share nothing. With weights on the edges
+    trees share nothing either: each edge has a weight of its own.
 
     Nodes are numbered level by level. The level of a word's node is its height, a leaf having 0:
     all children lie in lower levels. The last level holds the root nodes of all trees.
@@ -44,6 +45,8 @@ class Forest:
         bounds: (2, levels + 1) int64 on the CPU, where the nodes and the edges of each level begin.
         tree_nodes: () int64 on the CPU, how many nodes an evaluation tree by tree would visit.
         shape: (B, n), sentences and padded words.
+        weights: (E,) floating, what each edge multiplies its child's state by, on the device of
+            the trees; may carry a gradient. None: all are 1.
     """
 
     words: Tensor
@@ -55,9 +58,12 @@ class Forest:
     bounds: Tensor
     tree_nodes: Tensor
     shape: tuple[int, int]
+    weights: Tensor | None = None
 
     @classmethod
-    def from_heads(cls, heads: Tensor, lengths: Tensor, instance: Tensor) -> "Forest":
+    def from_heads(
+        cls, heads: Tensor, lengths: Tensor, instance: Tensor, *, weights: Tensor | None = None
+    ) -> "Forest":
         """The forest of the trees `heads`, on their device. The graph itself is made on the CPU.
 
         Args:
@@ -65,6 +71,8 @@ class Forest:
                 word j; -1 beyond the sentence.
             lengths: (B,) int64, words of each sentence.
             instance: (T,) int64, the sentence of each tree, in any order.
+            weights: (T, n) floating, of the edge from each word to its head, on the device of
+                `heads`; not read beyond the sentence. No node is then shared between trees.
 
         Raises:
             ValueError: if the shapes do not fit, a length is not in 1..n, or the heads of a tree
@@ -81,10 +89,20 @@ class Forest:
                 f"instance: expected int64 of shape ({len(heads)},) for heads of shape "
                 f"{tuple(heads.shape)}, got {instance.dtype} of shape {tuple(instance.shape)}"
             )
+        apart = weights is not None
+        if apart and (weights.shape != heads.shape or not weights.is_floating_point()):
+            raise ValueError(
+                f"weights: expected floating of shape {tuple(heads.shape)}, that of the heads, "
+                f"got {weights.dtype} of shape {tuple(weights.shape)}"
+            )
         build = _build_op if torch.compiler.is_compiling() else _build
-        tensors = build(heads, lengths, instance)
+        *tensors, places = build(heads, lengths, instance, apart)
         forest = cls(*tensors, shape=(lengths.shape[0], heads.shape[1]))
-        return forest.to(heads.device, non_blocking=True)
+        forest = forest.to(heads.device, non_blocking=True)
+        if weights is None:
+            return forest
+        places = places.to(heads.device, non_blocking=True)
+        return replace(forest, weights=weights.flatten().index_select(0, places))
 
     @lazy
     def level_offsets(self) -> tuple[int, ...]:
@@ -143,7 +161,8 @@ class Forest:
         if non_blocking and device.type == "cuda" and not torch.compiler.is_compiling():
             packed = packed.pin_memory()
         moved = packed.to(device, non_blocking=non_blocking).split([len(t) for t in tensors])
-        return replace(self, **dict(zip(names, moved, strict=True)))
+        weights = None if self.weights is None else self.weights.to(device)
+        return replace(self, **dict(zip(names, moved, strict=True)), weights=weights)
 
     def _get(self, name: str) -> Tensor:
         return getattr(self, name)
@@ -155,10 +174,31 @@ class Forest:
         )
 
 
-def _build(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
-    """The tensors of a forest, on the CPU."""
+def _build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
+    """The tensors of a forest on the CPU, and the word of each edge as a flat index into (T, n).
+
+    The latter is empty unless trees are kept `apart`, so that each edge has one.
+    """
+    heads, lengths, instance = (
+        tensor.detach().cpu().contiguous() for tensor in (heads, lengths, instance)
+    )
+    if not apart:
+        return [*_build_shared(heads, lengths, instance), torch.empty(0, dtype=torch.int64)]
+    for tree, b in enumerate(instance.tolist()):
+        if not 0 <= b < len(lengths):
+            raise ValueError(f"tree {tree}: instance {b} is none of the {len(lengths)} sentences")
+    # Sentences share nothing: a sentence for each tree, whose words then become those of its own.
+    words, row, *graph = _build_shared(heads, lengths[instance], torch.arange(len(heads)))
+    n = heads.shape[1]
+    inside = torch.arange(n) < lengths[:, None]
+    starts = lengths.cumsum(0) - lengths
+    rows = torch.cat([starts[instance[words // n]] + words % n, inside.sum()[None]])
+    return [inside.flatten().nonzero().squeeze(1), rows[row], *graph, words[row[graph[1]]]]
+
+
+def _build_shared(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
     *arrays, offsets, tree_nodes = _native.build_forest(
-        *(tensor.detach().cpu().contiguous().numpy() for tensor in (heads, lengths, instance))
+        heads.numpy(), lengths.numpy(), instance.numpy()
     )
     tensors = [torch.from_numpy(array) for array in arrays]
     offsets = torch.from_numpy(offsets)
@@ -169,13 +209,13 @@ _build_op = torch.library.custom_op("sparsewood::build_forest", _build, mutates_
 
 
 @_build_op.register_fake
-def _(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
+def _(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
     context = torch.library.get_ctx()
     words, nodes, edges, levels = (context.new_dynamic_size() for _ in range(4))
 
     def empty(*shape: int) -> Tensor:
         return torch.empty(shape, dtype=torch.int64)
 
-    trees = heads.shape[0]
+    trees, places = heads.shape[0], edges if apart else 0
     sizes = (words,), (nodes,), (nodes + 1,), (edges,), (edges,), (trees,), (2, levels), ()
-    return [empty(*shape) for shape in sizes]
+    return [empty(*shape) for shape in (*sizes, (places,))]

@@ -181,7 +181,8 @@ class Posterior(CopiedWithGraph):
     def forest(self) -> Forest:
         """The trees of the support as one shared graph, for `structures` that are heads (T, n).
 
-        Sentences are numbered in the flattened batch.
+        Sentences are numbered in the flattened batch. Where the parts carry the gradient of the
+        scores (`with_parts`), the edges have those of their arcs as weights.
         """
         heads = self.structures
         n = heads.shape[1] if heads.ndim == 2 else 0
@@ -192,7 +193,10 @@ class Posterior(CopiedWithGraph):
                 f"{(*self.sizes.shape, *self.shape)}"
             )
         lengths = torch.full_like(self.sizes, n) if self.lengths is None else self.lengths
-        return Forest.from_heads(heads, lengths.flatten(), self.instance)
+        weights = None
+        if self._parts is not None:
+            weights = self._parts.gather(-1, heads.clamp(min=0)[..., None]).squeeze(-1)
+        return Forest.from_heads(heads, lengths.flatten(), self.instance, weights=weights)
 
     def product(self, other: "Posterior") -> PairPosterior:
         """All pairs of a structure here and one of `other`, instance by instance, as independent.

@@ -1,5 +1,7 @@
 """What holds for every composer."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -18,6 +20,11 @@ TOLERANCE: dict[Kind, float] = {
 
 @pytest.fixture(params=TOLERANCE, ids=lambda kind: kind.__name__)
 def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+@pytest.fixture(params=[kind for kind in TOLERANCE if kind.reads_parts], ids=lambda k: k.__name__)
+def weighing(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
@@ -90,3 +97,52 @@ def test_it_trains_on_a_posterior(kind: Kind) -> None:
     post.expect(net(x, post.forest())).square().sum().backward()
     assert scores.grad is not None
     assert scores.grad.abs().sum() > 0
+
+
+def test_gradcheck_on_weights(weighing: Kind, draw_trees: Any) -> None:
+    torch.manual_seed(0)
+    heads, lengths, instance = draw_trees("random", [4, 1, 5], 2, 0)
+    net = weighing(2, 3).double()
+    x = torch.randn(3, 5, 2, dtype=torch.float64, requires_grad=True)
+    weights = torch.randn(heads.shape, dtype=torch.float64, requires_grad=True)
+
+    def run(x: Tensor, weights: Tensor, *parameters: Tensor) -> tuple[Tensor, Tensor]:
+        forest = sp.Forest.from_heads(heads, lengths, instance, weights=weights)
+        return net(x, forest, return_nodes=True)
+
+    assert torch.autograd.gradcheck(run, (x, weights, *net.parameters()))
+
+
+def test_weights_of_one_change_nothing(weighing: Kind, draw_trees: Any) -> None:
+    trees = draw_trees("random", [4, 1, 5], 3, 0)
+    net, x = weighing(2, 3), torch.randn(3, 5, 2)
+    # of another dtype than the words
+    weights = torch.full(trees[0].shape, torch.nan, dtype=torch.float64)
+    weights[trees[0] >= 0] = 1.0
+    weights.requires_grad_()
+    out = net(x, sp.Forest.from_heads(*trees, weights=weights))
+    torch.testing.assert_close(out, net(x, sp.Forest.from_heads(*trees)))
+    out.sum().backward()
+    assert weights.grad is not None
+    assert torch.equal(weights.grad != 0, trees[0] >= 0)
+
+
+def test_the_gradient_goes_by_the_parts(weighing: Kind) -> None:
+    """Each tree's arcs get their gradient, where trees of one sentence share most arcs."""
+    torch.manual_seed(0)
+    scores, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
+    hard = sp.TopK(3)(scores, sp.DependencyTrees(), lengths)
+    parts = hard.parts.clone().requires_grad_()
+    net, x = weighing(3, 4).double(), torch.randn(2, 5, 3, dtype=torch.float64)
+    out = net.read(x, hard.with_parts(parts))
+    torch.testing.assert_close(out, net.read(x, hard))
+    (on_parts,) = torch.autograd.grad(out[1].sum(), parts)
+    assert torch.equal(on_parts[1] != 0, parts[1] != 0)
+    assert not on_parts[[0, 2, 3, 4, 5]].any()
+
+
+def test_the_ordered_composer_names_those_that_read_weights() -> None:
+    trees = torch.tensor([[0, 1]]), torch.tensor([2]), torch.tensor([0])
+    forest = sp.Forest.from_heads(*trees, weights=torch.ones(1, 2))
+    with pytest.raises(ValueError, match=r"OrderedComposer reads no weights.*ChildSumTreeLSTM"):
+        sp.nn.OrderedComposer(2, 3)(torch.zeros(1, 2, 2), forest)

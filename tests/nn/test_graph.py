@@ -16,8 +16,11 @@ LENGTHS = torch.tensor([4, 3])
 
 @pytest.mark.parametrize("composer", [sp.nn.ChildSumTreeLSTM, sp.nn.TreeGRU])
 @pytest.mark.parametrize("root", ["zero", "learned"])
+@pytest.mark.parametrize("weighted", [False, True])
 @torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
-def test_from_scores_to_vectors_in_one_graph(composer, root: Literal["zero", "learned"]) -> None:
+def test_from_scores_to_vectors_in_one_graph(
+    composer, root: Literal["zero", "learned"], weighted: bool
+) -> None:
     """Forward and backward, one graph for forests of any size."""
     torch._dynamo.reset()
     torch.manual_seed(0)
@@ -25,6 +28,8 @@ def test_from_scores_to_vectors_in_one_graph(composer, root: Literal["zero", "le
 
     def loss(scores: Tensor, x: Tensor) -> Tensor:
         post = sp.sparsemap(scores, TREES, lengths=LENGTHS)
+        if weighted:
+            post = post.with_parts(post.parts * scores.tanh()[post.instance])
         return post.expect(module(x, post.forest())).square().sum()
 
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")

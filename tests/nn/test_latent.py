@@ -1,22 +1,65 @@
 """Latent and fixed trees through one interface."""
 
 import pickle
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
 
 import sparsewood as sp
+from sparsewood.estimators import Problem
 
 LENGTHS = torch.tensor([4, 1, 3])
 TREES = sp.DependencyTrees(single_root=True)
 
 
 def make(
-    estimator: sp.Estimator, structure: sp.Structure | None = TREES
+    estimator: sp.Estimator,
+    structure: sp.Structure | None = TREES,
+    composer: Callable[[int, int], torch.nn.Module] = sp.nn.ChildSumTreeLSTM,
 ) -> sp.nn.LatentTreeEncoder:
     torch.manual_seed(0)
-    scorer, composer = sp.nn.MLPArcScorer(5, 4), sp.nn.ChildSumTreeLSTM(5, 6)
-    return sp.nn.LatentTreeEncoder(scorer, composer, structure, estimator=estimator).double()
+    scorer, reader = sp.nn.MLPArcScorer(5, 4), composer(5, 6)
+    return sp.nn.LatentTreeEncoder(scorer, reader, structure, estimator=estimator).double()
+
+
+class Count(torch.nn.Module):
+    """How often it was asked."""
+
+    calls: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+
+@dataclass(frozen=True, repr=False)
+class Sampler(sp.Estimator):
+    """Trees drawn at random in training, the best one at test; it counts."""
+
+    memory: Count = field(default_factory=Count, compare=False, repr=False)
+    slope: float = 1.0
+
+    def estimate(self, problem: Problem) -> sp.Posterior:
+        self.memory.calls += 1
+        scores, structure, lengths, generator = problem
+        return sp.marginals(scores, structure, lengths=lengths).posterior(2, generator=generator)
+
+    def at_test(self) -> sp.Estimator:
+        return sp.MAP()
+
+
+class Plain(torch.nn.Module):
+    """A composer of a user's: no `read`."""
+
+    def __init__(self, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        self.net = sp.nn.TreeGRU(input_size, hidden_size)
+
+    def forward(self, x: torch.Tensor, forest: sp.Forest) -> torch.Tensor:
+        return self.net(x, forest)
 
 
 def words() -> torch.Tensor:
@@ -56,6 +99,67 @@ def test_latent_is_the_four_lines() -> None:
     assert torch.equal(vectors, encoder.composer(x, same.forest()))
     assert vectors.shape == (len(post.structures), 6)
     assert int(post.sizes.max()) == 3
+
+
+def test_out_of_training_it_asks_the_estimator_for_tests() -> None:
+    encoder, x = make(Sampler()), words()
+    post, vectors = encoder(x, LENGTHS)
+    assert post.sizes.tolist() == [2, 2, 2]
+    post, vectors = encoder.eval()(x, LENGTHS)
+    assert encoder.scorer is not None
+    best = sp.MAP()(encoder.scorer(x), TREES, LENGTHS)
+    assert torch.equal(post.structures, best.structures)
+    assert torch.equal(vectors, encoder.composer(x, best.forest()))
+
+
+def test_what_the_estimator_remembers_is_a_part_of_the_module() -> None:
+    encoder, x = make(Sampler()), words()
+    encoder(x, LENGTHS)
+    encoder.estimator = replace(encoder.estimator, slope=2.0)  # pyright: ignore[reportArgumentType]
+    encoder(x, LENGTHS)
+    state = encoder.state_dict()
+    assert state["memory.calls"] == 2
+    other = deepcopy(make(Sampler()))
+    other.load_state_dict(state)
+    other(x, LENGTHS)
+    assert other.state_dict()["memory.calls"] == 3
+    other.estimator = sp.SparseMAP()
+    assert "memory.calls" not in other.state_dict()
+
+
+def test_a_composer_without_read_gets_the_forest() -> None:
+    encoder, x = make(sp.SparseMAP(), composer=Plain), words()
+    post, vectors = encoder(x, LENGTHS)
+    assert torch.equal(vectors, encoder.composer(x, post.forest()))
+
+
+@pytest.mark.parametrize("composer", [sp.nn.ChildSumTreeLSTM, sp.nn.TreeGRU])
+def test_the_gradient_goes_by_the_parts(composer: Callable[[int, int], torch.nn.Module]) -> None:
+    encoder, x = make(sp.StraightThrough(), composer=composer), words()
+    post, vectors = encoder(x, LENGTHS)
+    assert post.carries_parts
+    post.expect(vectors).sum().backward()
+    assert all(p.grad is not None and p.grad.any() for p in encoder.parameters())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "composer", "message"),
+    [
+        (sp.Gibbs(), sp.nn.ChildSumTreeLSTM, r"Gibbs\(\) gives soft parts.*ChildSumTreeLSTM"),
+        (sp.Gibbs(), Plain, r"Gibbs\(\) gives soft parts and no trees, which Plain does not read"),
+        (sp.StraightThrough(), sp.nn.OrderedComposer, r"by the parts.*OrderedComposer passes none"),
+        (sp.StraightThrough(), Plain, r"by the parts of trees, to which Plain passes none on"),
+    ],
+)
+def test_a_composer_that_cannot_pass_the_gradient_on_is_refused(
+    estimator: sp.Estimator, composer: Callable[[int, int], torch.nn.Module], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        make(estimator, composer=composer)
+    encoder = make(sp.SparseMAP(), composer=composer)
+    encoder.estimator = estimator
+    with pytest.raises(ValueError, match=message):
+        encoder(words(), LENGTHS)
 
 
 @pytest.mark.parametrize("estimator", [sp.SparseMAP(), sp.TopK(3)], ids=repr)
@@ -134,8 +238,6 @@ def test_bad_input() -> None:
         flat(words(), torch.tensor([4, 5, 3]))
     with pytest.raises(ValueError, match=r"given\[2\] is not one of"):  # words 1 and 2 in a cycle
         given(words(), LENGTHS, torch.tensor([[0] * 4, [0] * 4, [2, 1, 0, 0]]))
-    with pytest.raises(TypeError, match="no structures"):
-        make(sp.Gibbs())(words(), LENGTHS)
 
 
 def test_repr_and_pickle() -> None:

@@ -18,16 +18,22 @@ LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 CELLS: list[type[Cell]] = [NativeCell, TorchCell]
 
 
-def recursion(net: sp.nn.ChildSumTreeLSTM, x: Tensor, heads: list[int]) -> Tensor:
+def recursion(
+    net: sp.nn.ChildSumTreeLSTM, x: Tensor, heads: list[int], edges: Tensor | None = None
+) -> Tensor:
     """The root state of one tree over the words x (n, d), as the paper writes it."""
     W_iou, W_f = net.input.weight.split([3 * net.hidden_size, net.hidden_size])
     b_iou, b_f = net.input.bias.split([3 * net.hidden_size, net.hidden_size])
     U_iou, U_f = net.recurrent.weight.split([3 * net.hidden_size, net.hidden_size])
     root = x.new_zeros(net.input_size) if net.root is None else net.root
 
+    def child(i: int) -> tuple[Tensor, Tensor]:
+        h, c = node(i + 1)
+        return (h, c) if edges is None else (edges[i] * h, edges[i] * c)
+
     def node(word: int) -> tuple[Tensor, Tensor]:
         vector = root if word == 0 else x[word - 1]
-        below = [node(i + 1) for i, head in enumerate(heads) if head == word]
+        below = [child(i) for i, head in enumerate(heads) if head == word]
         h_sum = sum((h for h, _ in below), x.new_zeros(net.hidden_size))
         i, o, u = (W_iou @ vector + b_iou + U_iou @ h_sum).chunk(3)
         c = i.sigmoid() * u.tanh()
@@ -57,10 +63,20 @@ def test_it_equals_recursion(
 ) -> None:
     torch.manual_seed(seed)
     net = sp.nn.ChildSumTreeLSTM(3, 4, root="learned").double()
-    net.cell = lambda device: cell()
+    net.cell = lambda forest: cell()
     assert net.root is not None
     torch.nn.init.normal_(net.root)
     check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
+
+
+@settings(max_examples=25, deadline=None)
+@given(KINDS, LENGTHS, st.integers(1, 4), st.integers(0, 10**6))
+def test_weights_of_edges_equal_recursion(
+    draw_trees: Any, check_recursion: Any, kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    net = sp.nn.ChildSumTreeLSTM(3, 4).double()
+    check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed), weighted=True)
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -68,7 +84,7 @@ def test_it_equals_recursion(
 def test_gradcheck_on_all_nodes(root: Any, cell: type[Cell], forest: sp.Forest) -> None:
     torch.manual_seed(0)
     net = sp.nn.ChildSumTreeLSTM(2, 3, root=root).double()
-    net.cell = lambda device: cell()
+    net.cell = lambda forest: cell()
     x = torch.randn(3, 5, 2, dtype=torch.float64, requires_grad=True)
 
     def run(x: Tensor, *parameters: Tensor) -> tuple[Tensor, Tensor]:

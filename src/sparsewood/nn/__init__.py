@@ -10,6 +10,7 @@ from sparsewood.nn.sparsemap import SparseMAP
 from sparsewood.nn.structured_attention import StructuredAttention, TreeAttention
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
+from sparsewood.nn.tree_messages import TreeMessages
 
 __all__ = [
     "BiaffineArcScorer",
@@ -28,4 +29,5 @@ __all__ = [
     "StructuredAttention",
     "TreeAttention",
     "TreeGRU",
+    "TreeMessages",
 ]

@@ -1,7 +1,7 @@
 """Compositions over a forest as modules."""
 
 from abc import ABC, abstractmethod
-from typing import Literal, cast, overload
+from typing import ClassVar, Literal, cast, overload
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +10,7 @@ from sparsewood.forest import Forest
 from sparsewood.nn._check import check_words
 from sparsewood.nn._graph import compose_in_graph
 from sparsewood.nn._levels import Cell, Compose
+from sparsewood.posterior import Posterior
 
 
 class TreeComposer(nn.Module, ABC):
@@ -19,9 +20,16 @@ class TreeComposer(nn.Module, ABC):
         input_size: dimensions of a word vector.
         hidden_size: dimensions of a state.
         root: the input vector of root nodes, which have no word: "zero", or "learned".
+
+    Attributes:
+        reads_soft: whether `read` takes posteriors without structures, whose parts are soft.
+        reads_parts: whether a gradient goes from the states to the parts of a tree, by the weights
+            on the edges of the forest.
     """
 
     gates: int  # blocks of `hidden_size` rows in W
+    reads_soft: ClassVar[bool] = False
+    reads_parts: ClassVar[bool] = True
 
     def __init__(
         self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
@@ -40,6 +48,14 @@ class TreeComposer(nn.Module, ABC):
 
         They are of the dtype of the inputs, or float32 where that is narrower.
         """
+
+    def read(self, x: Tensor, posterior: Posterior) -> Tensor:
+        """The states (T, hidden_size) of the trees of a posterior over the sentences x (B, n, .).
+
+        Where the posterior's `parts` carry the gradient of the scores, it goes by the weights of
+        the forest.
+        """
+        return self(x, posterior.forest())
 
     @overload
     def forward(
@@ -72,6 +88,11 @@ class TreeComposer(nn.Module, ABC):
                 f"the forest is over (B, n) = {forest.shape} words on {forest.row.device}, "
                 f"the word vectors have shape {tuple(x.shape)} and are on {x.device}"
             )
+        if forest.weights is not None and not self.reads_parts:
+            raise ValueError(
+                f"{type(self).__name__} reads no weights of edges; ChildSumTreeLSTM, TreeGRU and "
+                "TreeMessages do"
+            )
         words = x.flatten(0, 1)
         # A graph cannot ask whether there is padding.
         if torch.compiler.is_compiling() or len(forest.words) < len(words):
@@ -99,13 +120,13 @@ class LevelComposer(TreeComposer):
         self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
 
     @abstractmethod
-    def cell(self, device: torch.device) -> Cell:
-        """The cell that serves tensors on `device`."""
+    def cell(self, forest: Forest) -> Cell:
+        """The cell that serves a forest, on its device."""
 
     def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
         split = (self.gates - self.each) * self.hidden_size
-        cell = self.cell(inputs.device)
+        cell = self.cell(forest)
         weight = self.recurrent.weight
         if torch.compiler.is_compiling():
             return compose_in_graph(inputs, weight, split, type(cell).__name__, forest)
-        return cast(Tensor, Compose.apply(inputs, weight, split, forest, cell))
+        return cast(Tensor, Compose.apply(inputs, weight, forest.weights, split, forest, cell))

@@ -14,7 +14,7 @@ from torch import Tensor
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Cell, pass_down, pass_up
 
-_TENSORS = len(fields(Forest)) - 1  # all but the shape
+_TENSORS = 8  # of a forest; the weights of its edges come after them, if it has some
 
 
 def compose_in_graph(
@@ -22,11 +22,14 @@ def compose_in_graph(
 ) -> Tensor:
     """`Compose` for a compiled graph, in which a forest is a list of tensors: h (N, hidden)."""
     tensors = [getattr(forest, field.name) for field in fields(forest)[:_TENSORS]]
+    if forest.weights is not None:
+        tensors.append(forest.weights)
     return _compose_op(inputs, weight, split, cell, tensors, list(forest.shape))[0]
 
 
 def _forest(tensors: Sequence[Tensor], shape: Sequence[int]) -> Forest:
-    return Forest(*tensors, shape=(shape[0], shape[1]))
+    weights = tensors[_TENSORS] if len(tensors) > _TENSORS else None
+    return Forest(*tensors[:_TENSORS], shape=(shape[0], shape[1]), weights=weights)
 
 
 @torch.library.custom_op("sparsewood::compose", mutates_args=())
@@ -60,27 +63,42 @@ def _backward_op(
     cell: str,
     forest: Sequence[Tensor],
     shape: Sequence[int],
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     made = _forest(forest, shape)
     rows, dtype = inputs.shape[0], inputs.dtype
     return pass_down(on_h, weight, kept, split, made, Cell.named[cell](), rows, dtype)
 
 
 @_backward_op.register_fake
-def _(on_h: Tensor, weight: Tensor, inputs: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(inputs), torch.empty_like(weight)
+def _(
+    on_h: Tensor,
+    weight: Tensor,
+    inputs: Tensor,
+    kept: Sequence[Tensor],
+    split: int,
+    cell: str,
+    forest: Sequence[Tensor],
+    shape: Sequence[int],
+) -> tuple[Tensor, Tensor, Tensor]:
+    edges = _forest(forest, shape).weights
+    on_edges = on_h.new_empty(0) if edges is None else torch.empty_like(edges)
+    return torch.empty_like(inputs), torch.empty_like(weight), on_edges
 
 
 def _save_pass(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> None:
     x, weight, ctx.split, ctx.cell, forest, ctx.shape = inputs
+    ctx.tensors = len(forest)
     ctx.save_for_backward(x, weight, *forest, *output)
 
 
 def _compose_backward(ctx: Any, on_states: list[Tensor]) -> tuple[Any, ...]:
     x, weight, *rest = ctx.saved_tensors
-    forest, kept = rest[:_TENSORS], rest[_TENSORS:]
-    found = _backward_op(on_states[0], weight, x, kept, ctx.split, ctx.cell, forest, ctx.shape)
-    return *found, None, None, [None] * _TENSORS, None
+    forest, kept = rest[: ctx.tensors], rest[ctx.tensors :]
+    *found, on_edges = _backward_op(
+        on_states[0], weight, x, kept, ctx.split, ctx.cell, forest, ctx.shape
+    )
+    weighted = [on_edges] * (ctx.tensors - _TENSORS)
+    return *found, None, None, [None] * _TENSORS + weighted, None
 
 
 _compose_op.register_autograd(_compose_backward, setup_context=_save_pass)

@@ -7,12 +7,12 @@ A composition gives node j, with input x_j and children C(j), gates of two kinds
 
 and makes the state h_j from them. `W x` is computed once per word; the products with U once per
 distinct node, all gates of a kind in one. A `Cell` does what lies between the products, on a whole
-level at a time, forward and backward.
+level at a time, forward and backward. Where edges have weights w_k, w_k h_k takes the place of h_k.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -30,12 +30,18 @@ class States:
 
     h: (N, hidden). gates: (N, gates * hidden), the gates of the node first. sums: (N, hidden), the
     sums over children; not set at leaves. products: (word nodes, each * hidden), of each child.
+    edges: (E, 1), the weights of the edges; None: all are 1.
     """
 
     h: Tensor
     gates: Tensor
     sums: Tensor
     products: Tensor
+    edges: Tensor | None = None
+
+    def weighted(self, values: Tensor, edges: slice) -> Tensor:
+        """`values`, one row for each of the edges, times the weights of these."""
+        return values if self.edges is None else values * self.edges[edges]
 
 
 class Cell(ABC):
@@ -58,24 +64,40 @@ class Cell(ABC):
     def down(self, forest: Forest, states: States, buffers: tuple[Tensor, ...], on: States) -> Step:
         """The step that reads `on.h` of a level, writes its `on.gates`, adds to `on.products`.
 
-        What `h` owes to the sums other than through U is added to `on.h` of the children.
+        What `h` owes to the sums other than through U is added to `on.h` of the children; what it
+        owes to the weights other than through the sums, to `on.edges`, where there are weights.
         """
 
-    def add_rows(self, out: Tensor, to: Tensor, values: Tensor, source: Tensor) -> AddRows:
-        """A function (begin, end): out[to[e]] += values[source[e]] for these edges."""
+    def add_rows(
+        self, out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
+    ) -> AddRows:
+        """A function (begin, end): out[to[e]] += w_e values[source[e]] for these edges."""
         return lambda begin, end: out.index_add_(
-            0, to[begin:end], values.index_select(0, source[begin:end])
+            0,
+            to[begin:end],
+            states.weighted(values.index_select(0, source[begin:end]), slice(begin, end)),
         )
 
 
 class Compose(torch.autograd.Function):
-    """(W + 1, gates * hidden) inputs -> the states of a pass up, (N, hidden) first."""
+    """(W + 1, gates * hidden) inputs -> the states of a pass up, (N, hidden) first.
+
+    `edges` are the weights of the forest, or None.
+    """
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Cell
+        ctx: Any,
+        inputs: Tensor,
+        weight: Tensor,
+        edges: Tensor | None,
+        split: int,
+        forest: Forest,
+        cell: Cell,
     ) -> Tensor:
         weight = weight.detach()
+        if edges is not None:
+            forest = replace(forest, weights=edges.detach())
         h, *rest = pass_up(inputs.detach(), weight, split, forest, cell)
         ctx.save_for_backward(weight, h, *rest)
         ctx.split, ctx.forest, ctx.cell = split, forest, cell
@@ -88,7 +110,7 @@ class Compose(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError("a forest is differentiable once: create_graph=True does not work")
         weight, *states = ctx.saved_tensors
-        on_inputs, on_weight = pass_down(
+        on_inputs, on_weight, on_edges = pass_down(
             gradients[0],
             weight,
             states,
@@ -99,7 +121,13 @@ class Compose(torch.autograd.Function):
             ctx.dtype,
             learns=ctx.needs_input_grad[1],
         )
-        return on_inputs, on_weight if ctx.needs_input_grad[1] else None, None, None, None
+        learns, weighted = ctx.needs_input_grad[1:3]
+        return (
+            on_inputs,
+            on_weight if learns else None,
+            on_edges if weighted else None,
+            *(None, None, None),
+        )
 
 
 def pass_up(inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Cell) -> list[Tensor]:
@@ -115,10 +143,11 @@ def pass_up(inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Ce
         gates=values.index_select(0, forest.row),
         sums=values.new_zeros(nodes, hidden),
         products=values.new_empty(count, len(weight) - split),
+        edges=_column(forest, values.dtype),
     )
     buffers = cell.buffers(forest, states.h)
     step = cell.up(forest, states, buffers)
-    sum_children = cell.add_rows(states.sums, forest.parents, states.h, forest.children)
+    sum_children = cell.add_rows(states.sums, forest.parents, states.h, forest.children, states)
     for_sums, for_each = weight[:split].t(), weight[split:].t()
     with torch.autocast(values.device.type, enabled=False):
         for level in forest.levels:
@@ -143,10 +172,11 @@ def pass_down(
     dtype: torch.dtype,
     *,
     learns: bool = True,
-) -> tuple[Tensor, Tensor]:
-    """The gradients of the `rows` inputs and of the weight, from that of h and what was kept.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the `rows` inputs, of the weight and of those of edges, from that of h.
 
-    That of the weight is empty unless it `learns`.
+    `kept` is what the pass up gave. The gradient of the weight is empty unless it `learns`, that of
+    the edges' weights unless there are some.
     """
     h, gates, sums, *buffers = kept
     own, weight = weight.dtype, weight.to(dtype)
@@ -157,10 +187,13 @@ def pass_down(
         gates=torch.empty_like(gates),
         sums=torch.empty_like(sums),
         products=h.new_zeros(count, len(for_each)),
+        edges=None if forest.weights is None else h.new_zeros(len(forest.weights), 1),
     )
-    states = States(h, gates, sums, products=h.new_empty(0))
+    states = States(h, gates, sums, h.new_empty(0), _column(forest, h.dtype))
+    if on.edges is not None:
+        states = replace(states, products=(h[:count].to(dtype) @ for_each.t()).to(h.dtype))
     step = cell.down(forest, states, tuple(buffers), on)
-    pass_to_children = cell.add_rows(on.h, forest.children, on.sums, forest.parents)
+    pass_to_children = cell.add_rows(on.h, forest.children, on.sums, forest.parents, states)
     with torch.autocast(h.device.type, enabled=False):
         for level in reversed(forest.levels):
             here = slice(level.begin, level.end)
@@ -170,9 +203,14 @@ def pass_down(
             if level.begin > 0:
                 multiply(on.gates[here, :split], for_sums, out=on.sums[here])
                 pass_to_children(level.first_edge, level.last_edge)
+        on_edges = h.new_empty(0)
+        if on.edges is not None and forest.weights is not None:
+            through_sums = on.sums.index_select(0, forest.parents)
+            through_sums.mul_(h.index_select(0, forest.children))
+            on_edges = (on.edges.squeeze(1) + through_sums.sum(1)).to(forest.weights.dtype)
         on_inputs = h.new_zeros(rows, len(weight)).index_add_(0, forest.row, on.gates)
         if not learns:
-            return on_inputs.to(dtype), h.new_empty(0)
+            return on_inputs.to(dtype), h.new_empty(0), on_edges
         leaves = forest.level_offsets[1] if forest.num_nodes else 0
         on_weight = h.new_empty(weight.shape)
         for on_product, factor, out in (
@@ -180,7 +218,12 @@ def pass_down(
             (on.products, h[:count], on_weight[split:]),
         ):
             multiply(on_product.t(), factor.to(weight.dtype), out=out)
-    return on_inputs.to(dtype), on_weight.to(own)
+    return on_inputs.to(dtype), on_weight.to(own), on_edges
+
+
+def _column(forest: Forest, dtype: torch.dtype) -> Tensor | None:
+    """(E, 1), the weights of a forest."""
+    return None if forest.weights is None else forest.weights.to(dtype)[:, None]
 
 
 def multiply(states: Tensor, matrix: Tensor, out: Tensor) -> None:

@@ -1,6 +1,7 @@
 """From word vectors to one vector per tree, the trees being latent or fixed."""
 
 from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -9,6 +10,7 @@ from sparsewood.estimators.base import Estimator, check_estimator
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.nn._check import check_lengths
+from sparsewood.nn._composer import TreeComposer
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import Structure
 from sparsewood.structures.dependency import DependencyTrees
@@ -20,15 +22,19 @@ class LatentTreeEncoder(nn.Module):
     Where the trees come from is the estimator's business, and the probability of an output is
     `posterior.expect(...)` for all of them: latent trees by `SparseMAP` (Niculae, Martins & Cardie
     2018, "Towards dynamic computation graphs via sparse latent structure") or `TopK`, the trees of
-    a parser by `Given()`, a baseline by `Fixed("flat")`.
+    a parser by `Given()`, a baseline by `Fixed("flat")`. In training it is the estimator that is
+    asked, out of it what `estimator.at_test()` gives.
 
     Args:
         scorer: (B, n, d) -> arc scores (B, n, n + 1). It is left out of the module where the
             estimator reads no scores; None does for such.
-        composer: `composer(x, forest)` -> (T, hidden) root states: `ChildSumTreeLSTM`, `TreeGRU`,
-            `OrderedComposer`.
+        composer: `composer.read(x, posterior)` -> (T, hidden) root states: `ChildSumTreeLSTM`,
+            `TreeGRU`, `OrderedComposer`, `TreeMessages`. One without `read` is called as
+            `composer(x, posterior.forest())`. An estimator whose gradient goes by the parts of
+            trees needs one with `reads_parts`, one that gives no trees needs `reads_soft`.
         structure: the family of trees. Default: `DependencyTrees()`.
-        estimator: of trees; may be set to another value at any time.
+        estimator: of trees; may be set to another value at any time. What it remembers, its
+            `memory`, is a part of the module.
         noise: scores -> scores, between scorer and estimator: `GumbelNoise`. Default: none.
     """
 
@@ -43,6 +49,7 @@ class LatentTreeEncoder(nn.Module):
     ) -> None:
         super().__init__()
         check_estimator(estimator)
+        _check_fit(composer, estimator)
         if scorer is None and estimator.reads_scores:
             raise ValueError(f"the estimator {estimator} needs a scorer")
         self.scorer = scorer if estimator.reads_scores else None
@@ -50,6 +57,16 @@ class LatentTreeEncoder(nn.Module):
         self.composer = composer
         self.structure = DependencyTrees() if structure is None else structure
         self.estimator = estimator
+
+    @property
+    def estimator(self) -> Estimator:
+        """Of trees."""
+        return self._estimator
+
+    @estimator.setter
+    def estimator(self, value: Estimator) -> None:
+        self._estimator = value
+        self.memory: nn.Module | None = getattr(value, "memory", None)
 
     def forward(
         self,
@@ -84,18 +101,23 @@ class LatentTreeEncoder(nn.Module):
         if forbidden is not None and self.scorer is not None:
             scores = scores.masked_fill(forbidden, -torch.inf)
         posterior = estimator(scores, self.structure, lengths, generator=generator)
-        return posterior, self.composer(x if words is None else words, posterior.forest())
+        x = x if words is None else words
+        if hasattr(self.composer, "read"):
+            return posterior, cast(TreeComposer, self.composer).read(x, posterior)
+        return posterior, self.composer(x, posterior.forest())
 
     def _estimator_for(self, heads: Tensor | None, x: Tensor, lengths: Tensor | None) -> Estimator:
-        """The estimator, told of the heads if it is one that takes them."""
-        if not isinstance(self.estimator, Given):
+        """That of now, training or not, told of the heads if it is one that takes them."""
+        estimator = self.estimator if self.training else self.estimator.at_test()
+        _check_fit(self.composer, estimator)
+        if not isinstance(estimator, Given):
             if heads is not None:
-                raise ValueError(f"the estimator {self.estimator} takes no heads")
-            return self.estimator
+                raise ValueError(f"the estimator {estimator} takes no heads")
+            return estimator
         if heads is None:
-            if self.estimator.structures is None:
+            if estimator.structures is None:
                 raise ValueError("the estimator Given() needs heads")
-            return self.estimator
+            return estimator
         batch, n = x.shape[:2]
         if heads.shape != (batch, n) or heads.dtype != torch.int64:
             raise ValueError(
@@ -104,7 +126,22 @@ class LatentTreeEncoder(nn.Module):
             )
         words = torch.arange(n, device=x.device)
         inside = words < check_lengths(lengths, batch, n, x.device)[:, None]
-        return replace(self.estimator, structures=torch.where(inside, heads.to(x.device), -1))
+        return replace(estimator, structures=torch.where(inside, heads.to(x.device), -1))
 
     def extra_repr(self) -> str:
         return f"{self.structure}, {self.estimator}"
+
+
+def _check_fit(composer: nn.Module, estimator: Estimator) -> None:
+    """ValueError if a composer cannot read what an estimator gives, or pass its gradient on."""
+    name = type(composer).__name__
+    if not estimator.gives_structures and not getattr(composer, "reads_soft", False):
+        raise ValueError(
+            f"the estimator {estimator} gives soft parts and no trees, which {name} does not read; "
+            "TreeMessages does"
+        )
+    if estimator.road == "parts" and not getattr(composer, "reads_parts", False):
+        raise ValueError(
+            f"the gradient of the estimator {estimator} goes by the parts of trees, to which "
+            f"{name} passes none on; ChildSumTreeLSTM, TreeGRU and TreeMessages do"
+        )

@@ -40,6 +40,7 @@ class OrderedComposer(TreeComposer):
     """
 
     gates = 1
+    reads_parts = False
 
     def __init__(
         self,

@@ -20,12 +20,13 @@ class TreeGRU(LevelComposer):
         v_j = tanh(W_v x_j + b_v + r_j * U_v s_j)
         h_j = (1 - z_j) * v_j + z_j * s_j
 
-    `input` holds W and b, `recurrent` U, with rows in the order r, z, v. Differentiable once.
+    Where the edges of the forest have weights w_k, w_k h_k takes the place of h_k. `input` holds
+    W and b, `recurrent` U, with rows in the order r, z, v. Differentiable once.
     """
 
     gates, each = 3, 1
 
-    def cell(self, device: torch.device) -> Cell:
+    def cell(self, forest: Forest) -> Cell:
         return _GRUCell()
 
 
@@ -41,7 +42,7 @@ class _GRUCell(Cell):
         def step(level: Level) -> None:
             nodes, edges = slice(level.begin, level.end), slice(level.first_edge, level.last_edge)
             below = states.products.index_select(0, forest.children[edges])
-            product.index_add_(0, forest.parents[edges], below)
+            product.index_add_(0, forest.parents[edges], states.weighted(below, edges))
             states.gates[nodes, : 2 * n].sigmoid_()
             r, z, v = states.gates[nodes].split(n, 1)
             v.addcmul_(r, product[nodes]).tanh_()
@@ -62,7 +63,13 @@ class _GRUCell(Cell):
             on_r = on_v * product[nodes] * r * (1 - r)
             on_z = above * (states.sums[nodes] - v) * z * (1 - z)
             torch.cat([on_r, on_z, on_v], 1, out=on.gates[nodes])
-            on.products.index_add_(0, child, (on_v * r).index_select(0, parent))
-            on.h.index_add_(0, child, (above * z).index_select(0, parent))
+            on_product = (on_v * r).index_select(0, parent)
+            on_child = (above * z).index_select(0, parent)
+            on.products.index_add_(0, child, states.weighted(on_product, edges))
+            on.h.index_add_(0, child, states.weighted(on_child, edges))
+            if on.edges is not None:
+                on_product *= states.products.index_select(0, child)
+                on_product.addcmul_(on_child, states.h.index_select(0, child))
+                torch.sum(on_product, 1, keepdim=True, out=on.edges[edges])
 
         return step

@@ -23,7 +23,8 @@ class ChildSumTreeLSTM(LevelComposer):
         c_j  = i_j * u_j + sum_k f_jk * c_k
         h_j  = o_j * tanh(c_j)
 
-    `input` holds W and b, `recurrent` U, with rows in the order i, o, u, f.
+    Where the edges of the forest have weights w_k, w_k h_k and w_k c_k take the places of h_k and
+    c_k. `input` holds W and b, `recurrent` U, with rows in the order i, o, u, f.
 
         composer = ChildSumTreeLSTM(300, 300)
         vectors = composer(x, posterior.forest())            # (T, 300), one for each tree
@@ -33,12 +34,13 @@ class ChildSumTreeLSTM(LevelComposer):
 
     gates, each = 4, 1
 
-    def cell(self, device: torch.device) -> Cell:
-        return NativeCell() if device.type == "cpu" else TorchCell()
+    def cell(self, forest: Forest) -> Cell:
+        native = forest.row.device.type == "cpu" and forest.weights is None
+        return NativeCell() if native else TorchCell()
 
 
 class NativeCell(Cell):
-    """On the CPU, in float32 or float64; the formulas are in native/tree_lstm.h."""
+    """On the CPU, in float32 or float64, without weights; its formulas: native/tree_lstm.h."""
 
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
         """f of each edge (E, hidden) and c (N, hidden)."""
@@ -57,7 +59,9 @@ class NativeCell(Cell):
         run = _native.lstm_down_levels(*(tensor.numpy() for tensor in tensors))
         return lambda level: run(level.begin, level.end)
 
-    def add_rows(self, out: Tensor, to: Tensor, values: Tensor, source: Tensor) -> AddRows:
+    def add_rows(
+        self, out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
+    ) -> AddRows:
         tensors = (out, to, values, source)
         return _native.add_rows_levels(*(tensor.detach().numpy() for tensor in tensors))
 
@@ -79,8 +83,9 @@ class TorchCell(Cell):
             if level.begin > 0:
                 child, parent, f = forest.children[edges], forest.parents[edges], forget[edges]
                 inputs = states.gates[:, 3 * n :].index_select(0, parent)
-                torch.sigmoid(inputs.add_(states.products.index_select(0, child)), out=f)
-                c.index_add_(0, parent, f * c.index_select(0, child))
+                product = states.weighted(states.products.index_select(0, child), edges)
+                torch.sigmoid(inputs.add_(product), out=f)
+                c.index_add_(0, parent, f * states.weighted(c.index_select(0, child), edges))
             gates[:, : 2 * n].sigmoid_()
             i, o, u, _ = gates.split(n, 1)
             torch.mul(o, c[nodes].addcmul_(i, u.tanh_()).tanh(), out=states.h[nodes])
@@ -103,10 +108,15 @@ class TorchCell(Cell):
             on_f.zero_()
             if level.begin > 0:
                 child, parent, f = forest.children[edges], forest.parents[edges], forget[edges]
-                from_parent = on_c.index_select(0, parent)
-                on_edge = _sigmoid_backward(from_parent * c.index_select(0, child), f)
-                on.products.index_add_(0, child, on_edge)
+                from_parent, below = on_c.index_select(0, parent), c.index_select(0, child)
+                on_edge = _sigmoid_backward(from_parent * states.weighted(below, edges), f)
                 on.gates[:, 3 * n :].index_add_(0, parent, on_edge)
-                on_c.index_add_(0, child, from_parent.mul_(f))
+                on.products.index_add_(0, child, states.weighted(on_edge, edges))
+                from_parent *= f
+                on_c.index_add_(0, child, states.weighted(from_parent, edges))
+                if on.edges is not None:
+                    on_edge *= states.products.index_select(0, child)
+                    on_edge.addcmul_(from_parent, below)
+                    torch.sum(on_edge, 1, keepdim=True, out=on.edges[edges])
 
         return step

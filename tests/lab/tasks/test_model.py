@@ -131,6 +131,62 @@ def test_every_composer_learns_and_comes_back_from_a_config(make, task, composer
     assert type(again.trees.composer) is COMPOSERS[composer]
 
 
+PARTS = [
+    ("straight-through", "tree_lstm"),
+    ("straight-through", "tree_gru"),
+    ("straight-through", "messages"),
+    ("gibbs", "messages"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "composer"), PARTS)
+@pytest.mark.parametrize("words", ["context", "words"])
+def test_gradients_that_go_by_the_parts_reach_the_parser(make, task, estimator, composer, words):
+    model, batch = make(task, estimator=estimator, composer=composer, composer_input=words)
+    output = model(batch)
+    assert all(posterior.carries_parts for posterior in output.posteriors)
+    output.loss.sum().backward()
+    assert all(parameter.grad.any() for parameter in model.parser_parameters())
+
+
+@pytest.mark.parametrize(("estimator", "composer"), PARTS)
+def test_every_model_is_told_of_by_trees(make, task, estimator, composer):
+    model, batch = make(task, estimator=estimator, composer=composer, entropy=0.1)
+    for metric in model.new_metrics(training=True):
+        metric.add(model(batch), batch)
+    model.eval()
+    output = model(batch)
+    metrics = model.new_metrics()
+    for metric in metrics:
+        metric.add(output, batch)
+    told = model.measured(metrics)
+    assert told["support"] == 1.0
+    assert told["agreement"] == told["attachment"]
+    assert sum(told["histogram"].values()) == 8 * len(batch.sides)
+    for posterior in output.posteriors:
+        assert posterior.structures.shape == (8, posterior.shape[0])
+    again = type(model).from_config(model.config()).double()
+    again.load_state_dict(model.state_dict())
+    assert torch.equal(again.eval()(batch).loss, output.loss)
+
+
+@pytest.mark.parametrize(("estimator", "composer"), PARTS)
+def test_padding_changes_nothing_where_gradients_go_by_parts(
+    make, corpus, task, estimator, composer
+):
+    model, batch = make(task, estimator=estimator, composer=composer)
+    together, split = model(batch), model.encode(corpus(task).splits["train"])
+    for b in range(8):
+        torch.testing.assert_close(model(split.batch([b])).loss[0], together.loss[b])
+
+
+def test_only_an_estimator_that_has_one_at_test_has_a_temperature(make):
+    soft, _ = make("classify", estimator="gibbs:temperature=2.0", composer="messages")
+    assert soft.temperature == 2.0
+    hard, _ = make("classify", estimator="straight-through")
+    assert hard.temperature is None
+
+
 def test_a_config_from_before_composers_could_be_chosen_loads(make, task):
     model, _ = make(task)
     config = model.config()

@@ -39,7 +39,11 @@ def test_short_sentences_tell_nothing() -> None:
     assert collapse(records, LATENT) is None
 
 
-@pytest.mark.parametrize("estimator", [sp.SparseMAP(max_active=1), sp.TopK(1)], ids=repr)
+@pytest.mark.parametrize(
+    "estimator",
+    [sp.SparseMAP(max_active=1), sp.TopK(1), sp.MAP(), sp.StraightThrough(), sp.Gibbs()],
+    ids=repr,
+)
 def test_one_tree_that_is_wanted(estimator: sp.Estimator) -> None:
     assert collapse(history({"single": 100.0}), estimator) is None
 

@@ -22,7 +22,9 @@ from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.noise import GumbelNoise
 from sparsewood.nn.scorers import MLPArcScorer
+from sparsewood.nn.tree_messages import TreeMessages
 from sparsewood.posterior import Posterior
+from sparsewood.soft_posterior import SoftPosterior
 from sparsewood.structures.dependency import DependencyTrees
 
 
@@ -62,7 +64,7 @@ class TreeModel(WordModel, Model):
         )
         self.trees = LatentTreeEncoder(
             MLPArcScorer(options.hidden) if latent else None,
-            COMPOSERS[options.composer](read, options.hidden),
+            _composer(options, read),
             family if latent else DependencyTrees(),
             estimator=estimator,
             noise=GumbelNoise(options.noise),
@@ -135,8 +137,8 @@ class TreeModel(WordModel, Model):
 
     @property
     def temperature(self) -> float | None:
-        """Of the estimator, None for one without; may be set, as the search at test time does."""
-        return getattr(self.estimator, "temperature", None)
+        """Of the estimator at test, None for one without; may be set, as the search then does."""
+        return getattr(self.estimator.at_test(), "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
@@ -207,15 +209,20 @@ class TreeModel(WordModel, Model):
         return heads[:, None].expand(-1, leaf.shape[1], -1)
 
     def said(self, loss: Tensor | None, prediction: Tensor, *posteriors: Posterior) -> Output:
-        """An output, the bonus for the entropy of the posteriors taken off the loss in training."""
-        if loss is not None and self.training and self.options.entropy > 0:
+        """An output, the bonus for the entropy of the posteriors taken off the loss in training.
+
+        Out of training posteriors without trees are told of by their likeliest ones.
+        """
+        if not self.training:
+            return Output(loss, prediction, tuple(map(_with_trees, posteriors)))
+        if loss is not None and self.options.entropy > 0:
             loss = loss - self.options.entropy * sum(p.entropy() for p in posteriors)
         return Output(loss, prediction, posteriors)
 
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         split = self.encode([Example((sentence,)) for sentence in sentences])
         batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
-        return self.read(batch.sides[0])[0]
+        return _with_trees(self.read(batch.sides[0])[0])
 
     def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
         """The `k` likeliest labels of example `i`, with probabilities."""
@@ -227,13 +234,29 @@ class TreeModel(WordModel, Model):
         """An empty metric of this task's answers."""
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
-        trees = [] if training and not self.estimator.reads_scores else [TreeStatistics()]
+        latent = self.estimator.reads_scores and self.estimator.gives_structures
+        trees = [] if training and not latent else [TreeStatistics()]
         return [self.new_metric(training=training), *trees]
 
     def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
         found = super().measured(metrics)
         sizes = [m.histogram() for m in metrics if isinstance(m, TreeStatistics)]
         return {**found, "histogram": {str(size): n for size, n in sizes[0].items()}}
+
+
+def _composer(options: ModelConfig, input_size: int) -> nn.Module:
+    if options.composer == "messages":
+        return TreeMessages(input_size, options.hidden, options.message_steps)
+    return COMPOSERS[options.composer](input_size, options.hidden)
+
+
+def _with_trees(posterior: Posterior) -> Posterior:
+    """The likeliest tree of each sentence in place of a posterior without trees."""
+    if not isinstance(posterior, SoftPosterior):
+        return posterior
+    shape, trees = posterior.shape, posterior.mode.flatten(0, -2)
+    batch, dtype = posterior.sizes.shape, posterior.weights.dtype
+    return Posterior.uniform(posterior.structure, trees, batch, shape, posterior.lengths, dtype)
 
 
 def _encoders(options: ModelConfig, words: int) -> tuple[SentenceEncoder, SentenceEncoder | None]:

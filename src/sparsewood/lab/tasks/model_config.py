@@ -3,17 +3,23 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from sparsewood.estimators import Given, name_of, parse
+from sparsewood.estimators import Estimator, Given, name_of, parse
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab._checks import check
+from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
+from sparsewood.nn.tree_messages import TreeMessages
 
-# What help offers: the names of those that give whole trees.
-ESTIMATORS = "|".join(name for name, (kind, _) in NAMES.items() if kind.gives_structures)
+ESTIMATORS = "|".join(NAMES)  # what help offers
 
-COMPOSERS = {"tree_lstm": ChildSumTreeLSTM, "tree_gru": TreeGRU, "ordered": OrderedComposer}
+COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
+    "tree_lstm": ChildSumTreeLSTM,
+    "tree_gru": TreeGRU,
+    "ordered": OrderedComposer,
+    "messages": TreeMessages,
+}
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,9 @@ class ModelConfig:
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
         dropout: on the embeddings, the word vectors and the tree vectors.
-        composer: how a tree becomes a vector: "tree_lstm", "tree_gru", or "ordered", which reads
-            the children of a word one after another.
+        composer: how a tree becomes a vector: "tree_lstm", "tree_gru", "ordered", which reads the
+            children of a word one after another, or "messages", which reads soft trees too.
+        message_steps: how often messages are passed, with the composer "messages".
         composer_input: what the composer reads of a word: the vector of the BiLSTM, which has seen
             the sentence ("context"), or the embedding ("words"). With the latter only the parser
             has context, and what words are to each other is the trees' to tell.
@@ -49,7 +56,8 @@ class ModelConfig:
     embedding: int = 300
     tune_vectors: bool = False
     dropout: float = 0.5
-    composer: Literal["tree_lstm", "tree_gru", "ordered"] = "tree_lstm"
+    composer: Literal["tree_lstm", "tree_gru", "ordered", "messages"] = "tree_lstm"
+    message_steps: int = 5
     composer_input: Literal["context", "words"] = "context"
     own_embeddings: bool = False
     noise: float = 0.0
@@ -67,14 +75,16 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         estimator = parse(self.estimator)
+        fitting = [name for name, composer in COMPOSERS.items() if _fits(composer, estimator)]
+        composers = f"{' or '.join(fitting)} with {self.estimator}"
         check(
             "model",
             self,
-            ("estimator", estimator.gives_structures, "one whose posterior has whole trees"),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
-            ("composer", self.composer in COMPOSERS, "one of " + ", ".join(COMPOSERS)),
+            ("composer", self.composer in fitting, composers),
+            ("message_steps", self.message_steps >= 1, "at least 1"),
             ("composer_input", self.composer_input in ("context", "words"), "context or words"),
             (
                 "own_embeddings",
@@ -87,3 +97,9 @@ class ModelConfig:
         )
         object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
         object.__setattr__(self, "leaves", tuple(self.leaves))  # JSON has lists
+
+
+def _fits(composer: type[TreeComposer | TreeMessages], estimator: Estimator) -> bool:
+    """Whether the composer reads what the estimator gives, and passes its gradient on."""
+    reads = composer.reads_soft or estimator.gives_structures
+    return reads and (composer.reads_parts or estimator.road != "parts")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sparsewood.estimators import MAP, Estimator
+from sparsewood.estimators import Estimator
 
 _SETTLED = 2  # epochs after which the shape of the trees says something
 _NEARLY_ALL = 99.0  # percent
@@ -33,9 +33,9 @@ def _trap(record: Mapping[str, Any], estimator: Estimator) -> str | None:
     if "stage" in record:
         return None
     epoch, seen = record["epoch"], record["validation"]
-    one_tree = estimator.road != "weights" or isinstance(estimator.at_test(), MAP)
-    capped = 1 in (getattr(estimator, name, None) for name in ("max_active", "k"))
-    can_hesitate = not (one_tree or capped)
+    can_hesitate = estimator.at_test().road == "weights" and 1 not in (
+        getattr(estimator, name, None) for name in ("max_active", "k")
+    )
     if epoch == 1 and seen["single"] >= _NEARLY_ALL and can_hesitate:
         what = f"{seen['single']:.0f} % of the sentences have one tree: the parser has collapsed"
         advice = "--noise 1, a lower --parser-lr or a higher temperature"
