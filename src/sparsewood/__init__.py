@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.gibbs import Gibbs
     from sparsewood.estimators.given import Given
     from sparsewood.estimators.map import MAP
+    from sparsewood.estimators.score_function import ScoreFunction
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.straight_through import StraightThrough
     from sparsewood.estimators.top_k import TopK
@@ -92,6 +93,7 @@ __all__ = [
     "PairPosterior",
     "Pairwise",
     "Posterior",
+    "ScoreFunction",
     "SemiMarkov",
     "Simplex",
     "SoftPosterior",

@@ -37,6 +37,7 @@ class StructureDistribution(CopiedWithGraph):
         scores: (*batch, *parts), as they were given.
         lengths: the size of each instance, (*batch,) or (*batch, d) int64, or None when all have
             full size.
+        has_graph: whether results carry a gradient to the scores or the temperature.
     """
 
     structure: Structure
@@ -47,7 +48,7 @@ class StructureDistribution(CopiedWithGraph):
     _shared: Tensor  # (B,) float64
     _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
     _step_marginals: Tensor | None  # (B, *steps) float64 likewise, if they came with it
-    _has_graph: bool  # whether the graph goes on from _steps to the scores or the temperature
+    has_graph: bool  # on from _steps
 
     @property
     def batch_shape(self) -> torch.Size:
@@ -88,13 +89,19 @@ class StructureDistribution(CopiedWithGraph):
         with self._batch:
             structures = check_events(what, structures, self.structure, scores)
             parts, member = parts_of_members(structures, self.structure, scores, lengths)
-        return self._result(self.log_prob_of_parts(parts).masked_fill(~member, -torch.inf))
+        log_prob = self.log_prob_of_parts(parts.unsqueeze(1)).squeeze(1)
+        return self._result(log_prob.masked_fill(~member, -torch.inf))
 
     def log_prob_of_parts(self, parts: Tensor) -> Tensor:
-        """The same of members by the parts they use, (B, *parts) 0/1 -> (B,), in float64."""
-        steps = self.structure.steps_of(parts)
-        forbidden = (steps.bool() & is_empty(self._theta)).flatten(1).any(-1)
-        log_prob = _inner(self._theta, steps) - self._log_z
+        """The same of `k` members each by the parts they use, in float64.
+
+        (B, k, *parts) 0/1 -> (B, k), with the instances of the flattened batch.
+        """
+        steps = self.structure.steps_of(parts.flatten(0, 1)).unflatten(0, parts.shape[:2])
+        steps = steps.flatten(2).to(self._theta.dtype)
+        theta = self._theta.flatten(1).unsqueeze(-1)
+        forbidden = (steps @ is_empty(theta).to(steps.dtype)).squeeze(-1) > 0
+        log_prob = (steps @ or_zero(theta)).squeeze(-1) - self._log_z.unsqueeze(-1)
         return log_prob.masked_fill(forbidden, -torch.inf)
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
@@ -152,18 +159,18 @@ class StructureDistribution(CopiedWithGraph):
 
     @property
     def _log_z(self) -> Tensor:
-        return self._log_partition if self._has_graph else self._log_partition.detach()
+        return self._log_partition if self.has_graph else self._log_partition.detach()
 
     @property
     def _theta(self) -> Tensor:
-        return self._steps if self._has_graph else self._steps.detach()
+        return self._steps if self.has_graph else self._steps.detach()
 
     @lazy
     @outside_inference_mode
     def _mu(self) -> Tensor:
         """The marginals of steps. Where nothing needs a gradient, the graph ends here."""
         if self._step_marginals is not None:
-            return self._step_marginals if self._has_graph else self._step_marginals.detach()
+            return self._step_marginals if self.has_graph else self._step_marginals.detach()
         if is_transformed(self._steps):
             lengths = self._flat[1]
 
@@ -174,9 +181,9 @@ class StructureDistribution(CopiedWithGraph):
         with torch.enable_grad():
             log_z = self._log_partition
             (mu,) = torch.autograd.grad(
-                log_z, self._steps, torch.ones_like(log_z), create_graph=self._has_graph
+                log_z, self._steps, torch.ones_like(log_z), create_graph=self.has_graph
             )
-            if self._has_graph and not mu.requires_grad:  # of an only structure log Z is linear
+            if self.has_graph and not mu.requires_grad:  # of an only structure log Z is linear
                 mu = mu + 0.0 * self._steps
         return mu
 

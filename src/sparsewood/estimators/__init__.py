@@ -6,6 +6,7 @@ from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
+from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
@@ -17,6 +18,7 @@ __all__ = [
     "Gibbs",
     "Given",
     "Problem",
+    "ScoreFunction",
     "SparseMAP",
     "StraightThrough",
     "TopK",

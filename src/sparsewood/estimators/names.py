@@ -19,6 +19,7 @@ from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
 from sparsewood.estimators.map import MAP
+from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
@@ -27,6 +28,7 @@ from sparsewood.estimators.top_k import TopK
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "top-k": (TopK, {}),
+    "score-function": (ScoreFunction, {}),
     "straight-through": (StraightThrough, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),

@@ -38,4 +38,5 @@ def crf_loss(
     (batch, scores, lengths), target = check_gold(scores, gold, structure, lengths)
     with batch:
         dist = marginals(scores, structure, lengths=lengths)
-    return reduce(-dist.log_prob_of_parts(target), reduction, scores.dtype, batch)
+    log_prob = dist.log_prob_of_parts(target.unsqueeze(1)).squeeze(1)
+    return reduce(-log_prob, reduction, scores.dtype, batch)
