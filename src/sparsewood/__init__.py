@@ -20,13 +20,18 @@ if TYPE_CHECKING:
     from sparsewood._threads import get_num_threads, set_num_threads
     from sparsewood.calls import count_calls
     from sparsewood.distribution import StructureDistribution
+    from sparsewood.estimators.aimle import AIMLE
     from sparsewood.estimators.base import Estimator
     from sparsewood.estimators.fixed import Fixed
     from sparsewood.estimators.gibbs import Gibbs
     from sparsewood.estimators.given import Given
+    from sparsewood.estimators.imle import IMLE
     from sparsewood.estimators.map import MAP
     from sparsewood.estimators.score_function import ScoreFunction
+    from sparsewood.estimators.perturbed import Perturbed
+    from sparsewood.estimators.relaxed import Relaxed
     from sparsewood.estimators.sparse_map import SparseMAP
+    from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
     from sparsewood.estimators.top_k import TopK
     from sparsewood.forest import Forest
@@ -69,6 +74,8 @@ except PackageNotFoundError:  # run from a source tree that was never installed
     __version__ = "0.0.0"
 
 __all__ = [
+    "AIMLE",
+    "IMLE",
     "MAP",
     "Alignment",
     "AtMostOne",
@@ -92,14 +99,17 @@ __all__ = [
     "OracleError",
     "PairPosterior",
     "Pairwise",
+    "Perturbed",
     "Posterior",
     "ScoreFunction",
+    "Relaxed",
     "SemiMarkov",
     "Simplex",
     "SoftPosterior",
     "SpanningTrees",
     "SparseMAP",
     "SparsePosterior",
+    "Spigot",
     "Status",
     "StraightThrough",
     "Structure",

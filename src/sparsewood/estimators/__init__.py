@@ -1,25 +1,35 @@
 """How a model learns through a latent structure: one file per estimator."""
 
+from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.estimators.fixed import Fixed
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
+from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
 from sparsewood.estimators.score_function import ScoreFunction
+from sparsewood.estimators.perturbed import Perturbed
+from sparsewood.estimators.relaxed import Relaxed
 from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
 
 __all__ = [
+    "AIMLE",
+    "IMLE",
     "MAP",
     "Estimator",
     "Fixed",
     "Gibbs",
     "Given",
+    "Perturbed",
     "Problem",
     "ScoreFunction",
+    "Relaxed",
     "SparseMAP",
+    "Spigot",
     "StraightThrough",
     "TopK",
     "name_of",

@@ -1,6 +1,7 @@
 """The instances of a problem, each of them several times: what estimators by the oracle share."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -63,7 +64,12 @@ class Instances:
         """(T, *event), the MAP structures of scores (T, *parts)."""
         lengths = None if self.lengths is None else self.rows(self.lengths)
         with self.batch:
-            return map(theta, self.structure, lengths=lengths).structures
+            try:
+                return map(theta, self.structure, lengths=lengths).structures
+            except ValueError:
+                if self.copies > 1:  # an error that names the instance, not the row
+                    map(self.given, self.structure, lengths=self.lengths)
+                raise
 
     def parts(self, structures: Tensor) -> Tensor:
         """(T, *event) -> (T, *parts) 0/1 float64."""
@@ -91,10 +97,18 @@ class Instances:
         """The posterior whose parts (T, *parts) give their gradient to the scores, by a rule.
 
         The rule, from the gradient on the parts to that on the scores, both (T, *parts) float64,
-        may say anything of parts that are not read or forbidden: these get no gradient.
+        may say anything of parts that are not read or forbidden: these get no gradient. It is given
+        zeros for them, and finite numbers: rows with others get NaN.
         """
         post = self.posterior(structures)
         if not self.learns:
             return post
         carrier = self.only_allowed(self.rows(self.given))
-        return post.with_parts(carried(self.parts(structures), carrier, rule))
+        finite_rule = None if rule is None else partial(self._apply, rule)
+        return post.with_parts(carried(self.parts(structures), carrier, finite_rule))
+
+    def _apply(self, rule: Rule, gradient: Tensor) -> Tensor:
+        """The rule; an overflow, as happens while a loss is scaled, is no error of the oracle."""
+        gradient = self.only_allowed(gradient)
+        finite = gradient.isfinite().flatten(1).all(-1).view(-1, *[1] * (gradient.ndim - 1))
+        return torch.where(finite, rule(torch.where(finite, gradient, 0)), torch.nan)

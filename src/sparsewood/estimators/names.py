@@ -14,13 +14,18 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sparsewood._numbers import shown
+from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator
 from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
+from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.score_function import ScoreFunction
+from sparsewood.estimators.perturbed import Perturbed
+from sparsewood.estimators.relaxed import Relaxed
 from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.top_k import TopK
 
@@ -30,13 +35,18 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "top-k": (TopK, {}),
     "score-function": (ScoreFunction, {}),
     "straight-through": (StraightThrough, {}),
+    "spigot": (Spigot, {}),
+    "imle": (IMLE, {}),
+    "perturbed": (Perturbed, {}),
+    "relaxed": (Relaxed, {}),
+    "aimle": (AIMLE, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
     "given": (Given, {}),
 }
 
-_WORDS = {int: "a whole number", float: "a number", NoneType: "none"}
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "none"}
 
 
 def parse(text: str) -> Estimator:
@@ -110,6 +120,8 @@ def _read(what: str, text: str, kind: Any) -> Any:
         return text
     if text == "none" and NoneType in choices:
         return None
+    if text in ("true", "false") and bool in choices:
+        return text == "true"
     for number in (int, float):
         if number in choices:
             try:
@@ -121,4 +133,4 @@ def _read(what: str, text: str, kind: Any) -> Any:
 
 
 def _write(value: Any) -> str:
-    return "none" if value is None else str(value)
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

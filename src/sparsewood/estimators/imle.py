@@ -1,0 +1,87 @@
+"""The best structure of perturbed scores; its parts less those of a better target."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+from torch import Tensor
+
+from sparsewood._numbers import check_real, check_whole
+from sparsewood.estimators import _noise
+from sparsewood.estimators._instances import Instances
+from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.map import MAP
+from sparsewood.posterior import Posterior
+
+Noise = Literal["sum-of-gamma", "gumbel", "normal"]
+
+
+@dataclass(frozen=True, repr=False)
+class IMLE(Estimator):
+    r"""Implicit maximum likelihood: `K = samples` structures `h_k`, of weight 1/K each.
+
+        h_k = MAP(theta + tau e_k)
+        gradient on theta = 1/K sum_k [m(h_k) - MAP(theta + tau e_k - lambda_ g_k)]
+
+    with noise `e_k`, the parts `m(h)` of structures, MAP on the right for the parts of the best
+    one, and `g_k` the gradient of the loss of `h_k` on its parts. In the expectation of losses that
+    has a factor of 1/K, which is taken out again: `lambda_` means the same whatever `samples` is.
+    Other factors stay, so that of a mean over a batch of losses a larger `lambda_` is due. The
+    answer is not linear in `g`.
+
+    Niepert, Minervini & Franceschi 2021, "Implicit MLE: backpropagating through discrete
+    exponential family distributions", Algorithm 1. Noise by "sum-of-gamma" (section 3.3) adds up to
+    a Gumbel variable over the `k` parts of a structure. Here `k` is the number of parts that the
+    MAP structure of theta uses, which one more call of the oracle for each instance tells.
+
+    Args:
+        lambda_: the step towards the target, against the gradient.
+        tau: the scale of the noise; 0 for none.
+        noise: "sum-of-gamma", "gumbel" or "normal", for each part on its own.
+        samples: how many structures, K.
+    """
+
+    lambda_: float = 10.0
+    tau: float = 1.0
+    noise: Noise = "sum-of-gamma"
+    samples: int = 1
+
+    road: ClassVar[Road] = "parts"
+    is_random: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_real("lambda_", self.lambda_, positive=True)
+        check_perturbation(self.tau, self.noise, self.samples)
+
+    def at_test(self) -> Estimator:
+        return MAP()
+
+    def estimate(self, problem: Problem) -> Posterior:
+        instances = Instances.of(problem, copies=self.samples)
+        theta = perturbed(instances, self.tau, self.noise, problem)
+        structures = instances.best(theta)
+
+        def rule(g: Tensor) -> Tensor:
+            target = instances.best_parts(theta - self.lambda_ * self.samples * g)
+            return (instances.parts(structures) - target) / self.samples
+
+        return instances.with_rule(structures, rule)
+
+
+def check_perturbation(tau: float, noise: str, samples: int) -> None:
+    """The options of what is perturbed."""
+    check_real("tau", tau)
+    if noise not in get_args(Noise):
+        raise ValueError(f"noise: expected one of {', '.join(get_args(Noise))}; got {noise!r}")
+    check_whole("samples", samples)
+
+
+def perturbed(instances: Instances, tau: float, noise: Noise, problem: Problem) -> Tensor:
+    """(T, *parts) float64, the scores of each row with noise of its own."""
+    theta, generator = instances.theta, problem.generator
+    if noise == "normal":
+        return theta + tau * _noise.normal(theta, generator)
+    if noise == "gumbel":
+        return theta + tau * _noise.gumbel(theta, generator)
+    once = replace(instances, copies=1)
+    k = once.best_parts(once.theta).flatten(1).sum(-1).clamp(min=1)
+    return theta + tau * _noise.sum_of_gamma(theta, instances.rows(k), generator)

@@ -1,0 +1,111 @@
+"""The best structure, its parts moved against the gradient and back into the polytope."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_real
+from sparsewood.estimators._instances import Instances
+from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
+from sparsewood.inference.marginals import marginals
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.posterior import Posterior
+from sparsewood.structures.base import Structure
+
+Backward = Literal["projection", "ce", "eg"]
+
+
+@dataclass(frozen=True, repr=False)
+class Spigot(Estimator):
+    """The MAP structure `h`; a gradient `g` on its parts `m(h)` becomes one on the scores theta:
+
+        projection    m(h) - P(m(h) - eta g)            SPIGOT
+        ce            mu(theta) - P(mu(theta) - eta g)      SPIGOT-CE
+        eg            mu(theta) - mu(theta - eta g)         SPIGOT-EG
+
+    with `P` the Euclidean projection onto the hull of the parts of all structures that use no
+    forbidden part, and `mu` the marginals of the Gibbs distribution. `P` is SparseMAP, but with a
+    penalty on all parts: also on the transitions of chains and segmentations, where a family leaves
+    them out of its own (slower there: the generic solver).
+
+    Peng, Thomson & Smith 2018, "Backpropagating through structured argmax using a SPIGOT", section
+    3; the others Mihaylova, Niculae & Martins 2020, "Understanding the mechanics of SPIGOT:
+    surrogate gradients for latent structure learning", section 4: a step, by projected or
+    exponentiated gradient, towards parts that the network would have liked better, and the gradient
+    of the perceptron loss ("projection") or of cross-entropy at these. The paper takes `g` at
+    `mu(theta)` in the last two; here it is that at `m(h)`, all that the network was run on.
+
+    Args:
+        eta: the size of the step.
+        backward: which of the three. "ce" and "eg" need a sum over all structures.
+    """
+
+    eta: float = 1.0
+    backward: Backward = "projection"
+
+    road: ClassVar[Road] = "parts"
+
+    def __post_init__(self) -> None:
+        check_real("eta", self.eta, positive=True)
+        if self.backward not in get_args(Backward):
+            names = ", ".join(get_args(Backward))
+            raise ValueError(f"backward: expected one of {names}; got {self.backward!r}")
+
+    def needs(self) -> tuple[Primitive, ...]:
+        return () if self.backward == "projection" else ("sums",)
+
+    def estimate(self, problem: Problem) -> Posterior:
+        instances = Instances.of(problem)
+        theta = instances.theta
+        structures = instances.best(theta)
+
+        def rule(g: Tensor) -> Tensor:
+            step = self.eta * g
+            if self.backward == "projection":
+                here = instances.parts(structures)
+                return here - _project(here - step, instances)
+            here = _soft(theta, instances)
+            if self.backward == "ce":
+                return here - _project(here - step, instances)
+            return here - _soft(theta - step, instances)
+
+        return instances.with_rule(structures, rule)
+
+
+def _soft(theta: Tensor, instances: Instances) -> Tensor:
+    """The marginals of scores (B, *parts)."""
+    return marginals(theta, instances.structure, lengths=instances.lengths).marginals
+
+
+def _project(points: Tensor, instances: Instances) -> Tensor:
+    """The nearest point of the polytope for each of (B, *parts)."""
+    structure = instances.structure
+    if structure.penalised(points) is not None:
+        structure = _AllPenalised(structure)
+    scores = instances.only_allowed(points, -torch.inf)
+    return sparsemap(scores, structure, lengths=instances.lengths).marginals
+
+
+class _AllPenalised(Structure):
+    """The structures of a family, none of whose parts is without a penalty in SparseMAP."""
+
+    def __init__(self, family: Structure) -> None:
+        self.family = family
+        self.parts_ndim = family.parts_ndim
+
+    def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return self.family.argmax(scores, lengths)
+
+    def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
+        return self.family.indicator(structures, shape)
+
+    def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
+        self.family.validate(scores, lengths)
+
+    def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return self.family.reads(scores, lengths)
+
+    def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        return self.family.event_shape(shape)
