@@ -234,10 +234,10 @@ def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     page = read(write_report([run], tmp_path / "report.html"))
     assert "run (sparsemap, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
     assert "Environment is not recorded." in page.texts
-    assert len(page.row("sparsemap")) == 6  # validation and costs
+    assert len(page.row("sparsemap")) == 7  # validation and costs
 
 
-@pytest.mark.parametrize(("stages", "columns"), [(2, 6), (12, 5)])
+@pytest.mark.parametrize(("stages", "columns"), [(2, 7), (12, 5)])
 def test_epochs_of_stages(tmp_path: Path, write_run: WriteRun, stages: int, columns: int) -> None:
     run = write_run(tmp_path / "run", finished=False, gallery=False)
     records = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]

@@ -31,6 +31,7 @@ from sparsewood.lab.cli._tables import (
     watching,
 )
 from sparsewood.lab.cli.report import report
+from sparsewood.lab.report import Told
 from sparsewood.lab.tasks.model_config import ESTIMATORS
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.compare import (
@@ -132,7 +133,9 @@ def run_comparison(config: RunConfig, options: CompareOptions) -> None:
     write_text(folder / "compare.md", comparison_markdown(summary))
     runs = [folder / run for row in summary["rows"].values() for run in row["runs"]]
     title = options.title or f"Which estimator? {source.name}"
-    page = report(runs, folder / "report.html", title)
+    baseline = summary["rows"].get(summary["baseline"], {}).get("estimator", "")
+    told = Told(summary["finding"], baseline, tries(summary))
+    page = report(runs, folder / "report.html", title, told)
     console = Console(highlight=False)
     console.print(summary_table(summary, source.name))
     console.print("", TRIED, tries_table(summary), "", Text(summary["finding"]), "", sep="\n")

@@ -8,7 +8,7 @@ import tyro
 
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import runs_below, writable_file
-from sparsewood.lab.report.page import write_report
+from sparsewood.lab.report import Told, write_report
 from sparsewood.lab.train import Run
 from sparsewood.lab.train.paper_figures import PAPER
 
@@ -42,8 +42,11 @@ def main(args: list[str]) -> None:
     print(f"report: {report(runs, options.out, options.title)}")
 
 
-def report(runs: Sequence[Path], out: Path, title: str) -> Path:
-    """Writes the report of runs, with the paper's figures where all are on one of its data sets."""
+def report(runs: Sequence[Path], out: Path, title: str, told: Told | None = None) -> Path:
+    """Writes the report of runs, with the paper's figures where all are on one of its data sets.
+
+    Those of a comparison come with what it has to say of them, and without the paper's figures.
+    """
     sources = {Run(run).raw_config.get("source", {}).get("kind") for run in runs}
-    paper = PAPER.get(sources.pop() or "") if len(sources) == 1 else None
-    return write_report(runs, out, title, paper)
+    paper = PAPER.get(sources.pop() or "") if len(sources) == 1 and told is None else None
+    return write_report(runs, out, title, paper, told)

@@ -1,5 +1,6 @@
 """Runs written up as one HTML page."""
 
+from sparsewood.lab.report._results import Told
 from sparsewood.lab.report.page import write_report
 
-__all__ = ["write_report"]
+__all__ = ["Told", "write_report"]

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from math import log2
 
 from sparsewood.draw._markup import element, escaped
+from sparsewood.lab.report._axes import short as axis
+from sparsewood.lab.report._axes import ticks
 from sparsewood.lab.report._results import criterion, summary
-from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
+from sparsewood.lab.report._runs import ReportedRun, by_estimator
 from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import (
@@ -26,11 +28,28 @@ def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
     """The loss in training, and what lines of progress tell of validation, by epoch."""
     told = [m for m in MEASURES.values() if m.brief and m not in TREES]
     charts = [("Training", "train", LOSS), *(("Validation", "validation", m) for m in told)]
-    return [
+    figures = [
         _history(runs, f"{name} {measure.label}", split, measure)
         for name, split, measure in charts
         if _known(runs, split, measure.name)
     ]
+    return figures + _by_second(runs) * (len(by_estimator(runs)) > 1)
+
+
+def _by_second(runs: Sequence[ReportedRun]) -> list[str]:
+    """The criterion on validation by seconds of training."""
+    column = criterion(runs)
+    if column is None or not _known(runs, column.split, column.measure.name):
+        return []
+    lines = []
+    for run in runs:
+        ends, points = run.ends, run.history(column.split, column.measure.name)
+        best = () if run.best_epoch is None else (ends[run.best_epoch],)
+        lines.append(_series(run, [(ends[epoch], y) for epoch, y in points], best))
+    seconds = [x for line in lines for x, _ in line.points]
+    names = {x: axis(x) for x in ticks(min(seconds), max(seconds) + 1e-9)}
+    title, unit = f"Validation {column.measure.label} by seconds of training", column.measure.unit
+    return [_figure(title, line_chart(lines, title, "seconds", x_names=names, unit=unit))]
 
 
 def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
@@ -43,7 +62,8 @@ def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
     arcs = {row: group[0].history("validation", ATTACHMENT.name) for row, group in rows.items()}
     fixed = [rows[row][0] for row, found in arcs.items() if any(y < 100 for _, y in found)]
     figures = []
-    if _known(latent, "validation", "histogram", kind=Mapping):
+    alone = len(by_estimator(latent)) == 1  # sentences are not lumped across estimators
+    if alone and _known(latent, "validation", "histogram", kind=Mapping):
         figures.append(_support_map(latent))
     for measure in TREES:
         if _known(latent, "validation", measure.name):
@@ -88,12 +108,12 @@ def speed_bars(runs: Sequence[ReportedRun]) -> list[str]:
     figures = []
     if speeds:
         title = "Sentences per second in training"
-        bars = [(rows[r][0].label, style_of(r), v, f"{v:,.0f}") for r, v in speeds.items()]
+        bars = [(rows[r][0].label, rows[r][0].style, v, f"{v:,.0f}") for r, v in speeds.items()]
         figures.append(_figure(title, bar_chart(bars, title)))
     if seconds.get(BASELINE) and len(seconds) > 1:
         title = f"Time of an epoch, {BASELINE} = 1"
         ratios = {row: value / seconds[BASELINE] for row, value in seconds.items()}
-        bars = [(rows[r][0].label, style_of(r), v, f"{v:.2f}") for r, v in ratios.items()]
+        bars = [(rows[r][0].label, rows[r][0].style, v, f"{v:.2f}") for r, v in ratios.items()]
         figures.append(_figure(title, bar_chart(bars, title)))
     return figures
 
@@ -124,7 +144,7 @@ def _series(
     dashed: bool = False,
 ) -> Series:
     note = f"seed {run.seed}"
-    return Series(run.label, style_of(run.estimator), points, marked, dashed, note)
+    return Series(run.label, run.style, points, marked, dashed, note)
 
 
 def _support_map(runs: Sequence[ReportedRun]) -> str:

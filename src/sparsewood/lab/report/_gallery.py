@@ -1,13 +1,12 @@
 """Examples with their trees, label and prediction."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._trees import checked
 from sparsewood.draw.html import trees_html
-from sparsewood.lab.report._results import criterion
+from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
@@ -19,7 +18,8 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     having = [run for run in runs if run.gallery]
     if not having:
         return element("p", "No run has a gallery of examples yet.", class_="missing")
-    run = _best([run for run in having if run.latent] or having)
+    latent = [run for run in having if run.latent]
+    (run,) = best_of([[run] for run in latent or having], criterion(having))
     wrong = sum(_right(example) is False for example in run.gallery)
     about = f"{len(run.gallery)} validation sentences of the {run.label} model with seed {run.seed}"
     if any(_right(example) is not None for example in run.gallery):
@@ -38,18 +38,6 @@ _KEY = (
     " <span class='key agree'>Solid blue</span> arcs agree with the given tree,"
     " <span class='key differ'>dashed orange</span> arcs differ."
 )
-
-
-def _best(runs: Sequence[ReportedRun]) -> ReportedRun:
-    column = criterion(runs)
-
-    def quality(run: ReportedRun) -> float:
-        value = None if column is None else column.of(run)
-        if column is None or value is None:
-            return -math.inf
-        return value if column.measure.higher_is_better else -value
-
-    return max(runs, key=quality)
 
 
 def _right(example: Mapping[str, Any]) -> bool | None:

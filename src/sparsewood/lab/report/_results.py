@@ -1,7 +1,7 @@
 """The results of runs on the same data: a row for each estimator, mean and spread over seeds."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
@@ -10,10 +10,17 @@ from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.measures import LOSS, SUPPORT, TREES, Measure
+from sparsewood.lab.tasks.measures import (
+    ATTACHMENT,
+    LOSS,
+    SUPPORT,
+    TREES,
+    WITHOUT_BRACKETS,
+    Measure,
+)
 from sparsewood.lab.train.paired import Comparison, compare_runs, how
 from sparsewood.lab.train.paper_figures import BASELINE, in_order
-from sparsewood.lab.train.rows import learns, short
+from sparsewood.lab.train.rows import learns, setting, short
 
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 
@@ -113,9 +120,47 @@ def headline(columns: Sequence[Column]) -> Column | None:
     return next(iter(tests or columns), None)
 
 
-def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> str:
-    """The table as HTML; the best of each column is bold, the paper's figures stand below ours."""
+def best_of(
+    groups: Sequence[Sequence[ReportedRun]], column: Column | None
+) -> Sequence[ReportedRun]:
+    """The group whose mean in this column is best; the first without a column, none without any."""
+
+    def quality(group: Sequence[ReportedRun]) -> float:
+        found = None if column is None else summary(column.of(run) for run in group)
+        if column is None or found is None:
+            return -math.inf
+        return found[0] if column.measure.higher_is_better else -found[0]
+
+    return max(groups, key=quality, default=[])
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a comparison has to say of its runs.
+
+    Attributes:
+        finding: in a sentence or two.
+        baseline: the estimator that the others are compared with.
+        tried: the label of an estimator -> what its tries came to.
+    """
+
+    finding: str
+    baseline: str
+    tried: Mapping[str, str]
+
+
+def results_table(
+    runs: Sequence[ReportedRun], paper: Paper | None = None, told: Told | None = None
+) -> str:
+    """The table as HTML; the best of each column is bold, the paper's figures stand below ours.
+
+    That of a comparison also has what was chosen on validation.
+    """
+    baseline = BASELINE if told is None else told.baseline
     columns = columns_of(runs)
+    if told is not None:  # there is much else to show
+        judged = criterion(runs)
+        columns = [c for c in columns if c.measure.compared or c == judged]
     tests = [column for column in columns if column.split != "validation"]
     if len(tests) > _WIDE:
         columns = tests
@@ -123,32 +168,35 @@ def results_table(runs: Sequence[ReportedRun], paper: Paper | None = None) -> st
     run = [short(row) for row in rows]
     rows |= {name: [] for name in paper or {} if name not in run}
     best = {column: _best(column, rows) for column in columns}
-    against = _against(rows, columns)
-    flat = summary(run.mean("seconds") for run in rows.get(BASELINE, []))
+    against = _against(rows, columns, baseline)
+    costs = _costs(rows, baseline)
+    name = rows[baseline][0].label if rows.get(baseline) else baseline
     body = []
     for row in in_order(rows):
         group = rows[row]
-        cells = [_name(group[0].label if group else row, len(group))]
+        chosen = "" if told is None or not group else _chosen(group[0])
+        cells = [_name(group[0].label if group else row, len(group), chosen)]
         for column in columns:
             text = _cell(column, group, best[column])
             if found := against.get((row, column)):
-                text += element("small", f"{found.text(column.measure.digits)} against {BASELINE}")
+                text += element("small", f"{found.text(column.measure.digits)} against {name}")
             cells.append(element("td", text + _paper(paper, short(row), column)))
-        cells += _costs(group, flat)
-        body.append(element("tr", "".join(cells), class_=style_of(row) + " learns" * learns(row)))
-    table = element("table", _head(columns) + element("tbody", "".join(body)), class_="results")
-    note = f"Against {BASELINE}: {how(against.values())}." if against else ""
+        cells += [element("td", cell.get(row, "–")) for cell in costs.values()]
+        style = group[0].style if group else style_of(row) or ""
+        body.append(element("tr", "".join(cells), class_=style + " learns" * learns(row)))
+    head = _head(columns, list(costs))
+    table = element("table", head + element("tbody", "".join(body)), class_="results")
+    note = f"Against {escaped(name)}: {how(against.values())}." if against else ""
     return element("div", table, class_="scroll") + element("p", note, class_="about") * bool(note)
 
 
-def _head(columns: Sequence[Column]) -> str:
+def _head(columns: Sequence[Column], names: Sequence[str]) -> str:
     splits: dict[str, int] = {}
     for column in columns:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
     under = [element("th", escaped(column.measure.label), scope="col") for column in columns]
-    names = ("trees", "certified", "sentences/s", f"epoch / {BASELINE}")
-    costs = [element("th", name, scope="col") for name in names]
+    costs = [element("th", escaped(name), scope="col") for name in names]
     return element(
         "thead",
         element(
@@ -160,12 +208,18 @@ def _head(columns: Sequence[Column]) -> str:
     )
 
 
-def _name(label: str, seeds: int) -> str:
+def _name(label: str, seeds: int, chosen: str = "") -> str:
     count = "not run" if seeds == 0 else f"{seeds} seed{'s' * (seeds != 1)}"
     chip = element("span", "", class_="chip")
-    return element(
-        "th", f"{chip}{escaped(label)}<small>{count}</small>", scope="row", class_="left"
-    )
+    small = element("small", count) + element("small", escaped(chosen)) * bool(chosen)
+    return element("th", f"{chip}{escaped(label)}{small}", scope="row", class_="left")
+
+
+def _chosen(run: ReportedRun) -> str:
+    """What was chosen on validation: the estimator's setting and the parser's learning rate."""
+    lr = run.raw_config.get("training", {}).get("parser_lr")
+    parts = (setting(run.estimator), "" if lr is None else f"parser lr {lr:g}")
+    return ", ".join(filter(None, parts))
 
 
 def _cell(column: Column, group: Sequence[ReportedRun], best: float | None) -> str:
@@ -188,15 +242,15 @@ def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | 
 
 
 def _against(
-    rows: Mapping[str, Sequence[ReportedRun]], columns: Sequence[Column]
+    rows: Mapping[str, Sequence[ReportedRun]], columns: Sequence[Column], baseline: str
 ) -> dict[tuple[str, Column], Comparison]:
     """The rows against the baseline, for columns of the criterion: outcomes are of that."""
     judged = criterion(run for group in rows.values() for run in group)
     shown = {c.split: c for c in columns if judged is not None and c.measure == judged.measure}
     found: dict[tuple[str, Column], Comparison] = {}
     for row, group in rows.items():
-        if row != BASELINE:
-            compared = compare_runs(group, rows.get(BASELINE, []))
+        if row != baseline:
+            compared = compare_runs(group, rows.get(baseline, []))
             found |= {(row, shown[test]): one for test, one in compared.items() if test in shown}
     return found
 
@@ -224,14 +278,27 @@ def _certified(group: Sequence[ReportedRun]) -> str:
     return f"{found.certified:,} of {found.sentences:,}{others}"
 
 
-def _costs(group: Sequence[ReportedRun], flat: tuple[float, float | None] | None) -> list[str]:
-    support = summary(split_results(run).get("validation", {}).get(SUPPORT.name) for run in group)
-    speed = summary(run.mean("sentences_per_second") for run in group)
-    seconds = summary(run.mean("seconds") for run in group)
-    ratio = f"{seconds[0] / flat[0]:.2f}×" if seconds and flat and flat[0] else "–"
-    return [
-        element("td", SUPPORT.text(support[0]) if support else "–"),
-        element("td", _certified(group)),
-        element("td", f"{speed[0]:,.0f}" if speed else "–"),
-        element("td", ratio),
-    ]
+def _costs(rows: Mapping[str, Sequence[ReportedRun]], baseline: str) -> dict[str, dict[str, str]]:
+    """The columns of trees and cost: head -> row -> cell, a mean over seeds where it is known."""
+
+    def column(
+        of: Callable[[ReportedRun], float | None], form: Callable[[float], str]
+    ) -> dict[str, str]:
+        means = {row: summary(map(of, group)) for row, group in rows.items()}
+        return {row: form(found[0]) for row, found in means.items() if found is not None}
+
+    def validated(measure: Measure) -> dict[str, str]:
+        return column(Column("validation", measure).of, measure.text)
+
+    unit = summary(run.mean("seconds") for run in rows.get(baseline, []))
+    seconds = unit[0] if unit is not None and unit[0] else math.inf
+    ratio = column(lambda run: run.mean("seconds"), lambda value: f"{value / seconds:.2f}×")
+    optional = {m.label: validated(m) for m in (ATTACHMENT, WITHOUT_BRACKETS)}
+    optional["calls"] = column(lambda run: run.mean("calls"), "{:,.1f}".format)
+    return {
+        "trees": validated(SUPPORT),
+        "certified": {row: _certified(group) for row, group in rows.items()},
+        **{head: cells for head, cells in optional.items() if cells},
+        "sentences/s": column(lambda run: run.mean("sentences_per_second"), "{:,.0f}".format),
+        f"epoch / {short(baseline)}": ratio if seconds < math.inf else {},
+    }

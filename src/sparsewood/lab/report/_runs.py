@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
-from zlib import crc32
 
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import TASKS
@@ -18,6 +18,7 @@ _PREPARATION = {
     *("heads", "parser", "vectors", "max_length", "lowercase", "min_count"),
     *("delimiter", "encoding", "skip_bad"),
 }
+OTHERS = 10  # colours for estimators that are no rows of the paper
 # Settings of training that runs to average over may differ in.
 _INCIDENTAL = {"seed", "device", "threads", "eval_batch", "tensorboard", "checkpoint_minutes"}
 
@@ -49,6 +50,11 @@ class ReportedRun(Run):
     def label(self) -> str:
         """What the estimator is called on the page; see `name_apart`."""
         return short(self.estimator)
+
+    @cached_property
+    def style(self) -> str:
+        """The CSS class of its colour on the page; see `name_apart`."""
+        return style_of(self.estimator) or f"s{len(ROWS)}"
 
     @property
     def latent(self) -> bool:
@@ -84,6 +90,12 @@ class ReportedRun(Run):
             if isinstance(record.get(split, {}).get(name), int | float)
         ]
 
+    @property
+    def ends(self) -> dict[float, float]:
+        """The seconds of training up to the end of each epoch."""
+        taken = accumulate(float(record.get("seconds", 0.0)) for record in self.metrics)
+        return dict(zip((float(record["epoch"]) for record in self.metrics), taken, strict=True))
+
     def mean(self, name: str) -> float | None:
         """The mean over the epochs of an entry of their records."""
         values = [float(record[name]) for record in self.metrics if name in record]
@@ -107,18 +119,21 @@ def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]
 
 
 def name_apart(runs: Sequence[ReportedRun]) -> None:
-    """Label the runs of a page such that no two estimators share a label."""
+    """Give the runs of a page labels and colours such that no two estimators share one."""
     names = labels(run.estimator for run in runs)
+    others = sorted(name for name in names if style_of(name) is None)
     for run in runs:
         run.label = names[run.estimator]
+        if run.estimator in others:
+            run.style = f"s{len(ROWS) + others.index(run.estimator) % OTHERS}"
 
 
-def style_of(estimator: str) -> str:
-    """The CSS class of its colour: its own for a row of the paper, one of three for others."""
+def style_of(estimator: str) -> str | None:
+    """The CSS class of the colour that a row of the paper has on every page; None for others."""
     for place, row in enumerate(ROWS):
         if estimator in (row, short(row)):
             return f"s{place}"
-    return f"s{len(ROWS) + crc32(estimator.encode()) % 3}"
+    return None
 
 
 def by_estimator(runs: Iterable[ReportedRun]) -> dict[str, list[ReportedRun]]:

@@ -14,6 +14,7 @@ from sparsewood.lab.report._axes import Scale, short, span, spread_out, ticks, w
 _WIDTH, _HEIGHT = 460.0, 260.0
 _TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
 _LABEL = 12.0  # font size
+_BOLD = 1.08  # names of lines are bold, and so much wider
 _ROW = 26.0  # of a bar
 
 
@@ -68,11 +69,13 @@ def line_chart(
     if left == right:
         left, right = left - 0.5, right + 0.5
     low, high = span(ys, zero=zero)
-    to_x = Scale(left, right, _LEFT + 6, _WIDTH - _RIGHT)
+    names = max((text_width(line.name, _LABEL) * _BOLD for line in drawn), default=0.0)
+    edge = _WIDTH - max(_RIGHT, names + 14)
+    to_x = Scale(left, right, _LEFT + 6, edge)
     to_y = Scale(low, high, _HEIGHT - _BOTTOM, _TOP)
     if x_names is None:
         x_names = {x: str(x) for x in whole_ticks(math.ceil(left), math.floor(right))}
-    parts = [_y_axis(ticks(low, high), to_y, unit), _x_axis(x_names, to_x, x_label)]
+    parts = [_y_axis(ticks(low, high), to_y, unit, edge), _x_axis(x_names, to_x, x_label)]
     parts += [_line(line, to_x, to_y, unit) for line in drawn]
     parts.append(_end_labels(drawn, to_x, to_y))
     return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
@@ -174,11 +177,11 @@ def _end_labels(lines: Sequence[Series], to_x: Scale, to_y: Scale) -> str:
     return "".join(parts)
 
 
-def _y_axis(marks: Sequence[float], to_y: Scale, unit: str) -> str:
+def _y_axis(marks: Sequence[float], to_y: Scale, unit: str, edge: float) -> str:
     parts = []
     for mark in marks:
         y = to_y(mark)
-        path = f"M{number(_LEFT)} {number(y)}H{number(_WIDTH - _RIGHT + 4)}"
+        path = f"M{number(_LEFT)} {number(y)}H{number(edge + 4)}"
         parts.append(element("path", d=path, class_="rule"))
         parts.append(_text(short(mark) + unit, _LEFT - 6, y + 4, "end"))
     return "".join(parts)

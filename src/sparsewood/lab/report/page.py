@@ -17,6 +17,8 @@ from sparsewood.lab.report._figures import (
 from sparsewood.lab.report._gallery import gallery
 from sparsewood.lab.report._results import (
     Paper,
+    Told,
+    best_of,
     certificates,
     chosen,
     columns_of,
@@ -27,6 +29,7 @@ from sparsewood.lab.report._results import (
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, by_source, name_apart
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import SUPPORT
+from sparsewood.lab.train.grid import TRIED
 from sparsewood.lab.train.paper_figures import BASELINE
 
 
@@ -35,6 +38,7 @@ def write_report(
     out: Path,
     title: str = "Latent trees",
     paper: Paper | None = None,
+    told: Told | None = None,
 ) -> Path:
     """Writes the report of runs, of one estimator and seed or of many.
 
@@ -49,6 +53,7 @@ def write_report(
         title: of the page.
         paper: published figures to stand beside the results, `paper[name][test][metric]`. Only
             for runs on the same data.
+        told: what a comparison says of these runs, all on the same data.
 
     Returns:
         `out`.
@@ -70,7 +75,7 @@ def write_report(
         raise ValueError(
             f"report: the paper's figures are for one data set, the runs are on {names}"
         )
-    page = _page(title, groups, notes, paper)
+    page = _page(title, groups, notes, paper, told)
     out = Path(out)
     write_text(out, page)
     return out
@@ -81,6 +86,7 @@ def _page(
     groups: Sequence[tuple[str, list[ReportedRun]]],
     notes: Sequence[str],
     paper: Paper | None,
+    told: Told | None,
 ) -> str:
     runs = [run for _, group in groups for run in group]
     names = [group[0].label for group in by_estimator(runs).values()]
@@ -90,11 +96,12 @@ def _page(
         element(
             "header", element("h1", escaped(title)) + element("p", escaped(about)), class_="top"
         ),
+        element("p", escaped(told.finding), class_="finding") if told else "",
         _notes(runs, notes),
     ]
     for i, (name, group) in enumerate(groups):
         heading = element("h2", escaped(name), class_="data") if len(groups) > 1 else ""
-        body.append(element("section", heading + _sections(group, paper), id=f"data-{i}"))
+        body.append(element("section", heading + _sections(group, paper, told), id=f"data-{i}"))
     body.append(_settings(runs))
     version = escaped(str(runs[0].raw_config.get("sparsewood", "")))
     body.append(element("footer", f"sparsewood {version}"))
@@ -109,16 +116,17 @@ def _page(
     )
 
 
-def _sections(runs: Sequence[ReportedRun], paper: Paper | None) -> str:
+def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | None) -> str:
     several = len(runs) > len(by_estimator(runs))
     dot = "The large dot marks the best epoch on validation."
     parts = [
         _tiles(runs),
         _section(
             "Results",
-            results_table(runs, paper),
+            results_table(runs, paper, told),
             "Mean ± standard deviation over seeds." if several else "",
         ),
+        _tried(told) if told else "",
         _charts("Learning", learning_curves(runs), f"A line for each seed. {dot}" * several or dot),
         _charts(
             "Trees in the course of training",
@@ -147,12 +155,18 @@ def _charts(title: str, figures: Sequence[str], about: str) -> str:
     return _section(title, element("div", "".join(figures), class_="grid"), about)
 
 
+def _tried(told: Told) -> str:
+    """What was tried on validation, a line for each estimator."""
+    rows = [[name, tries] for name, tries in told.tried.items()]
+    return _section("Tries", _table(rows), TRIED)
+
+
 def _tiles(runs: Sequence[ReportedRun]) -> str:
     """The few numbers to remember."""
     rows = by_estimator(runs)
-    latent = next((group for group in rows.values() if group[0].latent), [])
-    baseline = rows.get(BASELINE, [])
     column = headline(columns_of(runs))
+    latent = best_of([group for group in rows.values() if group[0].latent], column)
+    baseline = rows.get(BASELINE, [])
     tiles = []
     if column is not None:
         measure = column.measure

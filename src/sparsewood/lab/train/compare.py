@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sparsewood.estimators.names import NAMES, parse
+from sparsewood.estimators.names import parse
 from sparsewood.lab._files import write_json
 from sparsewood.lab.tasks.measures import SUPPORT
 from sparsewood.lab.tasks.model_config import COMPOSERS
@@ -113,8 +113,7 @@ def comparison_search(
 def check_soft(name: str, config: RunConfig) -> None:
     """Raise ValueError where an estimator gives soft parts and the composer reads whole trees."""
     composer = config.model.composer
-    reads_soft = getattr(COMPOSERS[composer], "reads_soft", False)
-    if not parse(start(name)).gives_structures and not reads_soft:
+    if not parse(start(name)).gives_structures and not COMPOSERS[composer].reads_soft:
         raise ValueError(
             f"estimator {name}: gives probabilities of arcs and no trees, which the composer "
             f"{composer} cannot read; pass --composer messages"
@@ -122,11 +121,16 @@ def check_soft(name: str, config: RunConfig) -> None:
 
 
 def default_estimators(config: RunConfig) -> tuple[str, ...]:
-    """Flat trees and all estimators that have settings, soft ones where the composer reads them."""
-    reads_soft = getattr(COMPOSERS[config.model.composer], "reads_soft", False)
-    known = [name for name in SETTINGS if name in NAMES]
-    fitting = [n for n in known if reads_soft or parse(start(n)).gives_structures]
-    return (BASELINE, *fitting)
+    """Flat trees, and all estimators with settings that the composer can read."""
+
+    def fits(name: str) -> bool:
+        try:
+            replace(config.model, estimator=start(name))
+        except ValueError:
+            return False
+        return True
+
+    return (BASELINE, *(name for name in SETTINGS if fits(name)))
 
 
 def comparison_summary(search: Search) -> dict[str, Any]:

@@ -10,7 +10,7 @@ SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
     "sparsemap": {"max_active": (5, 10)},
     "top-k": {"k": (5, 10)},
     "sum-and-sample": {"k": (1, 5)},
-    "score-function": {"samples": (2, 4)},
+    "score-function": {"samples": (2, 4, 8)},
     "straight-through": {"backward": ("identity", "marginals")},
     "spigot": {"eta": (0.1, 1.0, 10.0)},
     "perturbed": {"sigma": (0.5, 1.0, 2.0)},
