@@ -55,6 +55,7 @@ ESTIMATORS = (
     Entry("score-function:samples=8", LOSSES),
     Entry("score-function:samples=8,baseline=self-critic", LOSSES),
     Entry("score-function:samples=8,baseline=moving", LOSSES),
+    Entry("sum-and-sample:k=5,samples=4", LOSSES),
     Entry("straight-through"),
     Entry("straight-through:backward=marginals"),
     Entry("spigot"),
@@ -63,6 +64,7 @@ ESTIMATORS = (
     Entry("perturbed:samples=8"),
     Entry("imle:samples=8"),
     Entry("aimle:samples=8"),
+    Entry("blackbox"),
     Entry("relaxed"),
     Entry("gibbs", ("linear",)),
 )
