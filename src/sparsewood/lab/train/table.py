@@ -15,6 +15,7 @@ from sparsewood.lab.train.folder import claim
 from sparsewood.lab.train.jobs import Job, run_jobs
 from sparsewood.lab.train.paired import compare_runs
 from sparsewood.lab.train.paper_figures import BASELINE
+from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import folder_name, learns
 from sparsewood.lab.train.run import Run
@@ -29,7 +30,8 @@ def train_table(
     seeds: Sequence[int],
     folder: Path | str,
     *,
-    workers: int = 1,
+    workers: int | None = 1,
+    on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train every row of a table; started again, it goes on where it stopped.
@@ -46,7 +48,8 @@ def train_table(
         lrs: the grid of learning rates.
         seeds: at least one.
         folder: of the table.
-        workers: runs that train at a time.
+        workers: runs that train at a time; see `run_jobs`.
+        on: where they are trained.
         progress: what to show.
 
     Returns:
@@ -86,7 +89,7 @@ def train_table(
         there = job(row, lr, seed)
         claim(there.config, there.folder, resume=True)
     first = [job(row, lr, seeds[0]) for row in rows for lr in dict.fromkeys(lrs)]
-    run_jobs(first, done, workers=workers, progress=progress)
+    run_jobs(first, done, workers=workers, on=on, progress=progress)
     summary = summarise(finished_runs(folder), rows, lrs, seeds)
     summary["failures"] = failures
     write_json(folder / "table.json", summary)
