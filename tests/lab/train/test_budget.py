@@ -95,8 +95,8 @@ def test_more_epochs_are_of_no_use_where_seconds_are_over(
 def test_fewer_seconds_are_another_configuration(
     make_config: Callable[..., RunConfig], run_of_one_epoch: Path
 ) -> None:
+    fewer = make_config("flat", max_seconds=1e-10, patience=None)
     with pytest.raises(ValueError, match="another configuration: training.max_seconds: 1e-09"):
-        fewer = make_config("flat", max_seconds=1e-10, patience=None)
         train(fewer, run_of_one_epoch, resume=True, progress=QUIET)
 
 
