@@ -3,12 +3,14 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 PARTIAL = ".partial"  # the suffix of a folder that is still being written
+_POLL = 0.1  # seconds between two looks at a lock
 
 
 @contextmanager
@@ -93,6 +95,19 @@ def sole_writer(folder: Path) -> Iterator[None]:
             with suppress(OSError):  # at the first that is not empty
                 for place in new:
                     place.rmdir()
+
+
+def wait_for_writer(folder: Path, patience: float) -> None:
+    """Wait until no process holds `folder` by `sole_writer`, for at most `patience` seconds."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        try:
+            with (folder / ".lock").open("r+") as file:
+                if try_lock(file):
+                    return
+        except FileNotFoundError:
+            return
+        time.sleep(_POLL)
 
 
 def try_lock(file: IO[str]) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from sparsewood.estimators import Estimator, Problem, TopK
 from sparsewood.estimators.names import NAMES
 from sparsewood.lab.report import write_report
-from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, jobs
+from sparsewood.lab.train import Progress, Run, RunConfig, TrainingConfig, local_pool
 from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.table import table_search, table_summary, train_table
 from sparsewood.posterior import Posterior
@@ -45,7 +45,7 @@ def test_two_workers_and_one_give_the_same(make_config, tmp_path: Path) -> None:
 def test_a_table_goes_on(make_config, tmp_path: Path, monkeypatch) -> None:
     config = make_config(max_epochs=1)
     trained: list[str] = []
-    train = jobs.train
+    train = local_pool.train
 
     def recorded(config: RunConfig, folder: Path, **named: Any) -> dict[str, Any]:
         trained.append(folder.relative_to(tmp_path).as_posix())
@@ -53,7 +53,7 @@ def test_a_table_goes_on(make_config, tmp_path: Path, monkeypatch) -> None:
             raise KeyboardInterrupt
         return train(config, folder, **named)
 
-    monkeypatch.setattr(jobs, "train", recorded)
+    monkeypatch.setattr(local_pool, "train", recorded)
 
     def table() -> dict[str, Any]:
         return train_table(["flat", "sparsemap"], config, LRS, (0,), tmp_path, progress=Progress())

@@ -46,6 +46,12 @@ class Watch(Progress):
         if self._live is not None:
             self._live.stop()
 
+    def note(self, text: str) -> None:
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
     def _look(self) -> None:
         while not self._ended.wait(_EVERY):
             self._update()

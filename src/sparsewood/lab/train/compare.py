@@ -13,6 +13,7 @@ from sparsewood.lab.tasks.model_config import COMPOSERS
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.finding import finding
 from sparsewood.lab.train.paper_figures import BASELINE
+from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import folder_name
 from sparsewood.lab.train.search import Found, Row, Search, canonical, one_thread, validation
@@ -30,7 +31,8 @@ def train_comparison(
     folder: Path | str,
     *,
     own_settings: bool = True,
-    workers: int = 1,
+    workers: int | None = 1,
+    on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train every estimator with the same budget; started again, it goes on where it stopped.
@@ -50,7 +52,8 @@ def train_comparison(
         seeds: at least one.
         folder: of the comparison.
         own_settings: try the settings of each estimator.
-        workers: runs that train at a time.
+        workers: runs that train at a time; see `run_jobs`.
+        on: where they are trained.
         progress: what to show.
 
     Returns:
@@ -62,7 +65,7 @@ def train_comparison(
             there with another configuration.
     """
     search = comparison_search(estimators, config, parser_lrs, seeds, folder, own_settings)
-    errors = search.train(workers=workers, progress=progress)
+    errors = search.train(workers=workers, on=on, progress=progress)
     summary = {**comparison_summary(search), **told_of(errors)}
     write_json(search.folder / "compare.json", summary)
     return summary

@@ -8,6 +8,8 @@ from sparsewood.lab.train.paired import compare_runs
 from sparsewood.lab.train.rows import labels, learns
 from sparsewood.lab.train.run import Run
 
+_LISTED = 3  # estimators that are named; of more, the number is told
+
 
 def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> str:
     """Which estimator answers best, which others are not told apart from it, and which is cheapest.
@@ -38,6 +40,8 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     if not close:
         return f"{text}, ahead of {names[others[0]]} with {measure.text(value(others[0]))}."
     listed = [f"{names[name]} ({measure.text(value(name))})" for name in close]
+    if len(listed) > _LISTED + 1:
+        listed = [*listed[:_LISTED], f"{len(listed) - _LISTED} others"]
     alike = " and ".join(filter(None, [", ".join(listed[:-1]), listed[-1]]))
     quickest = min([best, *close], key=lambda name: told[name]["seconds_per_epoch"])
     return (

@@ -57,16 +57,23 @@ class StopWish:
             raise Abandoned
 
 
+_heard: list[StopWish] = []  # by the main thread now: one wish, or none
+
+
 @contextmanager
 def listen() -> Iterator[StopWish]:
     """Turn SIGINT and SIGTERM into a wish; a second signal acts at once.
 
-    Only the main thread can listen; elsewhere the wish is never raised.
+    Only the main thread can listen; elsewhere the wish is never raised. Who listens already hears
+    the same wish within, so that a signal between two runs stops the second.
     """
-    wish = StopWish()
     if threading.current_thread() is not threading.main_thread():
-        yield wish
+        yield StopWish()
         return
+    if _heard:
+        yield _heard[0]
+        return
+    wish = StopWish()
     names = ("SIGINT", "SIGTERM", "SIGALRM")
     before = {s: signal.getsignal(s) for n in names if (s := getattr(signal, n, None)) is not None}
 
@@ -75,11 +82,13 @@ def listen() -> Iterator[StopWish]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         wish.raise_now()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handle)
     try:
+        _heard.append(wish)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, handle)
         yield wish
     finally:
+        _heard.clear()
         if wish.raised and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():

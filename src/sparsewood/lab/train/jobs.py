@@ -1,43 +1,28 @@
-"""Many runs, one after the other or several at a time."""
+"""Many runs, one after the other or several at a time, on this machine or on a cluster."""
 
-import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from sparsewood.lab.train.config import RunConfig
-from sparsewood.lab.train.interrupt import StopWish, TrainingInterrupted, listen
-from sparsewood.lab.train.loop import train
+from sparsewood.lab.train.interrupt import TrainingInterrupted, listen
+from sparsewood.lab.train.local_pool import Here, Processes
+from sparsewood.lab.train.pool import LOCAL, Ended, Job, Place, Pool
 from sparsewood.lab.train.progress import Progress, automatic
-from sparsewood.lab.train.worker import STOPPED
+from sparsewood.lab.train.ray_pool import RayPool
 
-_POLL = 0.1  # seconds between two looks at the workers
-
-
-@dataclass(frozen=True)
-class Job:
-    """A run to train, or to finish.
-
-    Attributes:
-        config: of the run.
-        folder: of the run.
-        rank: jobs of lower rank are started first.
-    """
-
-    config: RunConfig
-    folder: Path
-    rank: int = 0
-
+_POLL = 0.1  # seconds between two looks at the pool
 
 Done = Callable[[Job, str | None], Iterable[Job]]
 
 
 def run_jobs(
-    jobs: Iterable[Job], done: Done, *, workers: int = 1, progress: Progress | None = None
+    jobs: Iterable[Job],
+    done: Done,
+    *,
+    workers: int | None = 1,
+    on: Place = LOCAL,
+    progress: Progress | None = None,
 ) -> None:
     """Train all jobs; a run that is finished already costs nothing, a partial one goes on.
 
@@ -45,98 +30,83 @@ def run_jobs(
         jobs: to begin with.
         done: called after each job with what went wrong, if anything; returns further jobs.
         workers: how many run at a time, each in a process of its own and with its output in
-            `log.txt` of its folder; 1 trains in this process.
+            `log.txt` of its folder. On this machine 1, the default, trains in this process; None
+            is as many as the Ray cluster has room for.
+        on: where they are trained.
         progress: what to show.
 
     Raises:
+        ConnectionError: if there is no Ray cluster at the address; nothing is written.
         TrainingInterrupted: on Ctrl-C, once all workers have saved their state.
     """
-    if workers < 1:
+    if workers is not None and workers < 1:
         raise ValueError(f"workers: expected at least 1, got {workers}")
-    progress = progress or automatic()
     waiting = sorted(jobs, key=lambda job: job.rank)
-    if workers == 1:
-        while waiting:
-            job = waiting.pop(0)
-            waiting += done(job, _train_here(job, progress))
-            waiting.sort(key=lambda job: job.rank)
-        return
-    running: list[_Worker] = []
-    with listen() as stop:
+
+    def take() -> Job | None:
+        return waiting.pop(0) if waiting else None
+
+    def after(ended: Ended) -> None:
+        waiting.extend(done(ended.job, ended.error))
+        waiting.sort(key=lambda job: job.rank)
+
+    if waiting:
+        with open_pool(on, workers, waiting[0].config, progress or automatic()) as pool:
+            drive(pool, take, after)
+
+
+@contextmanager
+def open_pool(
+    on: Place, workers: int | None, config: RunConfig, progress: Progress
+) -> Iterator[Pool]:
+    """A pool for runs that are as large as that of `config`; in the end its jobs are stopped.
+
+    Signals are wishes from here on; before, connecting to Ray would take SIGTERM for itself.
+    """
+    pool: Pool
+    if not on.here:
+        pool = RayPool(on, workers, config, progress)
+    elif workers is None or workers == 1:
+        pool = Here(progress)
+    else:
+        pool = Processes(workers, progress)
+    with listen():
         try:
-            while waiting or running:
-                while waiting and len(running) < workers:
-                    running.append(_Worker(waiting.pop(0)))
-                    progress.note(f"{running[-1].job.folder}: started")
-                for worker in [w for w in running if w.ended]:
-                    running.remove(worker)
-                    waiting += done(worker.job, worker.close(progress))
-                    waiting.sort(key=lambda job: job.rank)
-                _wait(stop)
+            yield pool
         finally:
-            for worker in running:
-                worker.stop()
-            for worker in running:
-                worker.close(progress)
+            pool.close()
 
 
-def _train_here(job: Job, progress: Progress) -> str | None:
-    progress.note(f"{job.folder}: started")
-    try:
-        train(job.config, job.folder, resume=True, progress=progress)
-    except (ValueError, OSError, RuntimeError) as error:
-        progress.note(f"{job.folder}: failed: {error}")
-        return str(error)
-    return None
+def drive(
+    pool: Pool,
+    take: Callable[[], Job | None],
+    done: Callable[[Ended], None],
+    look: Callable[[Pool], None] = lambda _: None,
+) -> None:
+    """Keep `pool` busy until all is done.
 
+    Args:
+        pool: that trains.
+        take: the next job; None if there is none for now.
+        done: called after each job; `take` may have more after that.
+        look: called while jobs are under way, ten times a second.
 
-def _wait(stop: StopWish) -> None:
-    if stop.raised:
-        raise TrainingInterrupted("stopped; every run is saved; the same command goes on")
-    time.sleep(_POLL)
-
-
-class _Worker:
-    """A job in a process of its own, which ends with this one at the latest."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        job.folder.mkdir(parents=True, exist_ok=True)
-        self._log = job.folder / "log.txt"
-        with self._log.open("a", encoding="utf-8") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "sparsewood.lab.train.worker", str(job.folder)],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                text=True,
-                process_group=0,  # Ctrl-C reaches this process, which passes it on
-            )
-        self._stdin.write(json.dumps(job.config.to_json()) + "\n")
-        self._stdin.flush()
-
-    @property
-    def ended(self) -> bool:
-        return self._process.poll() is not None
-
-    @property
-    def _stdin(self) -> IO[str]:
-        assert self._process.stdin is not None
-        return self._process.stdin
-
-    def stop(self) -> None:
-        """Ask the process to save its state and end."""
-        if not self.ended:
-            self._process.terminate()
-
-    def close(self, progress: Progress) -> str | None:
-        """Wait for the end; what went wrong, if anything."""
-        code = self._process.wait()
-        self._stdin.close()
-        last = self._log.read_text(encoding="utf-8").strip().rpartition("\n")[2]
-        if code == 0:
-            progress.note(last)
-            return None
-        error = "stopped" if code == STOPPED else last or f"ended with {code}"
-        progress.note(f"{self.job.folder}: {error}")
-        return error
+    Raises:
+        TrainingInterrupted: on Ctrl-C; the jobs save their state when the pool is closed.
+    """
+    running = 0
+    with listen() as stop:
+        while not stop.raised:
+            while running < pool.slots and (job := take()) is not None:
+                pool.start(job)
+                running += 1
+            if not running:
+                return
+            over = pool.ended()
+            for ended in over:
+                running -= 1
+                done(ended)
+            if not over:
+                look(pool)
+                time.sleep(_POLL)
+    raise TrainingInterrupted("stopped; every run is saved; the same command goes on")

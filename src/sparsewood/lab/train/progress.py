@@ -23,6 +23,9 @@ class Progress:
     def note(self, text: str) -> None:
         """Something to know that is no step and no epoch."""
 
+    def start_run(self, folder: Path) -> None:
+        """One of several runs is begun, or gone on with."""
+
     def begin(self, folder: Path, done: int, epochs: int, seconds: float | None = None) -> None:
         """A run has its folder and its data; `done` of at most `epochs` epochs are over.
 
@@ -73,6 +76,9 @@ class _Told(Progress):
         self._ahead = 0
         self._seconds: float | None = None
         self._left: _TimeLeft | None = None
+
+    def start_run(self, folder: Path) -> None:
+        self.note(f"{folder}: started")
 
     def begin(self, folder: Path, done: int, epochs: int, seconds: float | None = None) -> None:
         self._ahead, self._seconds, self._left = epochs - done, seconds, None

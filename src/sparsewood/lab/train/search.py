@@ -8,6 +8,7 @@ from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.folder import claim
 from sparsewood.lab.train.jobs import Job, run_jobs
+from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import learns
 from sparsewood.lab.train.run import Run
@@ -69,10 +70,16 @@ class Search:
             for name, row in rows.items()
         }
 
-    def train(self, *, workers: int = 1, progress: Progress | None = None) -> dict[str, str | None]:
+    def train(
+        self,
+        *,
+        workers: int | None = 1,
+        on: Place = LOCAL,
+        progress: Progress | None = None,
+    ) -> dict[str, str | None]:
         """Train what is missing; started again, it goes on where it stopped.
 
-        A run that fails stops no other.
+        The arguments are those of `run_jobs`. A run that fails stops no other.
 
         Returns:
             What went wrong, if anything, by the folder of each run.
@@ -99,7 +106,7 @@ class Search:
             errors[self.name(job.folder)] = error
             return due()
 
-        run_jobs(due(), done, workers=workers, progress=progress)
+        run_jobs(due(), done, workers=workers, on=on, progress=progress)
         return errors
 
     def name(self, run: Path) -> str:

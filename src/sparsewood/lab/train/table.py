@@ -8,6 +8,7 @@ from typing import Any
 from sparsewood.lab._files import write_json
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.paper_figures import BASELINE
+from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import folder_name
 from sparsewood.lab.train.search import Row, Search, canonical, one_thread, validation
@@ -21,7 +22,8 @@ def train_table(
     seeds: Sequence[int],
     folder: Path | str,
     *,
-    workers: int = 1,
+    workers: int | None = 1,
+    on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Train every row of a table; started again, it goes on where it stopped.
@@ -38,7 +40,8 @@ def train_table(
         lrs: the grid of learning rates.
         seeds: at least one.
         folder: of the table.
-        workers: runs that train at a time.
+        workers: runs that train at a time; see `run_jobs`.
+        on: where they are trained.
         progress: what to show.
 
     Returns:
@@ -49,7 +52,7 @@ def train_table(
         ValueError: on bad input, or where a run is there with another configuration.
     """
     search = table_search(rows, config, lrs, seeds, folder)
-    errors = search.train(workers=workers, progress=progress)
+    errors = search.train(workers=workers, on=on, progress=progress)
     summary = {**table_summary(search), **told_of(errors)}
     write_json(search.folder / "table.json", summary)
     return summary

@@ -1,6 +1,6 @@
-"""A run in its own process: `python -m sparsewood.lab.train.worker FOLDER`, configuration on stdin.
+"""A run in its own process: `python -m sparsewood.lab.train.worker FOLDER [SECONDS]`.
 
-The first line of stdin is the configuration. Whoever starts the process keeps stdin open: when it
+Another process that is writing to the folder is given so many seconds to leave it. The first line of stdin is the configuration. Whoever starts the process keeps stdin open: when it
 closes, its owner is gone, and the run is saved and stopped.
 """
 
@@ -9,27 +9,33 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
+from sparsewood.lab._files import wait_for_writer
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.interrupt import TrainingInterrupted
 from sparsewood.lab.train.loop import train
 from sparsewood.lab.train.progress import Lines
+from sparsewood.lab.train.trainer import NonFiniteLoss
 
-STOPPED = 130  # the exit code of a run that was asked to stop
+# Exit codes of a run that was asked to stop, and of one whose loss is not finite.
+STOPPED, DIVERGED = 130, 3
 
 
 def main() -> int:
     """Train or go on; the last line of stderr says what went wrong, if anything."""
     config = RunConfig.from_json(json.loads(sys.stdin.readline()))
     threading.Thread(target=_watch, daemon=True).start()
+    folder, patience = Path(sys.argv[1]), float(*sys.argv[2:])
     try:
-        train(config, sys.argv[1], resume=True, progress=Lines())
+        wait_for_writer(folder, patience)
+        train(config, folder, resume=True, progress=Lines())
     except (TrainingInterrupted, KeyboardInterrupt) as stop:
         print(stop, file=sys.stderr)
         return STOPPED
     except (ValueError, OSError, RuntimeError) as error:
         print(f"{type(error).__name__}: {error}".replace("\n", " "), file=sys.stderr)
-        return 1
+        return DIVERGED if isinstance(error, NonFiniteLoss) else 1
     return 0
 
 

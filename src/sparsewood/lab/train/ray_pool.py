@@ -1,0 +1,192 @@
+"""Runs on a Ray cluster, each as a task of Ray that watches a process of its own."""
+
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sparsewood.lab._extras import require
+from sparsewood.lab.train.config import RunConfig
+from sparsewood.lab.train.local_pool import Process, tell
+from sparsewood.lab.train.pool import Ended, Job, Place
+from sparsewood.lab.train.progress import Progress
+from sparsewood.lab.train.worker import STOPPED
+
+RESUMED = 3  # times that a run whose worker was killed is gone on with
+_POLL = 0.1  # seconds between two looks of a task at its process
+_PATIENCE = 120.0  # seconds that a process whose worker was killed has to save and leave the folder
+
+
+def train_in_process(
+    config: dict[str, Any], folder: str, cwd: str, env: Mapping[str, str]
+) -> tuple[int, str]:
+    """What a task of Ray does: the exit code and the last line of a run in a process of its own.
+
+    Not in the worker of Ray itself, since that has its own handlers of signals, is used again for
+    other tasks with whatever memory a run leaves behind on the GPU, and dies without a chance to
+    save. The process is the one of a local pool. However this task ends, it is told to save:
+
+    - cancelled, or the worker terminated: an exception is raised here, and the process gets SIGTERM;
+    - the worker killed: the process finds its standard input closed and stops by itself. The lock of
+      the folder, for which the next process waits, says when it has.
+
+    Cancelling interrupts no system call, so this looks at the process instead of waiting for it.
+    """
+    process = Process(config, Path(folder), cwd=cwd, env=env, patience=_PATIENCE)
+    try:
+        while not process.ended:
+            time.sleep(_POLL)
+    except KeyboardInterrupt:
+        process.stop()
+    except BaseException:
+        process.stop()
+        process.wait()
+        raise
+    return process.wait()
+
+
+@dataclass
+class _Task:
+    """A job that Ray has, and how often it was gone on with."""
+
+    job: Job
+    ref: Any
+    resumed: int = 0
+    stopping: bool = False
+
+
+class RayPool:
+    """A pool of the CPUs and GPUs of a Ray cluster.
+
+    Args:
+        place: the cluster and what is kept there for each run.
+        workers: how many run at a time; None for as many as there is room for now.
+        config: of a run, as an example of what each asks for.
+        progress: what to show.
+
+    Raises:
+        MissingExtra: if Ray is not installed.
+        ConnectionError: if there is no cluster at the address.
+        ValueError: if no node has room for a run.
+    """
+
+    def __init__(
+        self, place: Place, workers: int | None, config: RunConfig, progress: Progress
+    ) -> None:
+        self._ray: Any = require("ray", extra="ray")
+        self._place, self._workers, self._progress = place, workers, progress
+        self._asked = place.resources(config)
+        self._tasks: list[_Task] = []
+        self._connected = not self._ray.is_initialized()  # by this pool, which then disconnects
+        if self._connected:
+            _connect(self._ray, place.on, progress)
+        if not self._room():
+            self._disconnect()
+            cpus, gpus = self._asked
+            raise ValueError(
+                f"no node of the Ray cluster has the {cpus:g} CPUs and {gpus:g} GPUs that a run "
+                "asks for; see --cpus-per-run and --gpus-per-run"
+            )
+
+    @property
+    def slots(self) -> int:
+        return self._workers or max(1, self._room())
+
+    def start(self, job: Job) -> None:
+        self._progress.start_run(job.folder)
+        self._tasks.append(_Task(job, self._submit(job)))
+
+    def ended(self) -> list[Ended]:
+        if not self._tasks:
+            return []
+        refs = [task.ref for task in self._tasks]
+        ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0)
+        found = [self._end(task) for task in self._tasks[:] if task.ref in ready]
+        return [ended for ended in found if ended is not None]
+
+    def stop(self, job: Job) -> None:
+        for task in self._tasks:
+            if task.job is job:
+                self._cancel(task)
+
+    def close(self) -> None:
+        for task in self._tasks:
+            self._cancel(task)
+        for task in self._tasks[:]:
+            self._end(task)
+        self._disconnect()
+
+    def _submit(self, job: Job) -> Any:
+        cpus, gpus = self._place.resources(job.config)
+        env = {name: v for name, v in os.environ.items() if name.startswith("SPARSEWOOD_")}
+        env["OMP_NUM_THREADS"] = f"{max(1, int(cpus))}"
+        if not gpus:
+            env["CUDA_VISIBLE_DEVICES"] = ""
+        options = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": 0, "name": str(job.folder)}
+        task = self._ray.remote(train_in_process).options(**options)
+        return task.remote(job.config.to_json(), str(job.folder.absolute()), os.getcwd(), env)
+
+    def _cancel(self, task: _Task) -> None:
+        if not task.stopping:
+            task.stopping = True
+            self._ray.cancel(task.ref)
+
+    def _end(self, task: _Task) -> Ended | None:
+        """Wait for a task; None if it was killed and is gone on with."""
+        errors = self._ray.exceptions
+        try:
+            code, last = self._ray.get(task.ref)
+            killed = f"its process ended with {code}" if code < 0 or code == STOPPED else None
+        except errors.TaskCancelledError:
+            code, last, killed = STOPPED, "", "it was cancelled"
+        except errors.RayTaskError as error:  # of the task itself: it could not start the process
+            code, last, killed = 1, _one_line(error.cause), None
+        except errors.RayError as error:
+            code, last, killed = 1, "", type(error).__name__
+        if killed is None or task.stopping:
+            self._tasks.remove(task)
+            return tell(task.job, code, last, self._progress)
+        if task.resumed == RESUMED:
+            self._tasks.remove(task)
+            last = f"its worker was killed {RESUMED + 1} times: {killed}"
+            return tell(task.job, 1, last, self._progress)
+        self._progress.note(f"{task.job.folder}: its worker is gone ({killed}); going on")
+        task.ref, task.resumed = self._submit(task.job), task.resumed + 1
+        return None
+
+    def _room(self) -> int:
+        """How many runs the nodes have room for, if nobody else used them."""
+        cpus, gpus = self._asked
+        rooms = [
+            min(
+                int(have.get("CPU", 0) / cpus),
+                int(have.get("GPU", 0) / gpus) if gpus else int(have.get("CPU", 0) / cpus),
+            )
+            for node in self._ray.nodes()
+            if node["Alive"] and (have := node["Resources"])
+        ]
+        return sum(rooms)
+
+    def _disconnect(self) -> None:
+        if self._connected:
+            self._ray.shutdown()
+
+
+def _connect(ray: Any, on: str, progress: Progress) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    known = os.environ.get("RAY_ADDRESS") if on == "ray" else on
+    try:
+        ray.init(known or "auto", **quiet)
+    except (ConnectionError, ImportError, RuntimeError) as error:
+        if known:
+            raise ConnectionError(f"{known}: no Ray cluster there: {_one_line(error)}") from error
+        progress.note("no Ray cluster is running here: one of this machine alone is started")
+        # Else Ray gives way to whatever else runs on the machine.
+        ray.init("local", include_dashboard=False, _system_config={"worker_niceness": 0}, **quiet)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

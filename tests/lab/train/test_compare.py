@@ -1,0 +1,187 @@
+"""Comparisons: rates, then settings, chosen on validation; several seeds; going on."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sparsewood.estimators import parse
+from sparsewood.lab.train import Progress, Run, RunConfig, local_pool
+from sparsewood.lab.train.compare import (
+    comparison_search,
+    comparison_summary,
+    default_estimators,
+    train_comparison,
+)
+from sparsewood.lab.train.grid import comparison_markdown, tries
+from sparsewood.lab.train.settings import SETTINGS, start
+
+RATES = (0.01, 0.1)
+MakeConfig = Callable[..., RunConfig]
+
+
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """(accuracies by (estimator, parser_lr)) -> the runs that are asked for, none of them trained.
+
+    The accuracy is that of validation and of the test; others have 50.
+    """
+
+    def install(accuracies: dict[tuple[str, float | None], float], root: Path) -> list[str]:
+        trained: list[str] = []
+
+        def train(config: RunConfig, folder: Path, **_: object) -> dict[str, Any]:
+            trained.append(folder.relative_to(root).as_posix())
+            key = (config.model.estimator, config.training.parser_lr)
+            return _write(folder, config, accuracies.get(key, 50.0))
+
+        monkeypatch.setattr(local_pool, "train", train)
+        return trained
+
+    return install
+
+
+def _write(folder: Path, config: RunConfig, accuracy: float) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config.to_json()))
+    record = {"epoch": 1, "seconds": 2.0, "sentences_per_second": 20.0, "calls": 3.0}
+    (folder / "metrics.jsonl").write_text(json.dumps({**record, "train": {"support": 4.0}}) + "\n")
+    values = {"accuracy": accuracy, "support": 1.0}
+    result = {
+        "criterion": "accuracy",
+        "validation": values,
+        "tests": {"test": values},
+        "temperature": None,
+        "epochs": 1,
+        "seconds": 2.0,
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+    return result
+
+
+def _compare(estimators: list[str], config: RunConfig, out: Path, **options: Any) -> dict[str, Any]:
+    named = {"parser_lrs": RATES, "seeds": (0, 1), **options}
+    return train_comparison(estimators, config, folder=out, progress=Progress(), **named)
+
+
+def test_rates_first_then_settings_at_the_best_rate(
+    make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
+) -> None:
+    scores = {("spigot", 0.1): 60.0, ("spigot:eta=10.0", 0.1): 70.0, ("flat", None): 40.0}
+    trained = by_hand(scores, tmp_path)
+    summary = _compare(["flat", "spigot"], make_config(), tmp_path)
+    assert trained == [
+        "spigot/parser-lr-0.01/seed-0",
+        "spigot/parser-lr-0.1/seed-0",
+        "spigot-eta=0.1/parser-lr-0.1/seed-0",
+        "spigot-eta=10.0/parser-lr-0.1/seed-0",
+        "spigot-eta=10.0/parser-lr-0.1/seed-1",
+        "flat/no-parser/seed-0",
+        "flat/no-parser/seed-1",
+    ]
+    row = summary["rows"]["spigot"]
+    assert (row["estimator"], row["parser_lr"]) == ("spigot:eta=10.0", 0.1)
+    assert row["runs"] == trained[3:5]
+    assert row["tests"]["test"]["accuracy"] == {"mean": 70.0, "std": 0.0, "values": [70.0, 70.0]}
+    assert (row["calls"], row["training_support"], row["seconds"]) == (3.0, 4.0, 2.0)
+    assert [one["validation"] for one in row["tried"]] == [50.0, 60.0, 50.0, 70.0]
+    assert summary["runs"] == 7
+    assert summary["baseline"] == "flat"
+    assert json.loads((tmp_path / "compare.json").read_text()) == summary
+    assert tries(summary) == {
+        "flat": "40.00*",
+        "spigot": "parser lr 0.01: 50.00, 0.1: 60.00; eta=0.1: 50.00, eta=10.0: 70.00*",
+    }
+    markdown = comparison_markdown(summary)
+    assert markdown.startswith("spigot answers best on test: accuracy 70.00 ± 0.00.\n\n| estimator")
+    assert "| 70.00, 70.00 |" in markdown
+    assert "| 0.1 | eta=10.0 |" in markdown
+    assert markdown.endswith("eta=10.0: 70.00*\n")
+
+
+def test_settings_that_are_not_tried(
+    make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
+) -> None:
+    trained = by_hand({}, tmp_path)
+    _compare(["spigot:eta=0.5"], make_config(), tmp_path, seeds=(3,))
+    assert trained == [f"spigot-eta=0.5/parser-lr-{lr}/seed-3" for lr in RATES]
+    trained.clear()
+    _compare(["sparsemap", "topk"], make_config(), tmp_path, own_settings=False, seeds=(0,))
+    assert len(trained) == 4
+
+
+def test_a_run_that_two_rows_share_is_trained_once(
+    make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
+) -> None:
+    trained = by_hand({("sparsemap:max_active=5", 0.01): 90.0}, tmp_path)
+    rows = ["sparsemap", "sparsemap:max_active=5"]
+    summary = _compare(rows, make_config(), tmp_path)
+    assert len(trained) == len(set(trained))
+    assert {row["estimator"] for row in summary["rows"].values()} == {"sparsemap:max_active=5"}
+    assert list(tries(summary)) == rows
+    assert summary["baseline"] == "sparsemap"  # without flat trees, the first
+
+
+def test_each_estimator_is_trained_and_goes_on(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(max_epochs=1, temperatures=False)
+    rows = ["flat", "given", "straight-through:backward=marginals"]
+
+    def compared() -> dict[str, Any]:
+        return _compare(rows, config, tmp_path, parser_lrs=(0.1,))
+
+    summary = compared()
+    assert list(summary["rows"]) == rows
+    assert [round(row["calls"], 1) for row in summary["rows"].values()] == [0.0, 0.0, 2.0]
+    latent = summary["rows"][rows[2]]
+    assert latent["against"]["test"]["seeds"] == 2
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("result.json")}
+    assert len(before) == 6
+    assert compared() == summary
+    assert before == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("result.json")}
+    with pytest.raises(ValueError, match="another configuration: training.batch: 8 -> 4"):
+        _compare(rows, make_config(max_epochs=1, temperatures=False, batch=4), tmp_path)
+
+
+def test_failures_stop_no_other(make_config: MakeConfig, tmp_path: Path) -> None:
+    config, rates = make_config(max_epochs=2), (0.1, 1e38)
+    summary = _compare(["sparsemap:max_active=2"], config, tmp_path, parser_lrs=rates, seeds=(0,))
+    assert list(summary["failures"]) == ["sparsemap-max_active=2/parser-lr-1e+38/seed-0"]
+    assert summary["runs"] == 2
+    assert summary["rows"]["sparsemap:max_active=2"]["parser_lr"] == 0.1
+
+
+def test_seconds_are_a_budget(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(max_epochs=50, max_seconds=1e-9, patience=None)
+    summary = _compare(["flat"], config, tmp_path, seeds=(0,))
+    assert summary["rows"]["flat"]["epochs"] == 1
+    assert Run(tmp_path / "flat/no-parser/seed-0").config.training.max_seconds == 1e-9
+
+
+def test_soft_parts_need_a_composer_that_reads_them(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="estimator relaxed: .* pass --composer messages"):
+        _compare(["flat", "relaxed"], make_config(), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    config = make_config()
+    soft = replace(config, model=replace(config.model, composer="messages"))
+    assert set(default_estimators(soft)) == {"flat", *SETTINGS}
+    hard = set(default_estimators(config))
+    assert hard == {"flat", *(name for name in SETTINGS if name not in ("gibbs", "relaxed"))}
+    ordered = replace(config, model=replace(config.model, composer="ordered"))
+    fitting = default_estimators(ordered)
+    assert {parse(start(name)).road for name in fitting} == {"none", "weights"}
+
+
+def test_nothing_finished(make_config: MakeConfig, tmp_path: Path) -> None:
+    search = comparison_search(["flat"], make_config(), RATES, (0,), tmp_path)
+    assert comparison_summary(search)["rows"] == {}
+
+
+def test_wrong_comparisons(make_config: MakeConfig, tmp_path: Path) -> None:
+    for rows, rates, seeds in (([], RATES, (0,)), (["flat"], (), (0,)), (["flat"], RATES, ())):
+        with pytest.raises(ValueError, match="at least one"):
+            train_comparison(rows, make_config(), rates, seeds, tmp_path)
