@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
+    from sparsewood.estimators.sum_and_sample import SumAndSample
     from sparsewood.estimators.top_k import TopK
     from sparsewood.forest import Forest
     from sparsewood.inference.crf_loss import crf_loss
@@ -115,6 +116,7 @@ __all__ = [
     "Structure",
     "StructureDistribution",
     "Subset",
+    "SumAndSample",
     "TopK",
     "UnconvergedError",
     "Xor",

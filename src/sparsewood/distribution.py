@@ -105,31 +105,45 @@ class StructureDistribution(CopiedWithGraph):
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
         """`n` independent, exact samples of each instance: (n, *batch, *event)."""
         check_whole("sample: n", n)
-        return self._batch.restore(self._samples(n, generator), 1)
+        return self._batch.restore(self.samples_of(n, None, generator), 1)
 
-    def _samples(self, n: int, generator: torch.Generator | None) -> Tensor:
-        """(n, B, *event)"""
+    def samples_of(
+        self, n: int, instances: Tensor | None, generator: torch.Generator | None
+    ) -> Tensor:
+        """`n` samples of each of some instances of the flattened batch, (b,) int64: (n, b, *event).
+
+        None: of all instances.
+        """
         if len(self) == 0:
             none = self._batch.flatten("mode", self.mode)
             return none.expand(n, *none.shape)
-        at_once = max(1, _SAMPLED_PARTS // self.scores.numel())
+        theta, lengths = self._steps.detach(), self._flat[1]
+        if instances is not None:
+            theta = theta[instances]
+            lengths = None if lengths is None else lengths[instances]
+        at_once = max(1, _SAMPLED_PARTS // max(1, theta.numel()))
         counts = [min(at_once, n - done) for done in range(0, n, at_once)]
-        return torch.cat([self._sample(count, generator) for count in counts])
+        return torch.cat([self._sample(count, theta, lengths, generator) for count in counts])
 
     @outside_inference_mode
-    def _sample(self, n: int, generator: torch.Generator | None) -> Tensor:
-        theta = _repeat(self._steps.detach(), n)
-        lengths = self._flat[1]
+    def _sample(
+        self, n: int, theta: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    ) -> Tensor:
+        """(n, b, *event), of the scores of steps (b, *steps)."""
+        rows = _repeat(theta, n)
         lengths = None if lengths is None else _repeat(lengths, n)
         with torch.no_grad():
-            steps = self.structure.sample_steps(theta, lengths, generator)
+            steps = self.structure.sample_steps(rows, lengths, generator)
             structures = self.structure.decode(self.structure.parts_of(steps), lengths)
-        return structures.unflatten(0, (n, len(self)))
+        return structures.unflatten(0, (n, len(theta)))
 
     def posterior(self, n: int, *, generator: torch.Generator | None = None) -> Posterior:
-        """`n` independent, exact samples of each instance as a posterior, with weights of 1 / n."""
+        """`n` independent, exact samples of each instance as a posterior, with weights of 1 / n.
+
+        Without a gradient: `ScoreFunction` is the estimator whose samples have one.
+        """
         n = check_whole("posterior: n", n)
-        samples = self._samples(n, generator).transpose(0, 1).flatten(0, 1)
+        samples = self.samples_of(n, None, generator).transpose(0, 1).flatten(0, 1)
         shape = tuple(self.scores.shape[len(self.batch_shape) :])
         return Posterior.uniform(
             self.structure, samples, self.batch_shape, shape, self.lengths, self.scores.dtype

@@ -13,6 +13,8 @@ NAMES: dict[str, sp.Estimator] = {
     "sparsemap:on_unconverged=warn": sp.SparseMAP(on_unconverged="warn"),
     "top-k:k=5": sp.TopK(5),
     "top-k:k=2,weights=sparsemax": sp.TopK(2, "sparsemax"),
+    "sum-and-sample:k=2": sp.SumAndSample(2),
+    "sum-and-sample:k=2,samples=3": sp.SumAndSample(2, 3),
     "score-function": sp.ScoreFunction(),
     "score-function:samples=1,baseline=self-critic": sp.ScoreFunction(1, "self-critic"),
     "score-function:baseline=moving,decay=0.9": sp.ScoreFunction(baseline="moving", decay=0.9),

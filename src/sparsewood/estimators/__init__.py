@@ -15,6 +15,7 @@ from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
+from sparsewood.estimators.sum_and_sample import SumAndSample
 from sparsewood.estimators.top_k import TopK
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "SparseMAP",
     "Spigot",
     "StraightThrough",
+    "SumAndSample",
     "TopK",
     "name_of",
     "parse",

@@ -28,12 +28,14 @@ from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
+from sparsewood.estimators.sum_and_sample import SumAndSample
 from sparsewood.estimators.top_k import TopK
 
 # name -> the class, and the options that the name stands for
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "top-k": (TopK, {}),
+    "sum-and-sample": (SumAndSample, {}),
     "score-function": (ScoreFunction, {}),
     "straight-through": (StraightThrough, {}),
     "spigot": (Spigot, {}),

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from sparsewood._numbers import check_real, check_whole
 from sparsewood.estimators._baselines import MovingMean, mean_of_others
@@ -111,7 +112,7 @@ def _with_last(post: Posterior, rows: tuple[int, int], structures: Tensor) -> Po
     """One more structure (*batch, *event) of each instance, after its `K` others, of weight 0."""
     event = post.structures.shape[1:]
     all_of_them = [post.structures.reshape(*rows, *event), structures.reshape(-1, 1, *event)]
-    weights = torch.nn.functional.pad(post.weights.reshape(rows), (0, 1))
+    weights = pad(post.weights.reshape(rows), (0, 1))
     return replace(
         post,
         structures=torch.cat(all_of_them, 1).flatten(0, 1),
