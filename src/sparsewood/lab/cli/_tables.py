@@ -17,12 +17,13 @@ from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import Progress, RunConfig
-from sparsewood.lab.train.grid import ASIDE, Grid
+from sparsewood.lab.train.grid import ASIDE, TRAINING_TREES, Grid
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns, setting
 
 # Heads that cost columns.
-_NARROW = {m.label: m.heading for m in MEASURES.values()} | {"s/epoch": "s per\nepoch"}
+_NARROW = {m.label: m.heading for m in MEASURES.values()}
+_NARROW |= {"s/epoch": "s per\nepoch", TRAINING_TREES: "trees"}
 
 
 def latent_sources() -> dict[str, type[Source]]:
