@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sparsewood.distribution import StructureDistribution
     from sparsewood.estimators.aimle import AIMLE
     from sparsewood.estimators.base import Estimator
+    from sparsewood.estimators.blackbox import Blackbox
     from sparsewood.estimators.fixed import Fixed
     from sparsewood.estimators.gibbs import Gibbs
     from sparsewood.estimators.given import Given
@@ -81,6 +82,7 @@ __all__ = [
     "Alignment",
     "AtMostOne",
     "BinaryTrees",
+    "Blackbox",
     "Budget",
     "Custom",
     "DependencyTrees",

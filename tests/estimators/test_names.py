@@ -30,6 +30,8 @@ NAMES: dict[str, sp.Estimator] = {
     "relaxed:temperature=0.5,gumbel=false": sp.Relaxed(0.5, gumbel=False),
     "aimle": sp.AIMLE(),
     "aimle:target=2.0,samples=4,symmetric=true": sp.AIMLE(target=2.0, samples=4, symmetric=True),
+    "blackbox": sp.Blackbox(),
+    "blackbox:lambda_=20.0": sp.Blackbox(20.0),
     "map": sp.MAP(),
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),

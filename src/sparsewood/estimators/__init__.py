@@ -2,6 +2,7 @@
 
 from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator, Problem
+from sparsewood.estimators.blackbox import Blackbox
 from sparsewood.estimators.fixed import Fixed
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
@@ -21,6 +22,7 @@ __all__ = [
     "AIMLE",
     "IMLE",
     "MAP",
+    "Blackbox",
     "Estimator",
     "Fixed",
     "Gibbs",

@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from sparsewood._numbers import shown
 from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.blackbox import Blackbox
 from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
 from sparsewood.estimators.given import Given
@@ -42,6 +43,7 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "perturbed": (Perturbed, {}),
     "relaxed": (Relaxed, {}),
     "aimle": (AIMLE, {}),
+    "blackbox": (Blackbox, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
     **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
