@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-_WORKBENCH = ("docstring_parser", "huggingface_hub", "rich", "safetensors", "tyro")
-_WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({_WORKBENCH!r})); "
+_EXTRAS = ("docstring_parser", "huggingface_hub", "pyepo", "rich", "safetensors", "tyro")
+_WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({_EXTRAS!r})); "
 _LIBRARY = """
 import torch
 import sparsewood as sp
@@ -44,6 +44,13 @@ def test_the_command_says_in_a_line_what_to_install(arguments: list[str]) -> Non
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert "pip install 'sparsewood[lab]'" in line
+
+
+def test_structures_for_pyepo_say_what_to_install() -> None:
+    done = _run("import sparsewood.pyepo")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "sparsewood.pyepo needs the extra [pyepo]: pip install 'sparsewood[pyepo]'" in last
 
 
 def test_the_public_names_are_all_that_dir_shows() -> None:

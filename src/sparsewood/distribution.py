@@ -134,7 +134,7 @@ class StructureDistribution(CopiedWithGraph):
         """(n, b, *event), of the scores of steps (b, *steps)."""
         rows = _repeat(theta, n)
         lengths = None if lengths is None else _repeat(lengths, n)
-        count("samples", len(theta))
+        count("samples", len(rows))
         with torch.no_grad():
             steps = self.structure.sample_steps(rows, lengths, generator)
             structures = self.structure.decode(self.structure.parts_of(steps), lengths)

@@ -1,0 +1,99 @@
+"""Structures for PyEPO: predict costs, then optimise, with trees, matchings and alignments.
+
+PyEPO (Tang & Khalil 2024, "PyEPO: a PyTorch-based end-to-end predict-then-optimize library for
+linear and integer programming") learns to predict the costs of a problem from the decisions that
+they lead to. Needs the extra `pyepo`; no other module of the library imports this one.
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sparsewood._numbers import check_whole
+from sparsewood.inference._check import check_structure
+from sparsewood.inference.map import map
+from sparsewood.structures.base import Structure
+
+try:
+    from pyepo import EPO
+    from pyepo.model.opt import optModel
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "pyepo":
+        raise
+    raise ModuleNotFoundError(
+        "sparsewood.pyepo needs the extra [pyepo]: pip install 'sparsewood[pyepo]'", name="pyepo"
+    ) from None
+
+Costs = NDArray[np.floating] | Tensor | Sequence[float]
+
+
+class StructureModel(optModel):
+    """The best structure of a family as a problem of PyEPO, whose solver is the MAP oracle.
+
+        min_h <c, m(h)>,     or max_h with `sense=EPO.MAXIMIZE`
+
+    over the structures `h` of one size, with their 0/1 parts `m(h)`. Costs and solutions are
+    vectors: the parts of an instance, flattened. Parts that no structure uses have a cost too,
+    which is never read, and are 0 in every solution. An infinite cost (-inf to maximise) forbids a
+    part.
+
+    Args:
+        structure: the family of structures.
+        shape: the shape of the parts of an instance, such as (n, n + 1) for trees of n words.
+        lengths: the size of the instances, an entry of `lengths`: a number, or one for each side.
+            Default: they have full size.
+        sense: EPO.MINIMIZE, as PyEPO has it by default, or EPO.MAXIMIZE.
+
+    Example:
+        >>> from sparsewood.pyepo import StructureModel
+        >>> model = StructureModel(sp.Matching(), (2, 2))
+        >>> model.setObj([3.0, 1.0, 2.0, 2.5])
+        >>> solution, cost = model.solve()
+        >>> solution.tolist(), cost
+        ([0.0, 1.0, 1.0, 0.0], 3.0)
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        shape: Sequence[int],
+        lengths: int | Sequence[int] | None = None,
+        sense: EPO.ModelSense = EPO.MINIMIZE,
+    ) -> None:
+        check_structure(structure)
+        if sense not in (EPO.MINIMIZE, EPO.MAXIMIZE):
+            raise ValueError(f"sense must be EPO.MINIMIZE or EPO.MAXIMIZE, got {sense!r}")
+        self.structure, self.modelSense = structure, EPO.ModelSense(sense)
+        self.shape = tuple(check_whole("shape", size) for size in shape)
+        self.lengths = None if lengths is None else torch.as_tensor(lengths)[None]
+        structure.validate(torch.zeros(1, *self.shape), self.lengths)
+        super().__init__()
+
+    def _getModel(self) -> tuple[Structure, list[tuple[int, ...]]]:  # noqa: N802, PyEPO's name
+        """The family, and its variables: the index of each part."""
+        return self.structure, list(np.ndindex(self.shape))
+
+    def setObj(self, c: Costs) -> None:  # noqa: N802
+        """Take the costs (P,) of the next problem."""
+        costs = torch.as_tensor(c, dtype=torch.float64).detach().cpu()
+        if costs.shape != (prod(self.shape),):
+            raise ValueError(
+                f"costs: expected ({prod(self.shape)},), one for each part of shape {self.shape}, "
+                f"got shape {tuple(costs.shape)}"
+            )
+        scores = -costs if self.modelSense == EPO.MINIMIZE else costs
+        self.scores = scores.reshape(1, *self.shape)
+
+    def solve(self) -> tuple[NDArray[np.float64], float]:
+        """The parts (P,) 0/1 of the best structure, and what it costs."""
+        best = map(self.scores, self.structure, lengths=self.lengths)
+        parts = self.structure.indicator(best.structures, self.shape)
+        score = float(best.scores)
+        return parts.flatten().numpy(), -score if self.modelSense == EPO.MINIMIZE else score
+
+    def __repr__(self) -> str:
+        return f"StructureModel({self.structure}, {self.shape})"
