@@ -129,7 +129,7 @@ class TreeMessages(nn.Module):
         return states[:, 0]
 
     def _message(self, inner: Tensor) -> Tensor:
-        return self.outer(inner.relu()).relu()
+        return self.outer(inner.relu_()).relu_()  # in place: both are large
 
     def extra_repr(self) -> str:
         root = "zero" if self.root is None else "learned"

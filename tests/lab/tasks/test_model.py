@@ -132,10 +132,20 @@ def test_every_composer_learns_and_comes_back_from_a_config(make, task, composer
 
 
 PARTS = [
+    ("spigot", "tree_lstm"),
     ("straight-through", "tree_lstm"),
     ("straight-through", "tree_gru"),
     ("straight-through", "messages"),
     ("gibbs", "messages"),
+]
+DRAWN = [
+    ("perturbed", "tree_lstm"),
+    ("imle", "tree_gru"),
+    ("aimle", "messages"),
+    ("relaxed", "messages"),
+    ("score-function", "tree_lstm"),
+    ("score-function:baseline=self-critic", "ordered"),
+    ("score-function:baseline=moving", "messages"),
 ]
 
 
@@ -149,7 +159,21 @@ def test_gradients_that_go_by_the_parts_reach_the_parser(make, task, estimator, 
     assert all(parameter.grad.any() for parameter in model.parser_parameters())
 
 
-@pytest.mark.parametrize(("estimator", "composer"), PARTS)
+@pytest.mark.parametrize(("estimator", "composer"), DRAWN)
+@pytest.mark.parametrize("loss", ["marginal", "expected"])
+def test_what_is_drawn_reaches_the_parser(make, task, estimator, composer, loss):
+    model, batch = make(task, estimator=estimator, composer=composer, loss=loss)
+    assert not torch.equal(model(batch).loss, model(batch).loss)
+    for _ in range(5):  # a draw may happen to give no gradient
+        model(batch).loss.sum().backward()
+    for parameter in model.parser_parameters():
+        assert parameter.grad.isfinite().all()
+        assert parameter.grad.any()
+    model.eval()
+    assert torch.equal(model(batch).loss, model(batch).loss)
+
+
+@pytest.mark.parametrize(("estimator", "composer"), PARTS + DRAWN)
 def test_every_model_is_told_of_by_trees(make, task, estimator, composer):
     model, batch = make(task, estimator=estimator, composer=composer, entropy=0.1)
     for metric in model.new_metrics(training=True):
@@ -183,8 +207,10 @@ def test_padding_changes_nothing_where_gradients_go_by_parts(
 def test_only_an_estimator_that_has_one_at_test_has_a_temperature(make):
     soft, _ = make("classify", estimator="gibbs:temperature=2.0", composer="messages")
     assert soft.temperature == 2.0
-    hard, _ = make("classify", estimator="straight-through")
-    assert hard.temperature is None
+    relaxed, _ = make("classify", estimator="relaxed:temperature=2.0", composer="messages")
+    assert relaxed.temperature is None
+    relaxed.set_latent("temperature", 0.5)
+    assert relaxed.config()["options"]["estimator"] == "relaxed:temperature=0.5"
 
 
 def test_a_config_from_before_composers_could_be_chosen_loads(make, task):

@@ -16,17 +16,21 @@ _SENTENCE = ((1, "oaks", 2), (2, "shade", 0), (3, "elms", 2), (4, ".", 2))
 
 
 def _make_config(
-    estimator: str = "sparsemap:max_active=10", *, dropout: float = 0.1, **training: Any
+    estimator: str = "sparsemap:max_active=10",
+    *,
+    composer: Any = "tree_lstm",
+    dropout: float = 0.1,
+    **training: Any,
 ) -> RunConfig:
     source = ListOps(train=40, validation=12, test=12, max_length=8, max_depth=4)
-    model = ModelConfig(estimator, hidden=8, embedding=6, dropout=dropout)
+    model = ModelConfig(estimator, hidden=8, embedding=6, dropout=dropout, composer=composer)
     options = {"optimizer": "sgd", "lr": 0.5, "batch": 8, "max_epochs": 4, "threads": 1}
     return RunConfig(source, model, TrainingConfig(**{**options, "device": "cpu", **training}))
 
 
 @pytest.fixture
 def make_config() -> Callable[..., RunConfig]:
-    """(estimator, dropout=, **training options) -> the configuration of a tiny run."""
+    """(estimator, composer=, dropout=, **training options) -> the configuration of a tiny run."""
     return _make_config
 
 

@@ -157,6 +157,39 @@ def test_all_of_it_resumes(make_config, outcome, recording, tmp_path: Path) -> N
     assert (tmp_path / "parts" / "checkpoints" / "0004" / "average.safetensors").exists()
 
 
+@pytest.mark.parametrize(
+    ("estimator", "composer"),
+    [
+        ("gibbs", "messages"),
+        ("relaxed", "messages"),
+        ("perturbed", "tree_gru"),
+        ("aimle:step=0.1", "tree_lstm"),
+        ("score-function:baseline=moving", "ordered"),
+    ],
+)
+def test_what_is_drawn_and_remembered_resumes(
+    make_config, outcome, recording, tmp_path: Path, estimator: str, composer: str
+) -> None:
+    class Stops(recording):
+        def step(self, step: int, values: Any) -> None:
+            super().step(step, values)
+            if self.steps == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    config = make_config(estimator, composer=composer, lr=0.01, max_epochs=2, temperatures=False)
+    train(config, tmp_path / "whole", progress=QUIET)
+    with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
+        train(config, tmp_path / "parts", resume=True, progress=Stops())
+    train(config, tmp_path / "parts", resume=True, progress=QUIET)
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    memory = {
+        k: v
+        for k, v in load_model(tmp_path / "parts" / "model").state_dict().items()
+        if ".memory." in k
+    }
+    assert any(v.any() for v in memory.values()) == ("aimle" in estimator or "moving" in estimator)
+
+
 @pytest.mark.parametrize("options", [{}, {"shuffle": "batches", "reduction": "sum", "clip": 5.0}])
 def test_more_epochs_than_at_first(make_config, outcome, tmp_path: Path, options: dict) -> None:
     once, twice = tmp_path / "once", tmp_path / "twice"

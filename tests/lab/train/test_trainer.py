@@ -112,6 +112,30 @@ def _ask_and_work() -> None:
         pass
 
 
+def test_an_abandoned_step_is_forgotten(make_config, outcome, tmp_path: Path, monkeypatch) -> None:
+    """What the estimator remembers of it too, which learns in the backward pass."""
+    config = make_config("aimle:step=0.1", lr=0.01, max_epochs=2)
+    train(config, tmp_path / "whole", progress=QUIET)
+    forward, steps = Trainer._forward, 0
+
+    def long(self: Trainer, batch: Any, rows: Any) -> Output:
+        nonlocal steps
+        steps += 1
+        output = forward(self, batch, rows)
+        if steps == 3:
+            assert output.loss is not None
+            output.loss.sum().backward(retain_graph=True)
+            _ask_and_work()
+        return output
+
+    monkeypatch.setattr(Trainer, "_forward", long)
+    with pytest.raises(TrainingInterrupted, match="after step 2 of epoch 1"):
+        train(config, tmp_path / "parts", progress=QUIET)
+    monkeypatch.undo()
+    train(config, tmp_path / "parts", resume=True, progress=QUIET)
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("where", ["first step", "step 7", "backward"])
 def test_a_long_step_is_abandoned(
     make_config, outcome, undisturbed, tmp_path: Path, monkeypatch, where: str

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from sparsewood.lab._files import PARTIAL, new_folder
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Example
+from sparsewood.nn.latent import LatentTreeEncoder
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
 _WEIGHTS, _AVERAGE, _STATE = "model.safetensors", "average.safetensors", "state.pt"
@@ -136,7 +137,18 @@ def as_bytes(examples: Iterable[Example], *, heads: bool = True) -> Iterator[byt
 def _fixed(model: nn.Module) -> set[str]:
     """The entries of the state that training does not change."""
     parameters = {name for name, p in model.named_parameters() if not p.requires_grad}
-    return parameters | {name for name, _ in model.named_buffers()}
+    buffers = {name for name, _ in model.named_buffers()}
+    return parameters | (buffers - remembered(model).keys())
+
+
+def remembered(model: nn.Module) -> dict[str, Tensor]:
+    """The buffers that training changes, by name: what estimators remember."""
+    return {
+        f"{name}.memory.{entry}": buffer
+        for name, module in model.named_modules()
+        if isinstance(module, LatentTreeEncoder) and module.memory is not None
+        for entry, buffer in module.memory.named_buffers()
+    }
 
 
 def seed_everything(seed: int) -> None:

@@ -129,17 +129,22 @@ class Trainer:
         if self.group.size > 1:
             return self._update(rows, self._train_on(rows))
         before = checkpoint.random_state(device)
+        memory = {name: x.clone() for name, x in checkpoint.remembered(self.model).items()}
         try:
             with self.stop.abandonable():
                 seen = self._train_on(rows)
         except Abandoned:
             checkpoint.set_random_state(before, device)
+            self.model.load_state_dict(memory, strict=False)
             self._save(state.snapshot())
             raise TrainingInterrupted(self.how_to_go_on()) from None
         return self._update(rows, seen)
 
     def _train_on(self, rows: Sequence[int]) -> _Seen:
-        """Loss, metrics and gradients of a step on the examples `rows`; nothing else changes."""
+        """Loss, metrics and gradients of a step on the examples `rows`.
+
+        Besides these the random state changes, and what the estimator remembers.
+        """
         t, group, state = self.config.training, self.group, self.state
         metrics = state.new_metrics()
         mine = rows[group.rank :: group.size]
