@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sparsewood.lab.train import NonFiniteLoss, Progress, Run, TrainingInterrupted
-from sparsewood.lab.train import sweep as module
+from sparsewood.lab.train import local_pool as module
 from sparsewood.lab.train.sweep import sweep, with_options
 
 pytest.importorskip("optuna", reason="needs the extra [sweep]")

@@ -1,7 +1,6 @@
 """`sparsewood table`: all rows of one of the paper's tables."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,16 +16,17 @@ from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
-    at_least,
+    Workers,
     config_groups,
     example,
     interruptible,
     pick_source,
+    place_group,
     runs_below,
     starting_point,
+    watched,
     writable_folder,
 )
-from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import MEASURES, TASKS
@@ -37,6 +37,7 @@ from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.grid import AGAINST, CERTIFIED, VALIDATION, Grid
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
+from sparsewood.lab.train.pool import Place
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns
 from sparsewood.lab.train.table import train_table
@@ -52,14 +53,13 @@ EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
-class TableOptions(Protocol):
+class TableOptions(Protocol, Workers):
     """Which runs make the table.
 
     Attributes:
         estimators: the rows; "given" needs heads. Those of the paper by default.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
-        workers: runs that train at a time.
         out: folder of the table; runs/table-SOURCE by default.
         title: of the report.
     """
@@ -67,7 +67,6 @@ class TableOptions(Protocol):
     estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
     lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
-    workers: int = 1
     out: Path | None = None
     title: str | None = None
 
@@ -76,24 +75,24 @@ def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
     kinds = {n: s for n, s in SOURCES.items() if TASKS[s.task].config is ModelConfig}
     source = pick_source("table", args, DESCRIPTION, EXAMPLE, kinds)
-    options, *parts = parse(
+    options, place, *parts = parse(
         f"sparsewood table {source.name}",
         args,
         [
             Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[2].lr,)}),
+            place_group(),
             *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
         DESCRIPTION,
         example("table", source.name, EXAMPLE),
     )
-    run_table(RunConfig(*parts), options)
+    run_table(RunConfig(*parts), options, place)
 
 
-def run_table(config: RunConfig, options: TableOptions) -> None:
+def run_table(config: RunConfig, options: TableOptions, place: Place) -> None:
     """Trains what is missing, prints the table, writes table.md and report.html beside it."""
     source = config.source
     rows = options.estimators or default_rows(config)
-    at_least(1, workers=options.workers)
     for name in ("lrs", "seeds"):
         if not getattr(options, name):
             raise ValueError(f"--{name}: expected at least one value")
@@ -105,9 +104,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     if not (folder / "table.json").exists():
         _check_source(config, rows)
     print(f"table: {folder}", flush=True)
-    criterion = TASKS[source.task].metrics.criterion
-    watch = Watch(folder, criterion) if options.workers > 1 else nullcontext()
-    with watch as progress, interruptible():
+    with watched(folder, config, options.workers, place) as progress, interruptible():
         summary = train_table(
             rows,
             config,
@@ -115,6 +112,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
             options.seeds,
             folder,
             workers=options.workers,
+            on=place,
             progress=progress,
         )
     failures = list(summary["failures"].values())
