@@ -1,4 +1,4 @@
-"""A run in a process of its own, and who attends to it. Without PyTorch, which only the run needs."""
+"""A run in a process of its own, and who attends to it: without PyTorch, which the run needs."""
 
 import json
 import os
@@ -76,9 +76,10 @@ def attend(
 ) -> tuple[int, str]:
     """What a task of Ray does: the exit code and the last line of a run in a process of its own.
 
-    The run is not in the worker of Ray itself, since that has its own handlers of signals, is used again for
-    other tasks with whatever memory a run leaves behind on the GPU, and dies without a chance to
-    save. The process is the one of a local pool. However this task ends, it is told to save:
+    The run is not in the worker of Ray itself, since that has its own handlers of signals, is used
+    again for other tasks with whatever memory a run leaves behind on the GPU, and can be killed
+    without a chance to save. The process is that of a local pool. However the task ends, it is
+    told to save:
 
     - cancelled, or the worker terminated: an exception is raised here, the process gets SIGTERM;
     - the worker killed: the process finds its standard input closed and stops by itself. The lock
