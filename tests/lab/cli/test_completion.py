@@ -56,7 +56,7 @@ def test_commands_and_sources(completes: Callable[..., list[str]]) -> None:
     assert completes("") == [*COMMANDS, "help"]
     assert completes("help", "ev") == ["evaluate"]
     assert completes("train", "s") == ["sst", "subj", "snli", "sick"]
-    assert completes("table", "pa") == ["pairs"]
+    assert completes("table", "pa") == completes("compare", "pa") == ["pairs"]
     assert completes("evaluate", "run", "cl") == ["classify"]
     assert completes("completion", "") == list(SCRIPTS)
     assert completes("predict", "run") == []  # files, by the shell itself

@@ -1,17 +1,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from rich.console import Console
 
 from sparsewood.lab.cli import main
-from sparsewood.lab.cli.table import default_rows, summary_table
+from sparsewood.lab.cli.table import default_rows
 from sparsewood.lab.data.sources import ListOps, Sst
 from sparsewood.lab.tasks import ModelConfig
 from sparsewood.lab.train import RunConfig
-from sparsewood.lab.train.paper_figures import LATENT, ROWS
+from sparsewood.lab.train.paper_figures import ROWS
 
 
 def test_a_table_and_its_files(
@@ -65,68 +63,6 @@ def test_given_trees_where_there_are_heads() -> None:
     assert "given" in default_rows(RunConfig(Sst(Path("sst"), heads=(Path("heads"),))))
     few = default_rows(RunConfig(ListOps(), ModelConfig("sparsemap:max_active=5")))
     assert few == (*list(ROWS)[:-1], "sparsemap:max_active=5")
-
-
-def test_the_paper_s_figures_stand_under_ours() -> None:
-    spread = {"mean": 85.0, "std": None, "values": [85.0]}
-    row = {
-        "lr": 0.1,
-        "seeds": [0],
-        "validation": {"accuracy": spread, "support": spread},
-        "tests": {"test": {"accuracy": spread}},
-        "seconds_per_epoch": 1.0,
-    }
-    table = summary_table({"criterion": "accuracy", "rows": {LATENT: row}}, "sst")
-    assert list(table.columns[1].cells) == ["85.00\n(84.73)"]
-
-
-def test_a_table_of_list_operations_fits_a_terminal() -> None:
-    summary = _summary("accuracy", {"test": "accuracy"})
-    for row in summary["rows"].values():
-        row["validation"]["attachment_without_brackets"] = row["validation"]["accuracy"]
-    text = "\n".join(_printed(summary, "listops", 80))
-    assert "…" not in text
-    assert all(bound in text for bound in ("[-0.40,", "+2.00]"))
-    assert "w/o ]" in text
-
-
-def _summary(criterion: str, tests: dict[str, str]) -> dict[str, Any]:
-    """Flat and latent trees, five seeds, compared; `tests` has a metric of each."""
-    spread = {"mean": 85.25, "std": 0.35, "values": [85.25]}
-    against = {"difference": 1.25, "low": -0.4, "high": 2.0, "p": 0.1, "seeds": 5, "items": 9}
-    row = {
-        "lr": 0.0005,
-        "seeds": [0, 1, 2, 3, 4],
-        "validation": {criterion: spread, "support": spread, "attachment": spread},
-        "tests": {test: {metric: spread} for test, metric in tests.items()},
-        "seconds_per_epoch": 101.0,
-    }
-    latent = {**row, "against": dict.fromkeys(tests, against)}
-    return {"criterion": criterion, "rows": {"flat": row, "left_to_right": latent}}
-
-
-def _printed(summary: dict[str, Any], source: str, width: int) -> list[str]:
-    console = Console(width=width, highlight=False)
-    with console.capture() as captured:
-        console.print(summary_table(summary, source))
-    return captured.get().splitlines()
-
-
-def test_the_table_fits_a_terminal() -> None:
-    lines = _printed(_summary("accuracy", {"test": "accuracy"}), "sst", 100)
-    assert "…" not in "".join(lines)
-    row = next(i for i, line in enumerate(lines) if line.startswith(" left_to_right"))
-    assert lines[row].split()[1:5] == ["85.25", "±", "0.35", "+1.25"]
-    assert lines[row + 1].split() == ["(82.10)", "[-0.40,", "+2.00]"]
-    assert "…" not in "".join(_printed(_summary("accuracy", {"test": "accuracy"}), "sst", 80))
-
-
-def test_comparisons_on_several_tests_stand_below() -> None:
-    summary = _summary("loss", {"seen": "median_rank", "unseen": "median_rank"})
-    text = " ".join(" ".join(_printed(summary, "revdict", 140)).split())
-    assert "against flat" not in text.partition("In brackets")[0]
-    both = "seen loss against flat +1.2500 [-0.4000, +2.0000]; unseen loss against flat +1.2500"
-    assert f"left_to_right: {both}" in text
 
 
 def test_without_a_test_validation_is_shown(prints: Callable[..., str], tmp_path: Path) -> None:

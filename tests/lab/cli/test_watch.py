@@ -46,3 +46,14 @@ def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "50.00" not in begun.get()
     assert staged.get().count("50.00") == 1  # there is no best epoch yet
     assert later.get().count("50.00") == 2
+
+
+def test_notes_and_other_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Watch(tmp_path, MEASURES["accuracy"], "*/*") as watch:
+        watch.note("[its worker] is gone")
+        _write(tmp_path / "trial", 1)
+        (tmp_path / "trial" / "left_to_right" / "lr-0.1" / "seed-3").rename(tmp_path / "new")
+        (tmp_path / "new").rename(tmp_path / "trial" / "4")
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "[its worker] is gone"
+    assert told[1].startswith("trial, 4: epoch 1")

@@ -20,6 +20,7 @@ from sparsewood.lab.train.grid import comparison_markdown, tries
 from sparsewood.lab.train.settings import SETTINGS, start
 
 RATES = (0.01, 0.1)
+FAILS = -1.0
 MakeConfig = Callable[..., RunConfig]
 
 
@@ -35,8 +36,10 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
         def train(config: RunConfig, folder: Path, **_: object) -> dict[str, Any]:
             trained.append(folder.relative_to(root).as_posix())
-            key = (config.model.estimator, config.training.parser_lr)
-            return _write(folder, config, accuracies.get(key, 50.0))
+            accuracy = accuracies.get((config.model.estimator, config.training.parser_lr), 50.0)
+            if accuracy == FAILS:
+                raise ValueError("no luck")
+            return _write(folder, config, accuracy)
 
         monkeypatch.setattr(local_pool, "train", train)
         return trained
@@ -145,12 +148,23 @@ def test_each_estimator_is_trained_and_goes_on(make_config: MakeConfig, tmp_path
         _compare(rows, make_config(max_epochs=1, temperatures=False, batch=4), tmp_path)
 
 
-def test_failures_stop_no_other(make_config: MakeConfig, tmp_path: Path) -> None:
-    config, rates = make_config(max_epochs=2), (0.1, 1e38)
-    summary = _compare(["sparsemap:max_active=2"], config, tmp_path, parser_lrs=rates, seeds=(0,))
-    assert list(summary["failures"]) == ["sparsemap-max_active=2/parser-lr-1e+38/seed-0"]
+def test_failures_stop_no_other(
+    make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
+) -> None:
+    by_hand({("imle:lambda_=2.0", 0.01): FAILS}, tmp_path)
+    summary = _compare(["imle:lambda_=2"], make_config(), tmp_path, seeds=(0,))
+    assert summary["failures"] == {"imle-lambda_=2.0/parser-lr-0.01/seed-0": "no luck"}
+    assert summary["rows"]["imle:lambda_=2.0"]["parser_lr"] == 0.1
     assert summary["runs"] == 2
-    assert summary["rows"]["sparsemap:max_active=2"]["parser_lr"] == 0.1
+
+
+def test_an_estimator_all_of_whose_runs_fail_is_left_out(
+    make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
+) -> None:
+    trained = by_hand({("imle", lr): FAILS for lr in RATES}, tmp_path)
+    summary = _compare(["imle", "given"], make_config(), tmp_path)
+    assert list(summary["rows"]) == ["given"]
+    assert len(trained) == 4  # neither settings nor other seeds are tried
 
 
 def test_seconds_are_a_budget(make_config: MakeConfig, tmp_path: Path) -> None:

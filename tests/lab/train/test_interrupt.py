@@ -84,3 +84,14 @@ def test_signals_are_as_before_afterwards() -> None:
     assert [signal.getsignal(number) for number in numbers] == before
     if timer == (0.0, 0.0):
         assert signal.getitimer(signal.ITIMER_REAL) == timer
+
+
+def test_who_listens_within_hears_what_came_before() -> None:
+    with listen() as outer:
+        ask(signal.SIGTERM)
+        with listen() as inner:
+            assert inner is outer
+            with pytest.raises(Abandoned), inner.abandonable():
+                pytest.fail("the signal was lost")
+    with listen() as later:
+        assert not later.raised

@@ -1,12 +1,13 @@
 """Sweeps: grids and ranges, going on after interruptions, processes that share a storage."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sparsewood.lab.train import NonFiniteLoss, Progress, Run, TrainingInterrupted
-from sparsewood.lab.train import sweep as module
+from sparsewood.lab.train import local_pool as module
 from sparsewood.lab.train.sweep import sweep, with_options
 
 pytest.importorskip("optuna", reason="needs the extra [sweep]")
@@ -111,7 +112,10 @@ def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
             progress.start_epoch(epoch, 0, 1)
             record = {"epoch": epoch, "validation": {"accuracy": value}}
             progress.end_epoch(record)
-        return {"validation": {"accuracy": value}, "criterion": "accuracy"}
+        result = {"validation": {"accuracy": value}, "criterion": "accuracy"}
+        (folder / "config.json").write_text("{}")
+        (folder / "result.json").write_text(json.dumps(result))
+        return result
 
     class Started(Progress):
         count = 0
@@ -125,6 +129,35 @@ def test_pruning(make_config, tmp_path: Path, monkeypatch) -> None:
     assert started.count >= 13
     states = [trial["state"] for trial in found["trials"]]
     assert states == ["complete"] * 5 + ["pruned"] * 3  # optuna prunes from the sixth on
+
+
+def test_several_trials_at_a_time(make_config, tmp_path: Path) -> None:
+    base, space = make_config("flat", max_epochs=1), {"training.lr": [0.1, 0.5]}
+    alone = sweep(base, tmp_path / "alone", space, progress=QUIET)
+    pair = sweep(base, tmp_path / "pair", space, workers=2, progress=QUIET)
+    values = [[(t["options"], t["value"]) for t in found["trials"]] for found in (alone, pair)]
+    assert values[0] == values[1]
+
+
+def test_a_trial_in_another_process_is_given_up(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("optuna.Trial.should_prune", lambda trial: trial.number == 1)
+    endless = make_config("flat", max_epochs=100_000, patience=100_000)
+    space = {"training.max_epochs": [1, 100_000]}
+    found = sweep(endless, tmp_path, space, prune=True, workers=2, progress=QUIET)
+    assert [trial["state"] for trial in found["trials"]] == ["complete", "pruned"]
+    assert Run(tmp_path / "trial-0001").metrics
+
+
+def test_a_trial_that_fails_ends_the_sweep(make_config, tmp_path: Path, monkeypatch) -> None:
+    def fail(*_: Any, **__: Any) -> dict[str, Any]:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(module, "train", fail)
+        with pytest.raises(ValueError, match="trial 0: no space left"):
+            sweep(make_config("flat"), tmp_path, {"training.lr": [1.0]}, progress=QUIET)
+    found = sweep(make_config("flat"), tmp_path, {"training.lr": [1.0]}, progress=QUIET)
+    assert [trial["state"] for trial in found["trials"]] == ["complete"]  # it is gone on with
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from itertools import count, pairwise
 from pathlib import Path
@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 from sparsewood.lab.cli import Interrupted, unknown
 from sparsewood.lab.cli._options import Group
+from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks import TASKS, Model, load_model
 from sparsewood.lab.tasks.build import model_folder
-from sparsewood.lab.train import RunConfig, TrainingConfig, TrainingInterrupted
+from sparsewood.lab.train import Progress, RunConfig, TrainingConfig, TrainingInterrupted
+from sparsewood.lab.train.pool import Place
 from sparsewood.lab.train.presets import PRESETS, find_preset
 from sparsewood.lab.train.rows import short
 
@@ -93,6 +95,35 @@ class Protocol:
     """
 
     preset: Annotated[str | None, "|".join(PRESETS)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """The option that says how many runs of a command train at a time.
+
+    Attributes:
+        workers: runs that train at a time; 1 by default, and with --on ray as many as there is room
+            for.
+    """
+
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        at_least(1, workers=self.workers)
+
+
+def place_group() -> Group:
+    """The options that say where the runs of a command are trained."""
+    return Group("place", Place, ("on",))
+
+
+def watched(
+    folder: Path, config: RunConfig, workers: int | None, place: Place, runs: str = "*/*/*"
+) -> AbstractContextManager[Progress | None]:
+    """Shows the `runs` below `folder`, unless one at a time trains here and shows itself."""
+    if place.here and workers in (None, 1):
+        return nullcontext()
+    return Watch(folder, TASKS[config.source.task].metrics.criterion, runs)
 
 
 def starting_point(

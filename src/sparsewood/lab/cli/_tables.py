@@ -1,28 +1,26 @@
 """What the commands that train rows of runs share: their sources, their screen, their failures."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
-from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.train import Progress, RunConfig
-from sparsewood.lab.train.grid import ASIDE, Grid
+from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train.grid import ASIDE, TRAINING_TREES, Grid
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns, setting
 
 # Heads that cost columns.
-_NARROW = {m.label: m.heading for m in MEASURES.values()} | {"s/epoch": "s per\nepoch"}
+_NARROW = {m.label: m.heading for m in MEASURES.values()}
+_NARROW |= {"s/epoch": "s per\nepoch", TRAINING_TREES: "trees"}
 
 
 def latent_sources() -> dict[str, type[Source]]:
@@ -42,15 +40,6 @@ def check_source(config: RunConfig, rows: Sequence[str]) -> None:
     corpus = load_corpus(config.source)
     for row in rows:
         check(corpus, replace(config.model, estimator=row), lambda _: None)
-
-
-def watching(
-    folder: Path, config: RunConfig, workers: int
-) -> AbstractContextManager[Progress | None]:
-    """Within it, the runs below `folder` are shown, if several train at a time."""
-    if workers == 1:
-        return nullcontext()
-    return Watch(folder, TASKS[config.source.task].metrics.criterion)
 
 
 def check_rows(summary: Mapping[str, Any]) -> None:

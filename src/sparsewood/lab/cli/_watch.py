@@ -1,6 +1,7 @@
-"""The runs of a table or a comparison while they train, one line each."""
+"""The runs of a table, a comparison or a sweep while they train, one line each."""
 
 import json
+import re
 import sys
 import threading
 import time
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from sparsewood.lab.tasks.measures import SUPPORT, Measure
 from sparsewood.lab.train import Progress
+from sparsewood.lab.train.run import whole_lines
 
 _EVERY = 0.5  # seconds between two looks at the folders
 
@@ -21,10 +23,15 @@ class Watch(Progress):
     """Shows how far each run below a folder is, whichever process trains it.
 
     On a terminal a table that is kept up to date; elsewhere a line for each epoch.
+
+    Args:
+        folder: of the runs.
+        criterion: what is shown of each.
+        runs: pattern of their names below the folder.
     """
 
-    def __init__(self, folder: Path, criterion: Measure) -> None:
-        self._folder, self._criterion = folder, criterion
+    def __init__(self, folder: Path, criterion: Measure, runs: str = "*/*/*") -> None:
+        self._folder, self._criterion, self._pattern = folder, criterion, runs
         self._seen: dict[Path, int] = {}
         self._begun = time.time()
         self._ended = threading.Event()
@@ -72,8 +79,8 @@ class Watch(Progress):
 
     def _runs(self) -> dict[Path, list[str]]:
         """The lines of metrics of each run that has begun."""
-        begun = self._folder.glob("*/*/*/config.json")
-        return {path.parent: _lines(path.with_name("metrics.jsonl")) for path in begun}
+        begun = self._folder.glob(f"{self._pattern}/config.json")
+        return {path.parent: whole_lines(path.with_name("metrics.jsonl")) for path in begun}
 
     def _table(self, runs: dict[Path, list[str]]) -> Table:
         minutes, seconds = divmod(round(time.time() - self._begun), 60)
@@ -94,8 +101,8 @@ class Watch(Progress):
         return table
 
     def _name(self, run: Path) -> str:
-        row, lr, seed = run.relative_to(self._folder).parts
-        return f"{row}, {lr.replace('lr-', 'lr ')}, {seed.replace('-', ' ')}"
+        row, *others = run.relative_to(self._folder).parts
+        return ", ".join([row, *(re.sub("(lr|seed)-", r"\1 ", name) for name in others)])
 
     def _value(self, record: dict[str, Any]) -> str:
         return self._criterion.text(record["validation"][self._criterion.name])
@@ -106,11 +113,3 @@ class Watch(Progress):
             f"epoch {record['epoch']}, validation {self._value(record)}, "
             f"trees {SUPPORT.text(validation[SUPPORT.name])}, {record['seconds']:.1f} s{star}"
         )
-
-
-def _lines(path: Path) -> list[str]:
-    """The complete lines of a file that is perhaps being written."""
-    if not path.exists():
-        return []
-    text = path.read_text(encoding="utf-8")
-    return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]

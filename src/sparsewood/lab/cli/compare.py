@@ -14,11 +14,13 @@ from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
-    at_least,
+    Workers,
     config_groups,
     example,
     interruptible,
     pick_source,
+    place_group,
+    watched,
     writable_folder,
 )
 from sparsewood.lab.cli._tables import (
@@ -28,7 +30,6 @@ from sparsewood.lab.cli._tables import (
     some,
     summary_table,
     tell_failures,
-    watching,
 )
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.report import Told
@@ -41,6 +42,7 @@ from sparsewood.lab.train.compare import (
     train_comparison,
 )
 from sparsewood.lab.train.grid import TRIED, comparison_markdown, tries
+from sparsewood.lab.train.pool import Place
 
 DESCRIPTION = (
     "Which estimator? Train each on one source with the same budget, of epochs (--max-epochs) or\n"
@@ -54,7 +56,7 @@ EXAMPLE = "--estimators flat sparsemap score-function spigot --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
-class CompareOptions(Protocol):
+class CompareOptions(Protocol, Workers):
     """Which runs are compared.
 
     Attributes:
@@ -65,7 +67,6 @@ class CompareOptions(Protocol):
         parser_lrs: learning rates of the parser; the one that is best on validation with the first
             seed is taken.
         settings: try the settings of each estimator, at the best rate.
-        workers: runs that train at a time.
         out: folder of the comparison; runs/compare-SOURCE by default.
         title: of the report.
     """
@@ -74,7 +75,6 @@ class CompareOptions(Protocol):
     seeds: tuple[int, ...] = (0,)
     parser_lrs: tuple[float, ...] = PARSER_LRS
     settings: bool = True
-    workers: int = 1
     out: Path | None = None
     title: str | None = None
 
@@ -89,25 +89,25 @@ def main(args: list[str]) -> None:
     if any(arg.partition("=")[0].replace("_", "-") == "--max-seconds" for arg in args):
         defaults["max_epochs"] = _ENDLESS
     common = (*(training.common or ()), "max_seconds")
-    options, *parts = parse(
+    options, place, *parts = parse(
         f"sparsewood compare {source.name}",
         args,
         [
             Group("comparison", CompareOptions),
+            place_group(),
             *others,
             replace(training, defaults=defaults, common=common),
         ],
         DESCRIPTION,
         example("compare", source.name, EXAMPLE),
     )
-    run_comparison(RunConfig(*parts), options)
+    run_comparison(RunConfig(*parts), options, place)
 
 
-def run_comparison(config: RunConfig, options: CompareOptions) -> None:
+def run_comparison(config: RunConfig, options: CompareOptions, place: Place) -> None:
     """Trains what is missing, prints the table, writes compare.md and report.html beside it."""
     source = config.source
     estimators = options.estimators or default_estimators(config)
-    at_least(1, workers=options.workers)
     some(parser_lrs=options.parser_lrs, seeds=options.seeds)
     for lr in options.parser_lrs:
         replace(config.training, parser_lr=lr)  # ValueError where it is none
@@ -118,7 +118,7 @@ def run_comparison(config: RunConfig, options: CompareOptions) -> None:
     if not (folder / "compare.json").exists():
         check_source(config, list(search.rows))
     print(f"comparison: {folder}", flush=True)
-    with watching(folder, config, options.workers) as progress, interruptible():
+    with watched(folder, config, options.workers, place) as progress, interruptible():
         summary = train_comparison(
             estimators,
             config,
@@ -127,6 +127,7 @@ def run_comparison(config: RunConfig, options: CompareOptions) -> None:
             folder,
             own_settings=options.settings,
             workers=options.workers,
+            on=place,
             progress=progress,
         )
     check_rows(summary)

@@ -15,11 +15,14 @@ from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
+    Workers,
     at_least,
     config_groups,
     example,
     interruptible,
     pick_source,
+    place_group,
+    watched,
     writable_folder,
 )
 from sparsewood.lab.tasks.parsing import load_corpus
@@ -32,7 +35,7 @@ EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
 
 
 @dataclass(frozen=True)
-class SweepOptions(Protocol):
+class SweepOptions(Protocol, Workers):
     """What is tried.
 
     Attributes:
@@ -56,11 +59,12 @@ class SweepOptions(Protocol):
 def main(args: list[str]) -> None:
     """Prints the trials, the best one marked."""
     source = pick_source("sweep", args, DESCRIPTION, EXAMPLE)
-    options, *parts = parse(
+    options, place, *parts = parse(
         f"sparsewood sweep {source.name}",
         args,
         [
-            Group("search", SweepOptions, ("space", "trials", "out", "prune", "preset")),
+            Group("search", SweepOptions, ("space", "trials", "out", "prune", "workers", "preset")),
+            place_group(),
             *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
         ],
         DESCRIPTION,
@@ -72,7 +76,8 @@ def main(args: list[str]) -> None:
     space = read_space(options.space, base)
     if not folder.exists():  # bad data are to be noticed before anything is written
         check(load_corpus(base.source), base.model, lambda _: None)
-    with interruptible("give the same command again"):
+    watch = watched(folder, base, options.workers, place, "trial-*")
+    with watch as progress, interruptible("give the same command again"):
         found = sweep(
             base,
             folder,
@@ -81,6 +86,9 @@ def main(args: list[str]) -> None:
             storage=options.storage,
             seed=options.draw_seed,
             prune=options.prune,
+            workers=options.workers,
+            on=place,
+            progress=progress,
         )
     Console(highlight=False).print(_table(found))
     print(f"runs: {folder}")

@@ -13,13 +13,15 @@ from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
-    at_least,
+    Workers,
     config_groups,
     example,
     interruptible,
     pick_source,
+    place_group,
     runs_below,
     starting_point,
+    watched,
     writable_folder,
 )
 from sparsewood.lab.cli._tables import (
@@ -29,13 +31,13 @@ from sparsewood.lab.cli._tables import (
     some,
     summary_table,
     tell_failures,
-    watching,
 )
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.tasks.model_config import ESTIMATORS
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
+from sparsewood.lab.train.pool import Place
 from sparsewood.lab.train.table import train_table
 
 DESCRIPTION = (
@@ -47,14 +49,13 @@ EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
-class TableOptions(Protocol):
+class TableOptions(Protocol, Workers):
     """Which runs make the table.
 
     Attributes:
         estimators: the rows; "given" needs heads. Those of the paper by default.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
-        workers: runs that train at a time.
         out: folder of the table; runs/table-SOURCE by default.
         title: of the report.
     """
@@ -62,7 +63,6 @@ class TableOptions(Protocol):
     estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
     lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
-    workers: int = 1
     out: Path | None = None
     title: str | None = None
 
@@ -70,24 +70,24 @@ class TableOptions(Protocol):
 def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
     source = pick_source("table", args, DESCRIPTION, EXAMPLE, latent_sources())
-    options, *parts = parse(
+    options, place, *parts = parse(
         f"sparsewood table {source.name}",
         args,
         [
             Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[2].lr,)}),
+            place_group(),
             *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
         DESCRIPTION,
         example("table", source.name, EXAMPLE),
     )
-    run_table(RunConfig(*parts), options)
+    run_table(RunConfig(*parts), options, place)
 
 
-def run_table(config: RunConfig, options: TableOptions) -> None:
+def run_table(config: RunConfig, options: TableOptions, place: Place) -> None:
     """Trains what is missing, prints the table, writes table.md and report.html beside it."""
     source = config.source
     rows = options.estimators or default_rows(config)
-    at_least(1, workers=options.workers)
     some(lrs=options.lrs, seeds=options.seeds)
     for lr in options.lrs:
         replace(config.training, lr=lr)  # ValueError where it is none
@@ -97,7 +97,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
     if not (folder / "table.json").exists():
         check_source(config, rows)
     print(f"table: {folder}", flush=True)
-    with watching(folder, config, options.workers) as progress, interruptible():
+    with watched(folder, config, options.workers, place) as progress, interruptible():
         summary = train_table(
             rows,
             config,
@@ -105,6 +105,7 @@ def run_table(config: RunConfig, options: TableOptions) -> None:
             options.seeds,
             folder,
             workers=options.workers,
+            on=place,
             progress=progress,
         )
     check_rows(summary)

@@ -11,12 +11,19 @@ from sparsewood.lab.train.paper_figures import BASELINE, PAPER, beside
 from sparsewood.lab.train.rows import labels, setting, short
 
 _VALIDATION, _CERTIFIED, _SETTING = "validation", "certified", "setting"
-_TRAINED, _EACH_SEED = "s trained", "each seed"
-ASIDE = (_VALIDATION, _CERTIFIED, _SETTING, _TRAINED, _EACH_SEED)  # a terminal is too narrow
+TRAINING_TREES, _TRAINED, _EACH_SEED = "trees in training", "s trained", "each seed"
+ASIDE = (
+    _VALIDATION,
+    _CERTIFIED,
+    _SETTING,
+    TRAINING_TREES,
+    _TRAINED,
+    _EACH_SEED,
+)  # a terminal is too narrow
 _BRACKETS, _AGAINST = "In brackets: ", "Against "
 OPENINGS = (_BRACKETS, _AGAINST)  # of notes
 _CALLS = (
-    "Calls: what an example asks in an epoch of training, oracle calls, sums over all trees and "
+    "Trees, calls: of an example in training; calls are oracle calls, sums over all trees and "
     "samples together."
 )
 TRIED = "Tried on validation with the first seed; * is what was chosen:"
@@ -130,7 +137,7 @@ def _chosen(found: Mapping[str, Any], judged: Measure) -> dict[str, str]:
     """What a row of a comparison was set to, what it cost, and the criterion of every seed."""
     lr, values = found["parser_lr"], next(iter(_measured(found).values()))[judged.name]["values"]
     return {
-        "trees in training": SUPPORT.text(found["training_support"]),
+        TRAINING_TREES: SUPPORT.text(found["training_support"]),
         "calls": f"{found['calls']:.1f}",
         "parser lr": "" if lr is None else f"{lr:g}",
         _SETTING: setting(found["estimator"]),

@@ -71,10 +71,10 @@ class Place:
     """Where runs are trained.
 
     Attributes:
-        on: local, processes of this machine; ray, the Ray cluster of this machine (extra [ray]), one
-            being started if there is none; or the address of a cluster, HOST:PORT if this machine
-            is one of its nodes, ray://HOST:PORT elsewhere. All nodes have to share the folders of
-            runs and data.
+        on: local, processes of this machine; ray, the Ray cluster that this machine is a node of
+            (extra [ray]), or one that is started if there is none; or the address of a cluster,
+            HOST:PORT on one of its nodes and ray://HOST:PORT elsewhere. All nodes have to share
+            the folders of runs and data.
         cpus_per_run: that Ray keeps for each run, or a part of one; the threads of the run by
             default.
         gpus_per_run: that Ray keeps for each run, or a part of one; by default 1 if the device is

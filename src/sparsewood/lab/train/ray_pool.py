@@ -2,50 +2,20 @@
 
 import logging
 import os
-import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._extras import require
+from sparsewood.lab._process import attend
 from sparsewood.lab.train.config import RunConfig
-from sparsewood.lab.train.local_pool import Process, tell
+from sparsewood.lab.train.local_pool import tell
 from sparsewood.lab.train.pool import Ended, Job, Place
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.worker import STOPPED
 
 RESUMED = 3  # times that a run whose worker was killed is gone on with
-_POLL = 0.1  # seconds between two looks of a task at its process
 _PATIENCE = 120.0  # seconds that a process whose worker was killed has to save and leave the folder
-
-
-def train_in_process(
-    config: dict[str, Any], folder: str, cwd: str, env: Mapping[str, str]
-) -> tuple[int, str]:
-    """What a task of Ray does: the exit code and the last line of a run in a process of its own.
-
-    Not in the worker of Ray itself, since that has its own handlers of signals, is used again for
-    other tasks with whatever memory a run leaves behind on the GPU, and dies without a chance to
-    save. The process is the one of a local pool. However this task ends, it is told to save:
-
-    - cancelled, or the worker terminated: an exception is raised here, and the process gets SIGTERM;
-    - the worker killed: the process finds its standard input closed and stops by itself. The lock of
-      the folder, for which the next process waits, says when it has.
-
-    Cancelling interrupts no system call, so this looks at the process instead of waiting for it.
-    """
-    process = Process(config, Path(folder), cwd=cwd, env=env, patience=_PATIENCE)
-    try:
-        while not process.ended:
-            time.sleep(_POLL)
-    except KeyboardInterrupt:
-        process.stop()
-    except BaseException:
-        process.stop()
-        process.wait()
-        raise
-    return process.wait()
 
 
 @dataclass
@@ -126,8 +96,9 @@ class RayPool:
         if not gpus:
             env["CUDA_VISIBLE_DEVICES"] = ""
         options = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": 0, "name": str(job.folder)}
-        task = self._ray.remote(train_in_process).options(**options)
-        return task.remote(job.config.to_json(), str(job.folder.absolute()), os.getcwd(), env)
+        task = self._ray.remote(attend).options(**options)
+        config, folder, cwd = job.config.to_json(), job.folder.absolute(), Path.cwd()
+        return task.remote(config, str(folder), str(cwd), env, _PATIENCE)
 
     def _cancel(self, task: _Task) -> None:
         if not task.stopping:

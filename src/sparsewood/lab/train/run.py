@@ -105,6 +105,14 @@ class Run:
         return f"Run({str(self.folder)!r}, {state})"
 
 
+def whole_lines(path: Path) -> list[str]:
+    """The complete lines of a file that is perhaps being written, or is not there yet."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
 def _is_example(example: object) -> bool:
     """Whether a gallery may hold it: objects as sides, a number for each label."""
     if not isinstance(example, dict):

@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ from sparsewood.lab._extras import require
 from sparsewood.lab._files import try_lock
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.train.config import RunConfig
-from sparsewood.lab.train.loop import train
+from sparsewood.lab.train.jobs import drive, open_pool
+from sparsewood.lab.train.pool import LOCAL, Ended, GivenUp, Job, Place, Pool
 from sparsewood.lab.train.progress import Progress, automatic
-from sparsewood.lab.train.trainer import NonFiniteLoss
+from sparsewood.lab.train.run import Run, whole_lines
 
 if TYPE_CHECKING:
     import optuna
@@ -56,6 +57,8 @@ def sweep(
     storage: str | None = None,
     seed: int = 0,
     prune: bool = False,
+    workers: int | None = 1,
+    on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Look for the options that are best on validation.
@@ -74,13 +77,17 @@ def sweep(
             journal file in `folder`.
         seed: of what is drawn; several processes want different ones.
         prune: give up trials that are worse than the median of the others at the same epoch.
+        workers: trials at a time, as in `run_jobs`; what is drawn depends on how many there are.
+        on: where they are trained.
         progress: what to show.
 
     Returns:
         `{"best": {"trial", "value", "options", "folder"} | None, "trials": [...]}`.
 
     Raises:
-        ValueError: on a space that makes no sense, or another one than the sweep was begun with.
+        ValueError: on a space that makes no sense, or another one than the sweep was begun with;
+            where a trial fails. One that diverges is no candidate, and stops no other.
+        ConnectionError: if there is no Ray cluster at the address; nothing is written.
     """
     optuna = require("optuna", extra="sweep")
     folder, progress = Path(folder), progress or automatic()
@@ -91,69 +98,124 @@ def sweep(
     for options in grid or []:
         with_options(base, options)  # refuses wrong values before the first trial
     limit = min(n for n in (trials, None if grid is None else len(grid)) if n is not None)
-    folder.mkdir(parents=True, exist_ok=True)
-    study = _study(optuna, base, folder, storage, seed, prune)
-    _same_search(study, {"space": dict(space), **base.to_json()})
-    for options in grid or []:
-        study.enqueue_trial(options, skip_if_exists=True)
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers: expected at least 1, got {workers}")
+    work = _Work(base, folder, ranges, progress, prune, limit)
+    with open_pool(on, workers, base, _Reporter(progress, work)) as pool, work:
+        folder.mkdir(parents=True, exist_ok=True)
+        study = work.study = _study(optuna, base, folder, storage, seed, prune)
+        _same_search(study, {"space": dict(space), **base.to_json()})
+        for options in grid or []:
+            study.enqueue_trial(options, skip_if_exists=True)
+        work.begin()
+        drive(pool, work.take, work.done, work.look)
+        return work.summary()
 
-    work = _Work(study, base, folder, ranges, progress, prune)
-    work.finish_abandoned()
-    while work.count() < limit:
-        work.run_next()
-    return work.summary()
+
+class _Trial:
+    """A trial that this process has in hand, its lock held."""
+
+    def __init__(self, job: Job, trial: "optuna.Trial", criterion: str, lock: ExitStack) -> None:
+        self.job, self.trial, self.lock, self.pruned = job, trial, lock, False
+        self._criterion = criterion
+        frozen = trial.study.get_trials(deepcopy=False)[trial.number]
+        self._told = set(frozen.intermediate_values)  # by a process that is gone
+
+    def report(self, record: dict[str, Any]) -> bool:
+        """Tell optuna of an epoch, once; whether the trial is to be given up."""
+        if "stage" in record or record["epoch"] in self._told:
+            return False
+        self._told.add(record["epoch"])
+        self.trial.report(record["validation"][self._criterion], record["epoch"])
+        self.pruned = self.trial.should_prune()
+        return self.pruned
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What one process does for a sweep."""
+class _Work(AbstractContextManager["_Work"]):
+    """What one process does for a sweep: it hands out trials and tells optuna what they come to."""
 
     study: "optuna.Study"
-    base: RunConfig
-    folder: Path
-    ranges: Mapping[str, Sequence[Any] | Range]
-    progress: Progress
-    prune: bool
 
-    def count(self) -> int:
+    def __init__(
+        self,
+        base: RunConfig,
+        folder: Path,
+        ranges: Mapping[str, Sequence[Any] | Range],
+        progress: Progress,
+        prune: bool,
+        limit: int,
+    ) -> None:
+        self.base, self.folder, self.ranges = base, folder, ranges
+        self.progress, self.prune, self.limit = progress, prune, limit
+        self.abandoned: Iterator[int] = iter(())
+        self.running: dict[Path, _Trial] = {}
+
+    def __exit__(self, *_: object) -> None:
+        for trial in self.running.values():
+            trial.lock.close()
+
+    def begin(self) -> None:
+        """Trials that are there already come first, if their processes are gone."""
+        self.abandoned = iter([t.number for t in self.study.get_trials(deepcopy=False)])
+
+    def take(self) -> Job | None:
+        """A trial of a process that is gone (its lock is free), or else a new one."""
+        import optuna
+
+        for number in self.abandoned:
+            frozen = self.study.get_trials(deepcopy=False)[number]
+            if job := self._hold(optuna.trial.Trial(self.study, frozen._trial_id)):
+                return job
+        while self._count() < self.limit:
+            # A process that came just now may take the trial for abandoned, and train it.
+            if job := self._hold(self.study.ask()):
+                return job
+        return None
+
+    def _count(self) -> int:
         """Trials that have been begun, by anyone."""
         return sum(trial.state.name != "WAITING" for trial in self.study.get_trials(deepcopy=False))
 
-    def finish_abandoned(self) -> None:
-        """Go on with the trials of processes that are gone: their locks are free."""
+    def _hold(self, trial: "optuna.Trial") -> Job | None:
+        """The run of a trial, unless another process has it or it is over."""
+        folder = self._run_folder(trial.number)
+        with ExitStack() as held:
+            mine = held.enter_context(_lock(folder))
+            state = self.study.get_trials(deepcopy=False)[trial.number].state
+            if not mine or state.name != "RUNNING":
+                return None
+            options = {name: _suggest(trial, name, given) for name, given in self.ranges.items()}
+            config = with_options(self.base, options)
+            shown = ", ".join(f"{name}={value}" for name, value in options.items())
+            self.progress.note(f"trial {trial.number}: {shown}")
+            criterion = TASKS[config.source.task].metrics.criterion.name
+            job = Job(config, folder)
+            self.running[folder] = _Trial(job, trial, criterion, held.pop_all())
+            return job
+        return None
+
+    def done(self, ended: Ended) -> None:
         import optuna
 
-        for number in [t.number for t in self.study.get_trials(deepcopy=False)]:
-            with _lock(self._run_folder(number)) as mine:
-                frozen = self.study.get_trials(deepcopy=False)[number]
-                if mine and frozen.state.name == "RUNNING":
-                    trial = optuna.trial.Trial(self.study, frozen._trial_id)
-                    self._train(trial)
+        found = self.running.pop(ended.job.folder)
+        with found.lock:
+            if ended.error is None:
+                result = Run(ended.job.folder).result
+                assert result is not None
+                self.study.tell(found.trial, result["validation"][result["criterion"]])
+            elif found.pruned:
+                self.study.tell(found.trial, state=optuna.trial.TrialState.PRUNED)
+            elif ended.diverged:
+                self.study.tell(found.trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                raise ValueError(f"trial {found.trial.number}: {ended.error}")
 
-    def run_next(self) -> None:
-        trial = self.study.ask()
-        with _lock(self._run_folder(trial.number)) as mine:
-            if mine:  # else a process that came just now takes it for abandoned, and trains it
-                self._train(trial)
-
-    def _train(self, trial: "optuna.Trial") -> None:
-        import optuna
-
-        options = {name: _suggest(trial, name, given) for name, given in self.ranges.items()}
-        config = with_options(self.base, options)
-        shown = ", ".join(f"{name}={value}" for name, value in options.items())
-        self.progress.note(f"trial {trial.number}: {shown}")
-        criterion = TASKS[config.source.task].metrics.criterion.name
-        reporter = _Reporter(self.progress, trial, criterion) if self.prune else self.progress
-        try:
-            result = train(config, self._run_folder(trial.number), resume=True, progress=reporter)
-        except optuna.TrialPruned:
-            self.study.tell(trial, state=optuna.trial.TrialState.PRUNED)
-        except NonFiniteLoss as error:
-            self.progress.note(f"trial {trial.number}: {error}")
-            self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
-        else:
-            self.study.tell(trial, result["validation"][result["criterion"]])
+    def look(self, pool: Pool) -> None:
+        """Give trials up by what their folders say, while other processes train them."""
+        for trial in self.running.values() if self.prune else ():
+            lines = whole_lines(trial.job.folder / "metrics.jsonl")
+            if not trial.pruned and any(trial.report(json.loads(line)) for line in lines):
+                pool.stop(trial.job)
 
     def summary(self) -> dict[str, Any]:
         trials = [
@@ -176,23 +238,19 @@ class _Work:
 
 
 class _Reporter(Progress):
-    """Tells optuna of each epoch, which may then give the trial up."""
+    """Tells optuna of each epoch of the run in this process, which may then be given up."""
 
-    def __init__(self, inner: Progress, trial: "optuna.Trial", criterion: str) -> None:
-        self._inner, self._trial, self._criterion = inner, trial, criterion
+    def __init__(self, inner: Progress, work: _Work) -> None:
+        self._inner, self._work = inner, work
         self.note, self.start_epoch = inner.note, inner.start_epoch
         self.step, self.close = inner.step, inner.close
         self.begin, self.finish = inner.begin, inner.finish
 
     def end_epoch(self, record: dict[str, Any]) -> None:
-        import optuna
-
         self._inner.end_epoch(record)
-        if "stage" in record:
-            return
-        self._trial.report(record["validation"][self._criterion], record["epoch"])
-        if self._trial.should_prune():
-            raise optuna.TrialPruned
+        (trial,) = self._work.running.values()
+        if self._work.prune and trial.report(record):
+            raise GivenUp
 
 
 def with_options(base: RunConfig, options: Mapping[str, Any]) -> RunConfig:

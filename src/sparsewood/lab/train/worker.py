@@ -1,7 +1,8 @@
 """A run in its own process: `python -m sparsewood.lab.train.worker FOLDER [SECONDS]`.
 
-Another process that is writing to the folder is given so many seconds to leave it. The first line of stdin is the configuration. Whoever starts the process keeps stdin open: when it
-closes, its owner is gone, and the run is saved and stopped.
+Another process that is writing to the folder is given so many seconds to leave it. The first line
+of stdin is the configuration. Whoever starts the process keeps stdin open: when it closes, its
+owner is gone, and the run is saved and stopped.
 """
 
 import json
