@@ -14,6 +14,7 @@ from sparsewood.lab.train.compare import (
     comparison_search,
     comparison_summary,
     default_estimators,
+    suited,
     train_comparison,
 )
 from sparsewood.lab.train.grid import comparison_markdown, tries
@@ -73,36 +74,45 @@ def _compare(estimators: list[str], config: RunConfig, out: Path, **options: Any
 def test_rates_first_then_settings_at_the_best_rate(
     make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
 ) -> None:
-    scores = {("spigot", 0.1): 60.0, ("spigot:eta=10.0", 0.1): 70.0, ("flat", None): 40.0}
+    first, other = "spigot:eta=10.0", "spigot:eta=100.0"
+    scores = {(first, 0.1): 60.0, (other, 0.1): 70.0, ("flat", None): 40.0}
     trained = by_hand(scores, tmp_path)
     summary = _compare(["flat", "spigot"], make_config(), tmp_path)
     assert trained == [
-        "spigot/parser-lr-0.01/seed-0",
-        "spigot/parser-lr-0.1/seed-0",
-        "spigot-eta=0.1/parser-lr-0.1/seed-0",
+        "spigot-eta=10.0/parser-lr-0.01/seed-0",
         "spigot-eta=10.0/parser-lr-0.1/seed-0",
-        "spigot-eta=10.0/parser-lr-0.1/seed-1",
+        "spigot-eta=100.0/parser-lr-0.1/seed-0",
+        "spigot-eta=100.0/parser-lr-0.1/seed-1",
         "flat/no-parser/seed-0",
         "flat/no-parser/seed-1",
     ]
-    row = summary["rows"]["spigot"]
-    assert (row["estimator"], row["parser_lr"]) == ("spigot:eta=10.0", 0.1)
-    assert row["runs"] == trained[3:5]
+    row = summary["rows"][first]
+    assert (row["estimator"], row["parser_lr"]) == (other, 0.1)
+    assert row["runs"] == trained[2:4]
     assert row["tests"]["test"]["accuracy"] == {"mean": 70.0, "std": 0.0, "values": [70.0, 70.0]}
     assert (row["calls"], row["training_support"], row["seconds"]) == (3.0, 4.0, 2.0)
-    assert [one["validation"] for one in row["tried"]] == [50.0, 60.0, 50.0, 70.0]
-    assert summary["runs"] == 7
+    assert [one["validation"] for one in row["tried"]] == [50.0, 60.0, 70.0]
+    assert summary["runs"] == 6
     assert summary["baseline"] == "flat"
     assert json.loads((tmp_path / "compare.json").read_text()) == summary
     assert tries(summary) == {
         "flat": "40.00*",
-        "spigot": "parser lr 0.01: 50.00, 0.1: 60.00; eta=0.1: 50.00, eta=10.0: 70.00*",
+        "spigot": "parser lr with eta=10.0 0.01: 50.00, 0.1: 60.00; eta=100.0: 70.00*",
     }
     markdown = comparison_markdown(summary)
     assert markdown.startswith("spigot answers best on test: accuracy 70.00 ± 0.00.\n\n| estimator")
     assert "| 70.00, 70.00 |" in markdown
-    assert "| 0.1 | eta=10.0 |" in markdown
-    assert markdown.endswith("eta=10.0: 70.00*\n")
+    assert "| 0.1 | eta=100.0 |" in markdown
+    assert markdown.endswith("eta=100.0: 70.00*\n")
+
+
+def test_estimators_that_draw_get_no_noise_and_their_own_loss(make_config: MakeConfig) -> None:
+    model = replace(make_config().model, noise=1.0)
+    for name in ("sparsemap", "spigot"):
+        assert suited(model, name) == replace(model, estimator=name)
+    for name, loss in (("score-function", "expected"), ("imle", "marginal")):
+        found = suited(model, name)
+        assert (found.noise, found.loss) == (0.0, loss)
 
 
 def test_settings_that_are_not_tried(
@@ -124,8 +134,8 @@ def test_a_run_that_two_rows_share_is_trained_once(
     summary = _compare(rows, make_config(), tmp_path)
     assert len(trained) == len(set(trained))
     assert {row["estimator"] for row in summary["rows"].values()} == {"sparsemap:max_active=5"}
-    assert list(tries(summary)) == rows
-    assert summary["baseline"] == "sparsemap"  # without flat trees, the first
+    assert list(summary["rows"]) == ["sparsemap:max_active=5"]
+    assert summary["baseline"] == "sparsemap:max_active=5"  # without flat trees, the first
 
 
 def test_each_estimator_is_trained_and_goes_on(make_config: MakeConfig, tmp_path: Path) -> None:
@@ -161,7 +171,7 @@ def test_failures_stop_no_other(
 def test_an_estimator_all_of_whose_runs_fail_is_left_out(
     make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
 ) -> None:
-    trained = by_hand({("imle", lr): FAILS for lr in RATES}, tmp_path)
+    trained = by_hand({("imle:lambda_=100.0", lr): FAILS for lr in RATES}, tmp_path)
     summary = _compare(["imle", "given"], make_config(), tmp_path)
     assert list(summary["rows"]) == ["given"]
     assert len(trained) == 4  # neither settings nor other seeds are tried

@@ -9,7 +9,7 @@ from typing import Any
 from sparsewood.estimators.names import parse
 from sparsewood.lab._files import write_json
 from sparsewood.lab.tasks.measures import SUPPORT
-from sparsewood.lab.tasks.model_config import COMPOSERS
+from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.finding import finding
 from sparsewood.lab.train.paper_figures import BASELINE
@@ -45,7 +45,8 @@ def train_comparison(
     Args:
         estimators: by name. One with options is taken as it is: its settings are not tried. One
             through which nothing is learnt, flat trees say, has one run a seed.
-        config: of all runs, but for the estimator, the parser's learning rate and the seed; its
+        config: of all runs, but for the estimator, the parser's learning rate and the seed, and
+            what is `suited` to an estimator that draws random numbers; its
             `max_epochs` and `max_seconds` are the budget of each. On the CPU each uses one thread
             unless `threads` says otherwise.
         parser_lrs: the grid of the parser's learning rates.
@@ -91,7 +92,7 @@ def comparison_search(
         others.setdefault(start(name), []).extend(settings(name) if own_settings else [])
 
     def row(name: str) -> Row:
-        first = replace(config, model=replace(config.model, estimator=name))
+        first = replace(config, model=suited(config.model, name))
         first = replace(first, training=replace(first.training, parser_lr=None))
         if parse(name).road == "none":
             return Row(first, (lambda one: [one],))
@@ -111,6 +112,16 @@ def comparison_search(
 
     rows = {name: row(name) for name in canonical(config, others)}
     return Search(rows, seeds, folder, _place)
+
+
+def suited(model: ModelConfig, name: str) -> ModelConfig:
+    """The model with another estimator, and what that takes: no noise on the scores beside its own,
+    and the loss for which the gradient of samples has no bias."""
+    estimator = parse(name)
+    if not estimator.is_random:
+        return replace(model, estimator=name)
+    loss = "expected" if estimator.road == "weights" else model.loss
+    return replace(model, estimator=name, noise=0.0, loss=loss)
 
 
 def check_soft(name: str, config: RunConfig) -> None:
