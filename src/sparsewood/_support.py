@@ -1,5 +1,7 @@
 """Sums over supports stored flat: those of instance 0 first."""
 
+import math
+
 import torch
 from torch import Size, Tensor
 
@@ -35,11 +37,14 @@ def log_expectation(log_values: Tensor, weights: Tensor, instance: Tensor, batch
     """log of the sum of `log_values.exp()` (T,) times `weights` (T,) by instance: (*batch,).
 
     It does not underflow: with `m` the largest entry of an instance that has weight, the sum of
-    `weights * (log_values - m).exp()` is at least the weight of that entry.
+    `weights * (log_values - m).exp()` is at least the weight of that entry. Nor does it overflow:
+    entries without weight may be larger, and are cut off where their exponential would not fit.
     """
     bounds = torch.where(weights > 0, log_values, -torch.inf).detach()
     largest = bounds.new_full((batch.numel(),), -torch.inf)
     largest = largest.scatter_reduce(0, instance, bounds, "amax")
     largest = torch.where(largest.isinf(), 0, largest)
-    terms = weights.to(log_values.dtype) * (log_values - largest[instance]).exp()
+    most = math.log(torch.finfo(log_values.dtype).max) / 2
+    relative = (log_values - largest[instance]).clamp(max=most)
+    terms = weights.to(log_values.dtype) * relative.exp()
     return largest.reshape(batch) + sum_by_instance(terms, instance, batch).log()
