@@ -1,13 +1,14 @@
 """The report is read back as HTML, for one run and for many, whole and unfinished."""
 
 import json
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.report.page import write_report
+from sparsewood.lab.report import Told, write_report
 
 WriteRun = Callable[..., Path]
 VOID = {"meta", "br", "link", "img"}
@@ -167,6 +168,34 @@ def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
     page = read(write_report([run], tmp_path / "report.html"))
     assert page.row("sparsemap")[4] == "13 of 1,821"
     assert "capped" not in page.text
+
+
+def test_a_comparison(tmp_path: Path, write_run: WriteRun) -> None:
+    """The finding first, then the rows with what was chosen, then all tries."""
+    names = ("spigot:eta=10.0", "imle", "perturbed")
+    runs = [write_run(tmp_path / name, epochs=2) for name in names]
+    for run, name in zip(runs, names, strict=True):
+        config = json.loads((run / "config.json").read_text())
+        training = {**config["training"], "parser_lr": 0.0003}
+        edit(run / "config.json", model={"estimator": name}, training=training)
+        records = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
+        lines = [json.dumps({**record, "calls": 15.8}) + "\n" for record in records]
+        (run / "metrics.jsonl").write_text("".join(lines))
+        kept = {"test": {"items": "hash", "outcomes": "11" if name == "imle" else "00"}}
+        (run / "outcomes.json").write_text(json.dumps(kept))
+    told = Told("imle answers best.", names[0], {"imle": "parser lr 0.0003: 60.00*"})
+    out = write_report(runs, tmp_path / "report.html", told=told)
+    page = read(out)
+    assert "imle answers best." in page.texts
+    assert page.row("spigot")[0] == "spigot1 seedeta=10.0, parser lr 0.0003"
+    assert page.row("imle")[0] == "imle1 seedparser lr 0.0003"
+    assert page.row("imle")[2].endswith("+100.00 [+100.00, +100.00] against spigot")
+    assert page.row("imle")[-3] == "15.8"
+    assert page.row("spigot")[-1] == "1.00×"
+    assert "parser lr 0.0003: 60.00*" in page.texts
+    assert "Validation accuracy by seconds of training" in page.texts
+    styles = re.findall(r'<tr class="(s\d+) learns">', out.read_text())
+    assert len(set(styles)) == len(names)
 
 
 def test_it_needs_no_network(tmp_path: Path, write_run: WriteRun) -> None:

@@ -100,6 +100,18 @@ def test_the_time_left_is_that_of_the_whole_run(monkeypatch: pytest.MonkeyPatch)
     assert file.getvalue().endswith("12.3 s *\n")
 
 
+def test_the_time_left_is_at_most_that_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("sparsewood.lab.train.progress.time.monotonic", lambda: now)
+    file = io.StringIO()
+    lines = Lines(file)
+    lines.begin(Path("runs/a"), 0, 1000, 200.0)
+    lines.start_epoch(1, 0, 10)
+    now += 50.0
+    lines.end_epoch({**RECORD, "epoch": 1})
+    assert file.getvalue().endswith("12.3 s, at most 2:30 left *\n")
+
+
 def test_stages_are_no_part_of_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("sparsewood.lab.train.progress.time.monotonic", lambda: now)

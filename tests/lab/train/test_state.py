@@ -75,6 +75,23 @@ def test_the_parser_has_a_rate_of_its_own(make_config, tmp_path, options, names)
     assert sum(len(group["params"]) for group in state.optimizer.param_groups) == len(state.learned)
 
 
+def test_the_rate_falls_to_0_at_the_end_that_seconds_foretell(make_config, tmp_path: Path) -> None:
+    """Five steps an epoch, and in all 2.5 times as many seconds as an epoch takes: three epochs."""
+    rates: list[float] = []
+    config = make_config("flat", linear=True, max_epochs=10, max_seconds=2.5, lr=1.0, patience=None)
+    alone = World(0, 1, torch.device("cpu"))
+    state = Trainer(config, tmp_path, alone, QUIET, StopWish()).state
+    for done in range(3):
+        for state.step in range(5):
+            state.set_rate(5)
+            rates.append(state.optimizer.param_groups[0]["lr"])
+        state.history.append({"seconds": 1.0, "step": 5 * (done + 1)})
+        assert state.over == (done == 2)
+    first, rest = rates[:5], rates[5:]
+    assert first == pytest.approx([1 - i / 50 for i in range(5)])  # nothing is known yet
+    assert rest == pytest.approx([1 - i / 15 for i in range(5, 15)])
+
+
 def test_fixed_trees_have_no_parser(make_config, tmp_path: Path) -> None:
     state = watch(make_config("flat", **INDUCTION), tmp_path, lambda state: None)
     assert len(state.optimizer.param_groups) == 1

@@ -18,6 +18,7 @@ from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.train import (
     NonFiniteLoss,
     Progress,
+    Run,
     RunConfig,
     TrainingInterrupted,
     judge,
@@ -46,6 +47,20 @@ def _moved(config: RunConfig, folder: Path) -> Tensor:
     before = trainer.prepare(config)[1]
     after = load_file(folder / "model" / "model.safetensors")
     return torch.cat([(after[n] - w.detach()).flatten() for n, w in before.named_parameters()])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "calls"),
+    [("flat", 0), ("top-k:k=3", 3), ("straight-through", 1), ("score-function:samples=2", 3)],
+)
+def test_what_an_epoch_asks_of_inference(
+    make_config, tmp_path: Path, estimator: str, calls: int
+) -> None:
+    """By example, evaluation not counted: the k best, one best, a sum and two samples."""
+    config = make_config(estimator, max_epochs=2, temperatures=False)
+    config = replace(config, source=replace(config.source, min_length=5))  # k trees of each
+    train(config, tmp_path, progress=QUIET)
+    assert [record["calls"] for record in Run(tmp_path).metrics] == [calls, calls]
 
 
 def test_a_sum_is_a_mean_at_a_higher_rate(make_config, tmp_path: Path) -> None:

@@ -12,14 +12,8 @@ from sparsewood.lab.train.rows import labels, setting, short
 
 _VALIDATION, _CERTIFIED, _SETTING = "validation", "certified", "setting"
 TRAINING_TREES, _TRAINED, _EACH_SEED = "trees in training", "s trained", "each seed"
-ASIDE = (
-    _VALIDATION,
-    _CERTIFIED,
-    _SETTING,
-    TRAINING_TREES,
-    _TRAINED,
-    _EACH_SEED,
-)  # a terminal is too narrow
+# A terminal is too narrow for these.
+ASIDE = (_VALIDATION, _CERTIFIED, _SETTING, _TRAINED, _EACH_SEED)
 _BRACKETS, _AGAINST = "In brackets: ", "Against "
 OPENINGS = (_BRACKETS, _AGAINST)  # of notes
 _CALLS = (
