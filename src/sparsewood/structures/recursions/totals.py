@@ -64,8 +64,12 @@ class _SampledLogsumexp(torch.autograd.Function):
 
 def sample_one(x: Tensor, dim: int, generator: torch.Generator | None) -> Tensor:
     """One entry along `dim`, drawn by softmax(x), is 1; the others are 0."""
-    noise = torch.empty_like(x).exponential_(generator=generator)  # -log of it is a Gumbel variable
-    drawn = (x - noise.log()).argmax(dim, keepdim=True)
+    sums = x.softmax(dim).cumsum(dim)
+    whole = sums.narrow(dim, x.shape[dim] - 1, 1)
+    draw = torch.empty_like(whole).uniform_(generator=generator) * whole
+    draw = torch.minimum(draw, torch.nextafter(whole, torch.zeros_like(whole)))
+    # The first entry whose sum is above the draw: it adds to the sum, so it is no impossible one.
+    drawn = (sums <= draw).sum(dim, keepdim=True)
     return torch.zeros_like(x).scatter_(dim, drawn, 1.0)
 
 
