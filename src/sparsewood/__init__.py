@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from sparsewood.estimators.given import Given
     from sparsewood.estimators.imle import IMLE
     from sparsewood.estimators.map import MAP
-    from sparsewood.estimators.score_function import ScoreFunction
     from sparsewood.estimators.perturbed import Perturbed
     from sparsewood.estimators.relaxed import Relaxed
+    from sparsewood.estimators.score_function import ScoreFunction
     from sparsewood.estimators.sparse_map import SparseMAP
     from sparsewood.estimators.spigot import Spigot
     from sparsewood.estimators.straight_through import StraightThrough
@@ -104,8 +104,8 @@ __all__ = [
     "Pairwise",
     "Perturbed",
     "Posterior",
-    "ScoreFunction",
     "Relaxed",
+    "ScoreFunction",
     "SemiMarkov",
     "Simplex",
     "SoftPosterior",

@@ -9,9 +9,9 @@ from sparsewood.estimators.given import Given
 from sparsewood.estimators.imle import IMLE
 from sparsewood.estimators.map import MAP
 from sparsewood.estimators.names import name_of, parse
-from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.perturbed import Perturbed
 from sparsewood.estimators.relaxed import Relaxed
+from sparsewood.estimators.score_function import ScoreFunction
 from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.estimators.spigot import Spigot
 from sparsewood.estimators.straight_through import StraightThrough
@@ -29,8 +29,8 @@ __all__ = [
     "Given",
     "Perturbed",
     "Problem",
-    "ScoreFunction",
     "Relaxed",
+    "ScoreFunction",
     "SparseMAP",
     "Spigot",
     "StraightThrough",
