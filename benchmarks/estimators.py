@@ -57,7 +57,7 @@ ESTIMATORS = (
     Entry("score-function:samples=8,baseline=moving", LOSSES),
     Entry("sum-and-sample:k=5,samples=4", LOSSES),
     Entry("straight-through"),
-    Entry("straight-through:backward=marginals"),
+    Entry("straight-through:backward=marginals", ("linear",)),
     Entry("spigot"),
     Entry("spigot:backward=ce"),
     Entry("spigot:backward=eg"),

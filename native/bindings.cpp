@@ -181,11 +181,10 @@ NB_MODULE(_native, m) {
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a,
           "Writes the highest-scoring structure of every instance to events.");
-    m.def(
-        "kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a, "k"_a,
-        "threads"_a,
-        "The highest-scoring structures of every instance one after the other, their number, and "
-        "how often the oracle was asked.");
+    m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
+          "k"_a, "threads"_a,
+          "The highest-scoring structures of every instance one after the other, their number, and "
+          "how often the oracle was asked.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
           "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls).");
