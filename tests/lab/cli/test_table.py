@@ -83,3 +83,10 @@ def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
     for more, rate in (((), "(0.001)"), (("--preset", "paper"), "(0.1)")):
         shown = " ".join(prints("table", "listops", *more, "--help").split())
         assert rate in shown.rpartition("--lrs")[2].partition("--seeds")[0]
+
+
+def test_a_place_that_is_none_leaves_nothing(fails: Callable[..., str], tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "new")
+    assert "on: expected local, ray, HOST" in fails("table", "listops", *out, "--on", "raay")
+    assert "only Ray keeps them" in fails("table", "listops", *out, "--cpus-per-run", "2")
+    assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -143,6 +144,16 @@ def test_killed_workers_and_ctrl_c(make_config, recording, tmp_path: Path) -> No
     train(replace(config, training=shorter), tmp_path / "calm", progress=Progress())
     calm = _epochs(tmp_path / "calm")
     assert [calm[: len(found)] for found in epochs] == epochs
+
+
+def test_no_cluster_at_the_address(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with socket.socket() as taken:  # nobody listens
+        taken.bind(("127.0.0.1", 0))
+        place = Place(f"ray://127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(ConnectionError, match=r"ray://127.0.0.1:\d+: no Ray cluster there: "):
+            run_jobs([Job(make_config(), tmp_path / "run")], lambda job, error: [], on=place)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.worker import STOPPED
 
 RESUMED = 3  # times that a run whose worker was killed is gone on with
+_REACHED = 10.0  # seconds until a cluster that does not answer is taken for absent
 _PATIENCE = 120.0  # seconds that a process whose worker was killed has to save and leave the folder
 
 
@@ -149,9 +151,12 @@ class RayPool:
 def _connect(ray: Any, on: str, progress: Progress) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     known = os.environ.get("RAY_ADDRESS") if on == "ray" else on
+    host, colon, port = (known or "").removeprefix("ray://").rpartition(":")
     try:
+        if colon:  # Ray itself would go on trying for many minutes
+            socket.create_connection((host, int(port)), timeout=_REACHED).close()
         ray.init(known or "auto", **quiet)
-    except (ConnectionError, ImportError, RuntimeError) as error:
+    except (OSError, ImportError, RuntimeError) as error:
         if known:
             raise ConnectionError(f"{known}: no Ray cluster there: {_one_line(error)}") from error
         progress.note("no Ray cluster is running here: one of this machine alone is started")
