@@ -82,13 +82,18 @@ struct Solution {
     int calls = 0;
 };
 
+// The best structures of one instance.
+struct Ranking {
+    Whole events;  // (found, event)
+    int64_t calls = 0;
+};
+
 // What can be done with a batch of one family.
 struct Operations {
     // The highest-scoring structure of each instance: events (batch, event).
     void (*argmax)(const Scores& scores, int threads, int64_t* events);
-    // The k highest-scoring structures of each instance, best first, or as many as there are:
-    // (batch), each (found, event).
-    std::vector<Whole> (*kbest)(const Scores& scores, int64_t k, int threads);
+    // The k highest-scoring structures of each instance, best first, or as many as there are.
+    std::vector<Ranking> (*kbest)(const Scores& scores, int64_t k, int threads);
     // SparseMAP of each instance at its temperature.
     std::vector<Solution> (*solve)(const Scores& scores, const double* temperature, Limits limits,
                                    int threads);

@@ -60,23 +60,25 @@ void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes,
     without_gil([&] { operations.argmax(batch, threads, out); });
 }
 
-std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>> kbest(const std::string& family,
-                                                                         Whole options,
-                                                                         Reals scores, Sizes sizes,
-                                                                         Whole full, int64_t event,
-                                                                         int64_t k, int threads) {
+using Best =
+    std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>>;
+
+Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
+           int64_t event, int64_t k, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
-    std::vector<Whole> best;
+    std::vector<Ranking> best;
     without_gil([&] { best = operations.kbest(batch, k, threads); });
     size_t width = static_cast<size_t>(event), total = 0;
-    for (const Whole& events : best) total += events.size();
-    int64_t *out, *counts;
-    auto made = std::tuple{make<int64_t, nb::ndim<2>>({total / width, width}, out),
-                           make<int64_t, nb::ndim<1>>({best.size()}, counts)};
-    for (const Whole& events : best) {
-        out = std::copy(events.begin(), events.end(), out);
-        *counts++ = static_cast<int64_t>(events.size() / width);
+    for (const Ranking& one : best) total += one.events.size();
+    int64_t *out, *counts, *calls;
+    Best made{make<int64_t, nb::ndim<2>>({total / width, width}, out),
+              make<int64_t, nb::ndim<1>>({best.size()}, counts),
+              make<int64_t, nb::ndim<1>>({best.size()}, calls)};
+    for (const Ranking& one : best) {
+        out = std::copy(one.events.begin(), one.events.end(), out);
+        *counts++ = static_cast<int64_t>(one.events.size() / width);
+        *calls++ = one.calls;
     }
     return made;
 }
@@ -179,10 +181,10 @@ NB_MODULE(_native, m) {
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a,
           "Writes the highest-scoring structure of every instance to events.");
-    m.def(
-        "kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a, "k"_a,
-        "threads"_a,
-        "The highest-scoring structures of every instance one after the other, and their number.");
+    m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
+          "k"_a, "threads"_a,
+          "The highest-scoring structures of every instance one after the other, their number, and "
+          "how often the oracle was asked.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
           "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls).");

@@ -32,6 +32,9 @@ class BestFirst {
         push(Piece{0, std::vector<int16_t>(static_cast<size_t>(family.slots)), 0, {}});
     }
 
+    // How often the oracle was asked.
+    int64_t calls() const { return calls_; }
+
     // The next best structure; false when there is none left.
     bool next(std::vector<int16_t>& code) {
         if (pieces_.empty()) return false;
@@ -52,6 +55,7 @@ class BestFirst {
     const double* table_;
     std::vector<double> copy_;
     std::priority_queue<Piece> pieces_;
+    int64_t calls_ = 0;
 
     // Asks for the best of a piece, and keeps the piece if there is one.
     void push(Piece piece) {
@@ -61,6 +65,7 @@ class BestFirst {
             family_.fix(copy_.data(), i, piece.code[static_cast<size_t>(i)]);
         for (int16_t option : piece.banned)
             copy_[static_cast<size_t>(family_.base(piece.fixed) + option)] = kForbidden;
+        ++calls_;
         if (!family_(Thread{}, copy_.data(), piece.code.data())) return;
         piece.score = 0;
         for (int i = 0; i < family_.slots; ++i)

@@ -27,14 +27,15 @@ std::vector<Solution> solve_batch(const Scores& scores, const double* temperatur
 }
 
 template <class Family>
-std::vector<Whole> kbest_batch(const Scores& scores, int64_t k, int threads) {
-    std::vector<Whole> events(static_cast<size_t>(scores.batch));
+std::vector<Ranking> kbest_batch(const Scores& scores, int64_t k, int threads) {
+    std::vector<Ranking> rankings(static_cast<size_t>(scores.batch));
     for_each_instance(
         scores.batch, threads, [] { return Worker<Family>(); },
         [&](auto& worker, int64_t b) {
             const double* table = worker.table(scores, b);
             size_t size = static_cast<size_t>(worker.family().event_size());
-            Whole& out = events[static_cast<size_t>(b)];
+            Ranking& ranking = rankings[static_cast<size_t>(b)];
+            Whole& out = ranking.events;
             BestFirst<Family> search(worker.family(), table);
             std::vector<int16_t> code;
             for (int64_t found = 0; found < k && search.next(code); ++found) {
@@ -42,8 +43,9 @@ std::vector<Whole> kbest_batch(const Scores& scores, int64_t k, int threads) {
                 worker.family().event(code.data(), out.data() + out.size() - size);
             }
             if (out.empty()) scores.no_structure(b);
+            ranking.calls = search.calls();
         });
-    return events;
+    return rankings;
 }
 
 template <class Family>

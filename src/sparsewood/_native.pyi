@@ -29,7 +29,7 @@ def kbest(
     event: int,
     k: int,
     threads: int,
-) -> tuple[_Whole, _Whole]: ...
+) -> tuple[_Whole, _Whole, _Whole]: ...
 def solve(
     family: str,
     options: Sequence[int],

@@ -17,8 +17,7 @@ class Calls:
     """What was asked while it was counted, in instances: a batch of eight counts as eight.
 
     Attributes:
-        map: instances that were handed to the MAP oracle. SparseMAP counts each call of its solver,
-            `kbest` one for each structure that it finds, though it asks for more to find them.
+        map: instances that were handed to the MAP oracle, by SparseMAP and `kbest` again and again.
         sums: instances of which a sum over all structures was taken, its gradient included.
         samples: structures that were drawn from all of a family.
     """

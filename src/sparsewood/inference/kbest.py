@@ -63,8 +63,8 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 
 def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None) -> KBest:
     """The same of one batch dimension."""
-    structures, found = on_values(lambda x: _search(x, structure, k, lengths), scores)
-    count("map", found)
+    structures, found, calls = on_values(lambda x: _search(x, structure, k, lengths), scores)
+    count("map", calls)
     instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
     totals = _totals(scores, structures, instance, structure)
     rank = torch.arange(k, device=scores.device)
@@ -75,13 +75,16 @@ def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor |
 
 def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
-) -> tuple[Tensor, Tensor]:
-    """The structures found, (T, *event) instance by instance, and how many each has, (B,)."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The structures found, (T, *event) instance by instance, how many each has, and oracle calls.
+
+    The last two are (B,).
+    """
     event = structure.event_shape(tuple(scores.shape[1:]))
     batch = structure.native_batch(scores, lengths)
     found = _native.kbest(*batch, prod(event), k, get_num_threads())
-    structures, counts = (torch.from_numpy(array).to(scores.device) for array in found)
-    return structures.reshape(-1, *event), counts
+    structures, counts, calls = (torch.from_numpy(array).to(scores.device) for array in found)
+    return structures.reshape(-1, *event), counts, calls
 
 
 def _totals(scores: Tensor, structures: Tensor, instance: Tensor, structure: Structure) -> Tensor:
