@@ -127,6 +127,24 @@ def test_weights_of_one_change_nothing(weighing: Kind, draw_trees: Any) -> None:
     assert torch.equal(weights.grad != 0, trees[0] >= 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_weights_under_autocast(weighing: Kind, dtype: torch.dtype, draw_trees: Any) -> None:
+    torch.manual_seed(0)
+    trees = draw_trees("random", [4, 1, 5], 3, 0)
+    weights = torch.rand(trees[0].shape, requires_grad=True)
+    net, x = weighing(8, 16), torch.randn(3, 5, 8)
+    forest = sp.Forest.from_heads(*trees, weights=weights)
+    expected = net(x, forest)
+    with torch.autocast("cpu", dtype=dtype):
+        cast = net(x, forest)
+    torch.testing.assert_close(cast.float(), expected, rtol=0.1, atol=TOLERANCE[weighing])
+    ours, theirs = (
+        torch.autograd.grad(y.sum(), weights, retain_graph=True)[0] for y in (cast, expected)
+    )
+    assert ours.dtype == torch.float32
+    assert (ours - theirs).norm() < 0.05 * theirs.norm()
+
+
 def test_the_gradient_goes_by_the_parts(weighing: Kind) -> None:
     """Each tree's arcs get their gradient, where trees of one sentence share most arcs."""
     torch.manual_seed(0)

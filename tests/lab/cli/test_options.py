@@ -142,7 +142,7 @@ def test_the_parser_s_complaint_without_its_frame(said: str) -> None:
     [
         ("--estimator lattent", "estimator: expected one of sparsemap, "),
         ("--estimator sparsemap:tol=much", "estimator sparsemap: tol: expected a number"),
-        ("--estimator gibbs", "model.estimator: expected one whose posterior has whole trees"),
+        ("--estimator gibbs", "model.composer: expected messages with gibbs, got 'tree_lstm'"),
         ("--seed x", "--seed: expected a whole number, got 'x'"),
         ("--lr abc", "--lr: expected a number, got 'abc'"),
         ("--no-seed 3", "no option --no-seed"),

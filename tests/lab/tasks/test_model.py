@@ -7,6 +7,7 @@ from torch import Tensor
 from sparsewood import DependencyTrees, Forest, sparsemap
 from sparsewood.estimators import parse
 from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.tasks import ModelConfig, SentenceClassifier, TreeModel
 from sparsewood.lab.tasks.model_config import COMPOSERS
 from sparsewood.nn import ChildSumTreeLSTM
@@ -189,6 +190,7 @@ def test_every_model_is_told_of_by_trees(make, task, estimator, composer):
     assert sum(told["histogram"].values()) == 8 * len(batch.sides)
     for posterior in output.posteriors:
         assert posterior.structures.shape == (8, posterior.shape[0])
+    assert model.posterior([Sentence(("oak", "elm"))]).structures.shape == (1, 2)
     again = type(model).from_config(model.config()).double()
     again.load_state_dict(model.state_dict())
     assert torch.equal(again.eval()(batch).loss, output.loss)
