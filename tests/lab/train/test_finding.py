@@ -47,7 +47,10 @@ GOOD, FAIR, BAD = ("1" * 20, "1" * 20), ("1" * 19 + "0", "1" * 20), ("0" * 20, "
 
 def test_the_best_is_ahead(find: Callable[..., str]) -> None:
     said = find({"flat": BAD, "spigot": GOOD, "imle": BAD})
-    assert said == "spigot answers best on test: accuracy 100.00 ± 0.00, ahead of imle with 0.00."
+    assert said == (
+        "spigot answers best on test: accuracy 100.00 ± 0.00, +100.00 [+100.00, +100.00] against "
+        "flat; ahead of imle with 0.00."
+    )
 
 
 def test_those_that_chance_may_have_told_apart(find: Callable[..., str]) -> None:

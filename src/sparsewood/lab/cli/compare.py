@@ -83,20 +83,22 @@ def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
     source = pick_source("compare", args, DESCRIPTION, EXAMPLE, latent_sources())
     groups = config_groups(source, args, rare=["patience", "threads"], without=_BY_COMPARISON)
-    *others, training = groups
+    of_source, model, training = groups
+    model = replace(model, common=(*(model.common or ()), "composer"))
     # Equal budgets: no run ends before the others for want of patience.
     defaults = {**training.defaults, "patience": None}
     if any(arg.partition("=")[0].replace("_", "-") == "--max-seconds" for arg in args):
         defaults["max_epochs"] = _ENDLESS
-    common = (*(training.common or ()), "max_seconds")
+    common = [name for name in training.common or () if name != "max_epochs"]
     options, place, *parts = parse(
         f"sparsewood compare {source.name}",
         args,
         [
             Group("comparison", CompareOptions),
             place_group(),
-            *others,
-            replace(training, defaults=defaults, common=common),
+            of_source,
+            model,
+            replace(training, defaults=defaults, common=("max_epochs", "max_seconds", *common)),
         ],
         DESCRIPTION,
         example("compare", source.name, EXAMPLE),

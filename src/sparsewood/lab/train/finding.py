@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparsewood.lab.tasks.build import MEASURES
-from sparsewood.lab.train.paired import compare_runs
+from sparsewood.lab.train.paired import Comparison, compare_runs
 from sparsewood.lab.train.rows import labels, learns
 from sparsewood.lab.train.run import Run
 
@@ -12,7 +12,7 @@ _LISTED = 3  # estimators that are named; of more, the number is told
 
 
 def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> str:
-    """Which estimator answers best, which others are not told apart from it, and which is cheapest.
+    """Which estimator answers best, which others are not told apart from it, and which is quickest.
 
     Of estimators through which something is learnt, where there are some. Two are told apart where
     the 95 % interval of their difference, seeds and test items drawn anew, leaves 0 out.
@@ -34,11 +34,14 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     best, *others = ranked
     text = f"{names[best]} answers best on {test or 'validation'}: {measure.label} "
     text += _with_spread(measure.text(value(best)), told[best], test, measure.name)
+    if against := next(iter(told[best].get("against", {}).values()), None):
+        baseline = names[summary["baseline"]]
+        text += f", {Comparison(**against).text(measure.digits)} against {baseline}"
     close = [name for name in others if _close(rows[best], rows[name])]
     if not others:
         return f"{text}."
     if not close:
-        return f"{text}, ahead of {names[others[0]]} with {measure.text(value(others[0]))}."
+        return f"{text}; ahead of {names[others[0]]} with {measure.text(value(others[0]))}."
     listed = [f"{names[name]} ({measure.text(value(name))})" for name in close]
     if len(listed) > _LISTED + 1:
         listed = [*listed[:_LISTED], f"{len(listed) - _LISTED} others"]
