@@ -37,6 +37,13 @@ def test_one_and_pick() -> None:
     assert torch.equal(pick(table, torch.tensor([2, 0])), torch.stack([table[0, 2], table[1, 0]]))
 
 
+def test_what_is_impossible_is_never_drawn() -> None:
+    scores = torch.tensor([FORBIDDEN, 0.0, FORBIDDEN, -40.0, FORBIDDEN], dtype=torch.float64)
+    drawn = sample_one(scores.repeat(100_000, 1), -1, torch.Generator().manual_seed(0)).mean(0)
+    assert drawn[[0, 2, 4]].tolist() == [0.0] * 3
+    assert drawn[1] > 0.999
+
+
 def test_the_shares_of_large_scores_sum_to_one() -> None:
     x = torch.full((2, 3), 1e74, dtype=torch.float64).requires_grad_()
     (share,) = torch.autograd.grad(logsumexp(x, -1).sum(), x)
