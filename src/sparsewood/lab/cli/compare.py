@@ -33,7 +33,6 @@ from sparsewood.lab.cli._tables import (
 )
 from sparsewood.lab.cli.report import report
 from sparsewood.lab.report import Told
-from sparsewood.lab.tasks.model_config import ESTIMATORS
 from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.compare import (
     PARSER_LRS,
@@ -52,6 +51,7 @@ DESCRIPTION = (
 )
 _BY_COMPARISON = ("estimator", "parser_lr", "seed")  # given by options of the command
 _ENDLESS = 1_000_000  # epochs: seconds end a run before
+_COMMON = ("estimators", "seeds", "parser_lrs", "settings", "workers", "out")
 EXAMPLE = "--estimators flat sparsemap score-function spigot --seeds 0 1 2"
 
 
@@ -71,7 +71,7 @@ class CompareOptions(Protocol, Workers):
         title: of the report.
     """
 
-    estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
+    estimators: tuple[Annotated[str, "NAME"], ...] = ()
     seeds: tuple[int, ...] = (0,)
     parser_lrs: tuple[float, ...] = PARSER_LRS
     settings: bool = True
@@ -94,7 +94,7 @@ def main(args: list[str]) -> None:
         f"sparsewood compare {source.name}",
         args,
         [
-            Group("comparison", CompareOptions),
+            Group("comparison", CompareOptions, _COMMON),
             place_group(),
             of_source,
             model,

@@ -33,7 +33,6 @@ from sparsewood.lab.cli._tables import (
     tell_failures,
 )
 from sparsewood.lab.cli.report import report
-from sparsewood.lab.tasks.model_config import ESTIMATORS
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
@@ -45,6 +44,7 @@ DESCRIPTION = (
     "Started again with the same folder it goes on where it stopped."
 )
 _BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
+_COMMON = ("estimators", "lrs", "seeds", "preset", "workers", "out")
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
@@ -60,7 +60,7 @@ class TableOptions(Protocol, Workers):
         title: of the report.
     """
 
-    estimators: tuple[Annotated[str, ESTIMATORS], ...] = ()
+    estimators: tuple[Annotated[str, "NAME"], ...] = ()
     lrs: tuple[float, ...] = (TrainingConfig.lr,)
     seeds: tuple[int, ...] = (0,)
     out: Path | None = None
@@ -74,7 +74,7 @@ def main(args: list[str]) -> None:
         f"sparsewood table {source.name}",
         args,
         [
-            Group("table", TableOptions, defaults={"lrs": (starting_point(source, args)[2].lr,)}),
+            Group("table", TableOptions, _COMMON, {"lrs": (starting_point(source, args)[2].lr,)}),
             place_group(),
             *config_groups(source, args, rare=["patience", "threads"], without=_BY_TABLE),
         ],
