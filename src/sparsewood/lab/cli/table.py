@@ -44,7 +44,7 @@ DESCRIPTION = (
     "Started again with the same folder it goes on where it stopped."
 )
 _BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
-_COMMON = ("estimators", "lrs", "seeds", "preset", "workers", "out")
+_COMMON = ("estimators", "lrs", "seeds", "workers", "out")
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
