@@ -33,6 +33,8 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     ranked = sorted(learning, key=value, reverse=measure.higher_is_better)
     best, *others = ranked
     text = f"{names[best]} answers best on {test or 'validation'}: {measure.label} "
+    if len(learning) < len(rows):
+        text = f"Of the estimators that learn, {text}"
     text += _with_spread(measure.text(value(best)), told[best], test, measure.name)
     if against := next(iter(told[best].get("against", {}).values()), None):
         baseline = names[summary["baseline"]]

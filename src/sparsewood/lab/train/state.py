@@ -202,7 +202,7 @@ class TrainingState:
             self.seconds, self.history = float(state["seconds"]), list(state["history"])
             if self._average is not None:
                 self._average.n_averaged.fill_(self.steps + self.step)
-            self.calls = int(mine["calls"])
+            self.calls = int(mine.get("calls", 0))  # runs of before it was counted go on
             for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
                 vars(metric).update(sums)
             checkpoint.set_random_state(mine["random"], self.group.device)
