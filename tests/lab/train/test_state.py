@@ -216,6 +216,19 @@ def test_more_epochs_than_at_first(make_config, outcome, tmp_path: Path, options
     assert outcome(twice) == outcome(once)
 
 
+def test_a_checkpoint_of_before_calls_were_counted(make_config, outcome, tmp_path: Path) -> None:
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    train(make_config(), once, progress=QUIET)
+    train(make_config(max_epochs=2), twice, progress=QUIET)
+    for path in twice.glob("checkpoints/*/state.pt"):
+        state = torch.load(path, weights_only=False)
+        for process in state["processes"]:
+            del process["calls"]
+        torch.save(state, path)
+    train(make_config(), twice, resume=True, progress=QUIET)
+    assert outcome(twice) == outcome(once)
+
+
 def test_dead_before_any_change_of_a_file(make_config, outcome, tmp_path, monkeypatch) -> None:
     """The folder as it is before each change, which is what a kill then leaves, leads on."""
     config = make_config(max_epochs=2, checkpoint_minutes=1e-9, batch=20, temperatures=False)
