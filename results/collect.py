@@ -1,23 +1,27 @@
-"""Copies what may be published of a table's runs into this folder: no sentences, no weights.
+"""Copies what may be published of a table's or comparison's runs here: no sentences, no weights.
 
     sparsewood table sst ... --out runs/sst
     python results/collect.py sst runs/sst
 
 leaves `sst/ESTIMATOR/lr-LR/seed-SEED` with `config.json`, `metrics.jsonl`, `result.json` and
 `outcomes.json`, and puts the table into README.md, after the line `<!-- table sst -->`.
-`sparsewood report results/sst/*/*/*` draws the runs. Without the folder,
+`sparsewood report results/sst/*/*/*` draws the runs. A folder of `sparsewood compare` is taken
+likewise, with its `compare.json`. Without the folder,
 `python results/collect.py sst` makes the table anew from the runs that are here.
 """
 
+import json
 import sys
 from pathlib import Path
 
 from sparsewood.lab.train.grid import OPENINGS, Grid
 from sparsewood.lab.train.outcomes import FILE
 from sparsewood.lab.train.paper_figures import in_order
-from sparsewood.lab.train.table import finished_runs, summarise
+from sparsewood.lab.train.run import Run
+from sparsewood.lab.train.table import table_search, table_summary
 
 HERE = Path(__file__).parent
+COMPARISON = "compare.json"
 KEPT = ("config.json", "metrics.jsonl", "result.json", FILE)
 
 
@@ -27,9 +31,16 @@ def main(name: str, folder: Path) -> None:
         raise SystemExit(f"{folder}: no finished run")
     if folder != HERE / name:
         copy(runs, folder, HERE / name)
-    finished = finished_runs(HERE / name)
-    rows, lrs, seeds = (list(dict.fromkeys(values)) for values in zip(*finished, strict=True))
-    summary = summarise(finished, in_order(rows), sorted(lrs), sorted(seeds))
+        if (folder / COMPARISON).exists():
+            (HERE / name / COMPARISON).write_bytes((folder / COMPARISON).read_bytes())
+    if (HERE / name / COMPARISON).exists():
+        show(name, Grid.of(json.loads((HERE / name / COMPARISON).read_text())).markdown().strip())
+        return
+    configs = [Run(path.parent).config for path in sorted((HERE / name).glob("*/*/*/result.json"))]
+    rows = in_order(config.model.estimator for config in configs)
+    lrs = {config.training.lr for config in configs}
+    seeds = sorted({config.training.seed for config in configs})
+    summary = table_summary(table_search(rows, configs[0], sorted(lrs), seeds, HERE / name))
     show(name, Grid.of(summary, None if name == "revdict" else name).markdown().strip())
 
 
