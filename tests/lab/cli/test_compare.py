@@ -100,11 +100,8 @@ def test_what_is_refused_before_anything_is_written(
     def refused(*options: str) -> str:
         return fails("compare", "listops", "--out", tmp_path / "out", *options)
 
-    soft = refused("--estimators", "sparsemap", "relaxed")
-    assert soft == (
-        "estimator relaxed: gives probabilities of arcs and no trees, which the composer tree_lstm "
-        "cannot read; pass --composer messages"
-    )
+    ordered = refused("--estimators", "sparsemap", "imle", "--composer", "ordered")
+    assert ordered.startswith("model.composer: expected tree_lstm or tree_gru or messages")
     assert "expected one of" in refused("--estimators", "guesswork")
     assert refused("--parser-lrs") == "--parser-lrs: expected at least one value"
     assert refused("--parser-lrs", "0").startswith("training.parser_lr: expected a positive")

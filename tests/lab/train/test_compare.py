@@ -185,20 +185,16 @@ def test_seconds_are_a_budget(make_config: MakeConfig, tmp_path: Path) -> None:
     assert Run(tmp_path / "flat/no-parser/seed-0").config.training.max_seconds == 1e-9
 
 
-def test_soft_parts_need_a_composer_that_reads_them(
-    make_config: MakeConfig, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match="estimator relaxed: .* pass --composer messages"):
-        _compare(["flat", "relaxed"], make_config(), tmp_path)
-    assert list(tmp_path.iterdir()) == []
-    config = make_config()
-    soft = replace(config, model=replace(config.model, composer="messages"))
-    assert set(default_estimators(soft)) == {"flat", *SETTINGS}
-    hard = set(default_estimators(config))
-    assert hard == {"flat", *(name for name in SETTINGS if name not in ("gibbs", "relaxed"))}
+def test_soft_parts_are_read_by_messages(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(max_epochs=1, temperatures=False)
+    summary = _compare(["flat", "relaxed:temperature=2"], config, tmp_path, parser_lrs=(0.1,))
+    assert [row["composer"] for row in summary["rows"].values()] == ["tree_lstm", "messages"]
+    note = "Composer: relaxed by messages; the others by tree_lstm."
+    assert note in comparison_markdown(summary)
+    assert set(default_estimators(config)) == {"flat", *SETTINGS}
     ordered = replace(config, model=replace(config.model, composer="ordered"))
-    fitting = default_estimators(ordered)
-    assert {parse(start(name)).road for name in fitting} == {"none", "weights"}
+    fitting = [parse(start(name)) for name in default_estimators(ordered)]
+    assert {one.road for one in fitting if one.gives_structures} == {"none", "weights"}
 
 
 def test_nothing_finished(make_config: MakeConfig, tmp_path: Path) -> None:

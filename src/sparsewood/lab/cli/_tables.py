@@ -1,7 +1,6 @@
 """What the commands that train rows of runs share: their sources, their screen, their failures."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -13,7 +12,6 @@ from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.train import RunConfig
 from sparsewood.lab.train.grid import ASIDE, TRAINING_TREES, Grid
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.rows import learns, setting
@@ -35,11 +33,11 @@ def some(**options: Sequence[Any]) -> None:
             raise ValueError(f"--{name.replace('_', '-')}: expected at least one value")
 
 
-def check_source(config: RunConfig, rows: Sequence[str]) -> None:
+def check_source(source: Source, models: Iterable[ModelConfig]) -> None:
     """Raise ValueError now, and not once for each run, where the data cannot be read."""
-    corpus = load_corpus(config.source)
-    for row in rows:
-        check(corpus, replace(config.model, estimator=row), lambda _: None)
+    corpus = load_corpus(source)
+    for model in models:
+        check(corpus, model, lambda _: None)
 
 
 def check_rows(summary: Mapping[str, Any]) -> None:

@@ -118,7 +118,7 @@ def run_comparison(config: RunConfig, options: CompareOptions, place: Place) -> 
         estimators, config, options.parser_lrs, options.seeds, folder, options.settings
     )
     if not (folder / "compare.json").exists():
-        check_source(config, list(search.rows))
+        check_source(source, [row.start.model for row in search.rows.values()])
     print(f"comparison: {folder}", flush=True)
     with watched(folder, config, options.workers, place) as progress, interruptible():
         summary = train_comparison(

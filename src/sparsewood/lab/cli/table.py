@@ -95,7 +95,7 @@ def run_table(config: RunConfig, options: TableOptions, place: Place) -> None:
         replace(config.model, estimator=row)
     folder = writable_folder(options.out or RUNS / f"table-{source.name}")
     if not (folder / "table.json").exists():
-        check_source(config, rows)
+        check_source(source, [replace(config.model, estimator=row) for row in rows])
     print(f"table: {folder}", flush=True)
     with watched(folder, config, options.workers, place) as progress, interruptible():
         summary = train_table(

@@ -16,7 +16,7 @@ from sparsewood.lab.train.paper_figures import BASELINE
 from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.rows import folder_name
-from sparsewood.lab.train.search import Found, Row, Search, canonical, one_thread, validation
+from sparsewood.lab.train.search import Found, Row, Search, one_thread, validation
 from sparsewood.lab.train.settings import SETTINGS, settings, start
 from sparsewood.lab.train.summary import summarise, told_of
 
@@ -46,7 +46,7 @@ def train_comparison(
         estimators: by name. One with options is taken as it is: its settings are not tried. One
             through which nothing is learnt, flat trees say, has one run a seed.
         config: of all runs, but for the estimator, the parser's learning rate and the seed, and
-            what is `suited` to an estimator that draws random numbers; its
+            what is `suited` to an estimator; its
             `max_epochs` and `max_seconds` are the budget of each. On the CPU each uses one thread
             unless `threads` says otherwise.
         parser_lrs: the grid of the parser's learning rates.
@@ -85,8 +85,6 @@ def comparison_search(
         raise ValueError("a comparison needs at least one learning rate of the parser")
     rates = sorted(set(parser_lrs))  # of equally good ones the lowest is taken
     config = one_thread(config)
-    for name in estimators:
-        check_soft(name, config)
     others: dict[str, list[str]] = {}
     for name in estimators:
         others.setdefault(start(name), []).extend(settings(name) if own_settings else [])
@@ -96,7 +94,7 @@ def comparison_search(
         first = replace(first, training=replace(first.training, parser_lr=None))
         if parse(name).road == "none":
             return Row(first, (lambda one: [one],))
-        tried = canonical(config, others[name])
+        tried = dict.fromkeys(suited(config.model, other).estimator for other in others[name])
         return Row(
             first,
             (
@@ -110,28 +108,27 @@ def comparison_search(
             ),
         )
 
-    rows = {name: row(name) for name in canonical(config, others)}
+    rows = {name: row(name) for name in others}
     return Search(rows, seeds, folder, _place)
 
 
 def suited(model: ModelConfig, name: str) -> ModelConfig:
-    """The model with another estimator, and what that takes: no noise on the scores beside its own,
-    and the loss for which the gradient of samples has no bias."""
+    """The model with another estimator, and what that takes.
+
+    Soft parts are read by messages where the composer reads whole trees alone. One that draws
+    random numbers gets no noise on the scores beside its own, and where it gives samples, the loss
+    for which their gradient has no bias.
+    """
     estimator = parse(name)
-    if not estimator.is_random:
-        return replace(model, estimator=name)
-    loss = "expected" if estimator.road == "weights" else model.loss
-    return replace(model, estimator=name, noise=0.0, loss=loss)
-
-
-def check_soft(name: str, config: RunConfig) -> None:
-    """Raise ValueError where an estimator gives soft parts and the composer reads whole trees."""
-    composer = config.model.composer
-    if not parse(start(name)).gives_structures and not COMPOSERS[composer].reads_soft:
-        raise ValueError(
-            f"estimator {name}: gives probabilities of arcs and no trees, which the composer "
-            f"{composer} cannot read; pass --composer messages"
-        )
+    soft = not estimator.gives_structures and not COMPOSERS[model.composer].reads_soft
+    samples = estimator.is_random and estimator.road == "weights"
+    return replace(
+        model,
+        estimator=name,
+        composer="messages" if soft else model.composer,
+        noise=0.0 if estimator.is_random else model.noise,
+        loss="expected" if samples else model.loss,
+    )
 
 
 def default_estimators(config: RunConfig) -> tuple[str, ...]:
@@ -139,7 +136,7 @@ def default_estimators(config: RunConfig) -> tuple[str, ...]:
 
     def fits(name: str) -> bool:
         try:
-            replace(config.model, estimator=start(name))
+            suited(config.model, start(name))
         except ValueError:
             return False
         return True
@@ -150,8 +147,8 @@ def default_estimators(config: RunConfig) -> tuple[str, ...]:
 def comparison_summary(search: Search) -> dict[str, Any]:
     """What `summarise` has of the finished runs of a comparison, and a `finding` in words.
 
-    Each row has the folders of its `runs`, the `estimator` chosen, the `parser_lr`, `tried` with
-    the criterion on validation of every try, and the mean over seeds of `seconds` in training, of
+    Each row has the folders of its `runs`, the `estimator` chosen, its `composer` and `parser_lr`,
+    `tried` with the criterion on validation of every try, and the mean over seeds of `seconds` in training, of
     `calls`, what an example asks of inference in an epoch, and of `training_support`, the trees of
     a sentence in training. The baseline is the row of flat
     trees, or else the first.
@@ -172,6 +169,7 @@ def _own(row: Found) -> dict[str, Any]:
     results = [run.result for run in row.runs if run.result is not None]
     return {
         "estimator": best.model.estimator,
+        "composer": best.model.composer,
         "parser_lr": best.training.parser_lr,
         "tried": [
             {

@@ -15,9 +15,10 @@ TRAINING_TREES, _TRAINED, _EACH_SEED = "trees in training", "s trained", "each s
 # A terminal is too narrow for these.
 ASIDE = (_VALIDATION, _CERTIFIED, _SETTING, _TRAINED, _EACH_SEED)
 _BRACKETS, _AGAINST = "In brackets: ", "Against "
-OPENINGS = (_BRACKETS, _AGAINST)  # of notes
+_COUNTED, _COMPOSER = "Trees, calls: ", "Composer: "
+OPENINGS = (_BRACKETS, _AGAINST, _COUNTED, _COMPOSER)  # of notes
 _CALLS = (
-    "Trees, calls: of an example in training; calls are oracle calls, sums over all trees and "
+    f"{_COUNTED}of an example in training; calls are oracle calls, sums over all trees and "
     "samples together."
 )
 TRIED = "Tried on validation with the first seed; * is what was chosen:"
@@ -66,6 +67,7 @@ class Grid:
             notes.append(f"{_AGAINST}{baseline}: {how(compared)}.")
         if "calls" in heads:
             notes.append(_CALLS)
+        notes += _composers(summary["rows"], names)
         return cls(
             heads,
             {name: [row.get(head, "") for head in heads] for name, row in cells.items()},
@@ -86,6 +88,17 @@ def comparison_markdown(summary: Mapping[str, Any]) -> str:
     """What `train_comparison` returns in Markdown: the finding, the grid, and all tries."""
     tried = "".join(f"- {name}: {told}\n" for name, told in tries(summary).items())
     return "\n".join([f"{summary['finding']}\n", Grid.of(summary).markdown(), f"{TRIED}\n", tried])
+
+
+def _composers(rows: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
+    """Which rows are by another composer than the first, if some are: soft parts need one."""
+    used = {name: row["composer"] for name, row in rows.items() if "composer" in row}
+    first = next(iter(used.values()), None)
+    others = {name: composer for name, composer in used.items() if composer != first}
+    if not others:
+        return []
+    listed = ", ".join(f"{names[name]} by {composer}" for name, composer in others.items())
+    return [f"{_COMPOSER}{listed}; the others by {first}."]
 
 
 def _cells(
