@@ -148,10 +148,9 @@ def comparison_summary(search: Search) -> dict[str, Any]:
     """What `summarise` has of the finished runs of a comparison, and a `finding` in words.
 
     Each row has the folders of its `runs`, the `estimator` chosen, its `composer` and `parser_lr`,
-    `tried` with the criterion on validation of every try, and the mean over seeds of `seconds` in training, of
-    `calls`, what an example asks of inference in an epoch, and of `training_support`, the trees of
-    a sentence in training. The baseline is the row of flat
-    trees, or else the first.
+    `tried` with the criterion on validation of every try, and the mean over seeds of `seconds` in
+    training, of `calls`, what an example asks of inference in an epoch, and of `training_support`,
+    the trees of a sentence in training. The baseline is the row of flat trees, or else the first.
     """
     found = search.found()
     baseline = BASELINE if BASELINE in found else next(iter(search.rows))
