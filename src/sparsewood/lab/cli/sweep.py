@@ -63,7 +63,7 @@ def main(args: list[str]) -> None:
         f"sparsewood sweep {source.name}",
         args,
         [
-            Group("search", SweepOptions, ("space", "trials", "out", "prune", "workers", "preset")),
+            Group("search", SweepOptions, ("space", "trials", "out", "prune", "workers")),
             place_group(),
             *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
         ],
