@@ -97,7 +97,7 @@ def test_rates_first_then_settings_at_the_best_rate(
     assert json.loads((tmp_path / "compare.json").read_text()) == summary
     assert tries(summary) == {
         "flat": "40.00*",
-        "spigot": "parser lr with eta=10.0 0.01: 50.00, 0.1: 60.00; eta=100.0: 70.00*",
+        "spigot": "eta=10.0, parser lr 0.01: 50.00, 0.1: 60.00; eta=100.0: 70.00*",
     }
     markdown = comparison_markdown(summary)
     found = "Of the estimators that learn, spigot answers best on test: accuracy 70.00 ± 0.00."

@@ -157,8 +157,8 @@ def _chosen(found: Mapping[str, Any], judged: Measure) -> dict[str, str]:
 def tries(summary: Mapping[str, Any]) -> dict[str, str]:
     """What the tries of each row of a comparison came to, by its label; * marks the one chosen.
 
-    "parser lr 0.0001: 61.20, 0.0003: 64.90; eta=0.1: 63.00, eta=10.0: 66.10*", the latter at the
-    best rate.
+    "eta=10.0, parser lr 0.0001: 61.20, 0.0003: 64.90; eta=100.0: 66.10*", the latter at the best
+    rate.
     """
     names, measure = labels(summary["rows"]), MEASURES[summary["criterion"]]
     told: dict[str, str] = {}
@@ -174,8 +174,8 @@ def tries(summary: Mapping[str, Any]) -> dict[str, str]:
                 rates.append(f"{one['parser_lr']:g}: {score}")
             else:
                 settings.append(f"{setting(one['estimator']) or 'default'}: {score}")
-        with_what = f" with {setting(first)}" if setting(first) else ""
-        by_rate = f"parser lr{with_what} {', '.join(rates)}" if rates else ""
+        begun = f"{setting(first)}, " if setting(first) else ""
+        by_rate = f"{begun}parser lr {', '.join(rates)}" if rates else ""
         told[names[name]] = "; ".join(filter(None, (by_rate, ", ".join(settings))))
     return told
 
