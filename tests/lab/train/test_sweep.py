@@ -8,7 +8,8 @@ import pytest
 
 from sparsewood.lab.train import NonFiniteLoss, Progress, Run, TrainingInterrupted
 from sparsewood.lab.train import local_pool as module
-from sparsewood.lab.train.sweep import sweep, with_options
+from sparsewood.lab.train.space import with_options
+from sparsewood.lab.train.sweep import sweep
 
 pytest.importorskip("optuna", reason="needs the extra [sweep]")
 

@@ -1,10 +1,8 @@
 """Sweeps over options with optuna, by one process or several that share a storage."""
 
-import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,36 +14,17 @@ from sparsewood.lab.train.jobs import drive, open_pool
 from sparsewood.lab.train.pool import LOCAL, Ended, GivenUp, Job, Place, Pool
 from sparsewood.lab.train.progress import Progress, automatic
 from sparsewood.lab.train.run import Run, whole_lines
+from sparsewood.lab.train.space import (
+    Choices,
+    Range,
+    grid_of,
+    read_choices,
+    suggest,
+    with_options,
+)
 
 if TYPE_CHECKING:
     import optuna
-
-Choices = Sequence[Any] | str
-RANGES = ("log", "uniform", "int")
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from `low` to `high`: evenly ("uniform"), evenly in the logarithm, or whole ones."""
-
-    kind: str
-    low: float
-    high: float
-
-    @classmethod
-    def parse(cls, name: str, text: str) -> "Range":
-        """Read "log:1e-3:1", "uniform:0:0.5" or "int:1:8"."""
-        kind, *ends = text.split(":")
-        try:
-            low, high = (float(end) for end in ends)
-        except ValueError:
-            low, high = 1.0, 0.0
-        if kind not in RANGES or low > high or (kind == "log" and low <= 0):
-            raise ValueError(
-                f"{name}: expected a list of values, or log:LOW:HIGH, uniform:LOW:HIGH or "
-                f"int:LOW:HIGH; got {text!r}"
-            )
-        return cls(kind, low, high)
 
 
 def sweep(
@@ -91,8 +70,8 @@ def sweep(
     """
     optuna = require("optuna", extra="sweep")
     folder, progress = Path(folder), progress or automatic()
-    ranges = {name: _choices(base, name, given) for name, given in space.items()}
-    grid = _grid(ranges)
+    ranges = {name: read_choices(base, name, given) for name, given in space.items()}
+    grid = grid_of(ranges)
     if trials is None and grid is None:
         raise ValueError("trials: a space with ranges needs their number")
     for options in grid or []:
@@ -184,7 +163,7 @@ class _Work(AbstractContextManager["_Work"]):
             state = self.study.get_trials(deepcopy=False)[trial.number].state
             if not mine or state.name != "RUNNING":
                 return None
-            options = {name: _suggest(trial, name, given) for name, given in self.ranges.items()}
+            options = {name: suggest(trial, name, given) for name, given in self.ranges.items()}
             config = with_options(self.base, options)
             shown = ", ".join(f"{name}={value}" for name, value in options.items())
             self.progress.note(f"trial {trial.number}: {shown}")
@@ -251,46 +230,6 @@ class _Reporter(Progress):
         (trial,) = self._work.running.values()
         if self._work.prune and trial.report(record):
             raise GivenUp
-
-
-def with_options(base: RunConfig, options: Mapping[str, Any]) -> RunConfig:
-    """`base` with other values, named "training.lr" and so on."""
-    for name, value in options.items():
-        part, field = name.split(".")
-        base = replace(base, **{part: replace(getattr(base, part), **{field: value})})
-    return base
-
-
-def _choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | Range:
-    part, _, field = name.partition(".")
-    parts = {"source": base.source, "model": base.model, "training": base.training}
-    known = [f.name for f in fields(parts[part])] if part in parts else []
-    if field not in known:
-        raise ValueError(
-            f"{name}: not an option of source, model or training"
-            + (f"; {part} has {', '.join(known)}" if known else "")
-        )
-    if isinstance(given, str):
-        return Range.parse(name, given)
-    if not given:
-        raise ValueError(f"{name}: expected at least one value")
-    return list(given)
-
-
-def _grid(ranges: Mapping[str, Sequence[Any] | Range]) -> list[dict[str, Any]] | None:
-    """All combinations; None where there are ranges."""
-    lists = [given for given in ranges.values() if not isinstance(given, Range)]
-    if len(lists) < len(ranges):
-        return None
-    return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*lists)]
-
-
-def _suggest(trial: "optuna.Trial", name: str, given: Sequence[Any] | Range) -> Any:
-    if not isinstance(given, Range):
-        return trial.suggest_categorical(name, given)
-    if given.kind == "int":
-        return trial.suggest_int(name, int(given.low), int(given.high))
-    return trial.suggest_float(name, given.low, given.high, log=given.kind == "log")
 
 
 def _study(
