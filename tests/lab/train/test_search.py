@@ -60,7 +60,7 @@ def test_other_seeds_have_the_epochs_that_are_asked_for(
 
     monkeypatch.setattr(local_pool, "train", train)
     search(9, 0, 1).train(progress=Progress())
-    assert [config.training.max_epochs for config in asked] == [9, 9]
+    assert [(c.training.max_epochs, c.training.seed) for c in asked] == [(9, 1)]
 
 
 def test_one_spelling_and_one_thread(make_config: Callable[..., RunConfig]) -> None:

@@ -94,12 +94,20 @@ class Search:
         ended: set[Path] = set()
 
         def due() -> list[Job]:
-            """What rows wait for and nobody has asked for yet."""
-            wanted = (config for row in self.rows.values() for config in self._wanted(row, ended))
-            jobs = {self._path(c): c for c in wanted if self._path(c) not in asked}
-            asked.update(jobs)
+            """What rows wait for and nobody has asked for yet; finished runs need no worker."""
+            found: dict[Path, RunConfig] = {}
+            while not found:
+                wanted = [c for row in self.rows.values() for c in self._wanted(row, ended)]
+                new = {path: c for c in wanted if (path := self._path(c)) not in asked}
+                if not new:
+                    return []
+                asked.update(new)
+                over = {path for path, c in new.items() if claim(c, path, resume=True) is not None}
+                ended.update(over)
+                errors.update({self.name(path): None for path in over})
+                found = {path: c for path, c in new.items() if path not in over}
             # The longest runs first, so that no worker is left alone with one at the end.
-            return [Job(c, p, 0 if learns(c.model.estimator) else 1) for p, c in jobs.items()]
+            return [Job(c, p, 0 if learns(c.model.estimator) else 1) for p, c in found.items()]
 
         def done(job: Job, error: str | None) -> Iterable[Job]:
             ended.add(job.folder)
