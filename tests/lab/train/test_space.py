@@ -26,5 +26,5 @@ def test_combinations(make_config) -> None:
         {"training.lr": 0.2, "model.hidden": 4},
     ]
     assert grid_of({"training.lr": Range("log", 0.1, 1.0), "model.hidden": [4]}) is None
-    changed = with_options(make_config(), found[1])
+    changed = with_options(make_config(), {"training.lr": 0.2, "model.hidden": 4})
     assert (changed.training.lr, changed.model.hidden) == (0.2, 4)
