@@ -1,14 +1,14 @@
 """Counts and real numbers that make no sense are named, in every call that takes them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._numbers import check_choice, check_real, check_whole
 
 TREES = sp.DependencyTrees()
 HUGE = pytest.param(10**5000, id="huge")
@@ -91,3 +91,9 @@ def _graph() -> sp.FactorGraph:
     graph = sp.FactorGraph()
     graph.add(TREES, graph.variables(3, 4))
     return graph
+
+
+def test_words() -> None:
+    check_choice("colour", "red", Literal["red", "blue"])
+    with pytest.raises(ValueError, match="colour: expected one of red, blue; got 3"):
+        check_choice("colour", 3, Literal["red", "blue"])

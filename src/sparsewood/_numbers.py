@@ -1,10 +1,10 @@
-"""Checks of numbers that a caller gives: counts, reals, and tensors of them."""
+"""Checks of numbers that a caller gives: counts, reals, tensors of them; and of words."""
 
 import math
 import operator
 import reprlib
 from numbers import Real
-from typing import Any
+from typing import Any, get_args
 
 import torch
 from torch import Tensor
@@ -78,3 +78,10 @@ def shown(value: Any) -> str:
         return " ".join(short.repr(value).split())
     except ValueError:  # Python writes no int of more than 4,300 digits
         return "a number too long to show"
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """ValueError unless `value` is one of the words of a `Literal`."""
+    words = get_args(choices)
+    if value not in words:
+        raise ValueError(f"{name}: expected one of {', '.join(words)}; got {value!r}")

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from sparsewood._lengths import lengths_or_full
+from sparsewood._numbers import check_choice
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
@@ -39,9 +40,7 @@ class Fixed(Estimator):
     road: ClassVar[Road] = "none"
 
     def __post_init__(self) -> None:
-        if self.kind not in _HEADS:
-            names = ", ".join(get_args(Kind))
-            raise ValueError(f"kind: expected one of {names}; got {self.kind!r}")
+        check_choice("kind", self.kind, Kind)
 
     def estimate(self, problem: Problem) -> Posterior:
         """The posterior for scores (*batch, n, n + 1) of trees.

@@ -1,11 +1,11 @@
 """The best structure of perturbed scores; its parts less those of a better target."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._numbers import check_choice, check_real, check_whole
 from sparsewood.estimators import _noise
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Problem, Road
@@ -70,8 +70,7 @@ class IMLE(Estimator):
 def check_perturbation(tau: float, noise: str, samples: int) -> None:
     """The options of what is perturbed."""
     check_real("tau", tau)
-    if noise not in get_args(Noise):
-        raise ValueError(f"noise: expected one of {', '.join(get_args(Noise))}; got {noise!r}")
+    check_choice("noise", noise, Noise)
     check_whole("samples", samples)
 
 

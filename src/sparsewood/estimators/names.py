@@ -58,7 +58,7 @@ def parse(text: str) -> Estimator:
     if not isinstance(text, str):
         raise ValueError(f"estimator: expected a name, got {shown(text)}")
     written, colon, rest = text.partition(":")
-    name = next((known for known in NAMES if _letters(known) == _letters(written)), None)
+    name = next((known for known in NAMES if letters(known) == letters(written)), None)
     if name is None:
         raise ValueError(f"estimator: expected one of {', '.join(NAMES)}; got {shown(text)}")
     cls, preset = NAMES[name]
@@ -91,7 +91,8 @@ def name_of(estimator: Estimator) -> str:
     raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(NAMES)}")
 
 
-def _letters(name: str) -> str:
+def letters(name: str) -> str:
+    """A name without what may be left out of it."""
     return name.replace("-", "").replace("_", "")
 
 

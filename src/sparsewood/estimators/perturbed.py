@@ -1,12 +1,13 @@
 """The best structures of perturbed scores, with the gradient of their mean."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._numbers import check_choice, check_real, check_whole
 from sparsewood.estimators import _noise
+from sparsewood.estimators._baselines import mean_of_others
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.estimators.map import MAP
@@ -47,9 +48,7 @@ class Perturbed(Estimator):
     def __post_init__(self) -> None:
         check_whole("samples", self.samples)
         check_real("sigma", self.sigma, positive=True)
-        if self.noise not in get_args(Noise):
-            names = ", ".join(get_args(Noise))
-            raise ValueError(f"noise: expected one of {names}; got {self.noise!r}")
+        check_choice("noise", self.noise, Noise)
 
     def at_test(self) -> Estimator:
         return MAP()
@@ -63,10 +62,8 @@ class Perturbed(Estimator):
 
         def rule(g: Tensor) -> Tensor:
             whole = instances.rows(g.unflatten(0, (-1, k)).sum(1))
-            gains = (whole * instances.parts(structures)).flatten(1).sum(-1)
-            if k > 1:
-                mean = gains.unflatten(0, (-1, k)).mean(-1)
-                gains = (gains - instances.rows(mean)) * (k / (k - 1))
+            gains = (whole * instances.parts(structures)).flatten(1).sum(-1).unflatten(0, (-1, k))
+            gains = gains - mean_of_others(gains)
             slope = z if self.noise == "normal" else 1 - (-z).exp()
             return gains.view(-1, *[1] * (z.ndim - 1)) * slope / (k * self.sigma)
 

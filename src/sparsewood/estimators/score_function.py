@@ -1,13 +1,13 @@
 """Samples, their weights with the gradient of the score function."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._numbers import check_choice, check_real, check_whole
 from sparsewood.estimators._baselines import MovingMean, mean_of_others
 from sparsewood.estimators._carried import carried
 from sparsewood.estimators.base import Estimator, Primitive, Problem
@@ -68,9 +68,7 @@ class ScoreFunction(Estimator):
     def __post_init__(self) -> None:
         check_whole("samples", self.samples)
         check_real("temperature", self.temperature, positive=True)
-        if self.baseline not in get_args(Baseline):
-            names = ", ".join(get_args(Baseline))
-            raise ValueError(f"baseline: expected one of {names}; got {self.baseline!r}")
+        check_choice("baseline", self.baseline, Baseline)
         if self.baseline == "loo" and self.samples == 1:
             raise ValueError('samples must be at least 2 for the baseline "loo", got 1')
         if check_real("decay", self.decay) >= 1:

@@ -1,12 +1,12 @@
 """The best structure, its parts moved against the gradient and back into the polytope."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_real
+from sparsewood._numbers import check_choice, check_real
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
 from sparsewood.inference.marginals import marginals
@@ -49,9 +49,7 @@ class Spigot(Estimator):
 
     def __post_init__(self) -> None:
         check_real("eta", self.eta, positive=True)
-        if self.backward not in get_args(Backward):
-            names = ", ".join(get_args(Backward))
-            raise ValueError(f"backward: expected one of {names}; got {self.backward!r}")
+        check_choice("backward", self.backward, Backward)
 
     def needs(self) -> tuple[Primitive, ...]:
         return () if self.backward == "projection" else ("sums",)

@@ -1,8 +1,9 @@
 """The best structure, the gradient on its parts passed on as if it were the marginals."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
+from sparsewood._numbers import check_choice
 from sparsewood.estimators._carried import carried
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
@@ -33,9 +34,7 @@ class StraightThrough(Estimator):
     road: ClassVar[Road] = "parts"
 
     def __post_init__(self) -> None:
-        if self.backward not in get_args(Backward):
-            names = ", ".join(get_args(Backward))
-            raise ValueError(f"backward: expected one of {names}; got {self.backward!r}")
+        check_choice("backward", self.backward, Backward)
 
     def needs(self) -> tuple[Primitive, ...]:
         return ("sums",) if self.backward == "marginals" else ()

@@ -1,7 +1,9 @@
 """Checks of what the modules are given: a ValueError says what and where."""
 
+from typing import Literal
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sparsewood import _lengths
 
@@ -21,3 +23,10 @@ def check_lengths(lengths: Tensor | None, batch: int, n: int, device: torch.devi
         return torch.full((batch,), n, device=device)
     _lengths.check_lengths(lengths, batch, (n,))
     return lengths.to(device, torch.int64)
+
+
+def root_vector(root: Literal["zero", "learned"], size: int) -> nn.Parameter | None:
+    """The input of a root, which has no word: None for zeros, or (size,) that is learned."""
+    if root not in ("zero", "learned"):
+        raise ValueError(f"root: expected 'zero' or 'learned', got {root!r}")
+    return nn.Parameter(torch.zeros(size)) if root == "learned" else None

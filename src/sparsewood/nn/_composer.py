@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood.forest import Forest
-from sparsewood.nn._check import check_words
+from sparsewood.nn._check import check_words, root_vector
 from sparsewood.nn._graph import compose_in_graph
 from sparsewood.nn._levels import Cell, Compose
 from sparsewood.posterior import Posterior
@@ -35,12 +35,10 @@ class TreeComposer(nn.Module, ABC):
         self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
     ) -> None:
         super().__init__()
-        if root not in ("zero", "learned"):
-            raise ValueError(f"root: expected 'zero' or 'learned', got {root!r}")
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.input = nn.Linear(input_size, self.gates * hidden_size)
-        self.root = nn.Parameter(torch.zeros(input_size)) if root == "learned" else None
+        self.root = root_vector(root, input_size)
 
     @abstractmethod
     def compose(self, inputs: Tensor, forest: Forest) -> Tensor:

@@ -71,16 +71,9 @@ def _backward_op(
 
 @_backward_op.register_fake
 def _(
-    on_h: Tensor,
-    weight: Tensor,
-    inputs: Tensor,
-    kept: Sequence[Tensor],
-    split: int,
-    cell: str,
-    forest: Sequence[Tensor],
-    shape: Sequence[int],
+    on_h: Tensor, weight: Tensor, inputs: Tensor, kept: Any, split: int, cell: str, *forest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    edges = _forest(forest, shape).weights
+    edges = _forest(*forest).weights
     on_edges = on_h.new_empty(0) if edges is None else torch.empty_like(edges)
     return torch.empty_like(inputs), torch.empty_like(weight), on_edges
 

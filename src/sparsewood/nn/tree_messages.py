@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood._numbers import check_whole
-from sparsewood.nn._check import check_lengths, check_words
+from sparsewood.nn._check import check_lengths, check_words, root_vector
 from sparsewood.posterior import Posterior
 
 
@@ -50,13 +50,11 @@ class TreeMessages(nn.Module):
         root: Literal["zero", "learned"] = "zero",
     ) -> None:
         super().__init__()
-        if root not in ("zero", "learned"):
-            raise ValueError(f"root: expected 'zero' or 'learned', got {root!r}")
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.steps = check_whole("steps", steps)
         self.input = nn.Linear(input_size, hidden_size)
-        self.root = nn.Parameter(torch.zeros(input_size)) if root == "learned" else None
+        self.root = root_vector(root, input_size)
         # W_1 [x_c; x_p] = A x_c + B x_p: two products for each word, a sum for each pair.
         self.child = nn.Linear(hidden_size, hidden_size)
         self.parent = nn.Linear(hidden_size, hidden_size, bias=False)

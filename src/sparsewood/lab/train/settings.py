@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sparsewood.estimators.names import name_of, parse
+from sparsewood.estimators.names import letters, name_of, parse
 
 # name -> option -> values; the first is what the parser's rates are tried with, the others are
 # tried after it. Steps against the gradient are large, as that of a mean over a batch is small.
@@ -43,8 +43,7 @@ def settings(text: str) -> list[str]:
 
 def _settings(text: str) -> dict[str, tuple[Any, ...]]:
     """Of the estimator that is named, in whatever spelling."""
-    letters = text.replace("-", "").replace("_", "")
-    return next((found for name, found in SETTINGS.items() if name.replace("-", "") == letters), {})
+    return next((told for name, told in SETTINGS.items() if letters(name) == letters(text)), {})
 
 
 def _spelled(name: str, options: dict[str, Any]) -> str:
