@@ -35,14 +35,12 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
         return cross_trees<SingleRoot>(scores, slots, a, b, children, fits);
     }
 
-#ifndef __CUDACC_RTC__
     // options: single_root, the most children of a word
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         TreeSlots::set_size(size, shape, options);
         int64_t others = size[0] > 1 ? size[0] - 1 : 1;
         most = static_cast<int>(options[1] < others ? options[1] : others);
     }
-#endif
 
   private:
     SPARSEWOOD_HD int count_children(const int16_t* tree, int head) const {

@@ -28,15 +28,15 @@
 // A fix() that leaves more lists structures twice, one that leaves less loses some;
 // sparsewood.testing finds both.
 //
-// What ties it to the caller's padded arrays, on the host:
+// What ties it to the caller's padded arrays:
 //
 // - set_size(size, shape, options): for an instance of `size` in an array of `shape` (batch not
 //   included).
 // - row(r): where a row of the table is in the caller's array.
 // - part(slot, option): the index of a part in that array; -1 for an empty option.
-// - shift(table): may subtract a constant from cells of which every structure uses exactly one, so
+// - shift(g, table): may subtract a constant from cells of which every structure uses exactly one, so
 //   that a large common score takes no digits from those that compete.
-// - event_size() and event(code, out): the structure as the caller sees it.
+// - event_size() and event(g, code, out): the structure as the caller sees it.
 #pragma once
 
 #include "group.h"
@@ -77,6 +77,17 @@ SPARSEWOOD_HD inline void shift_row(double* row, int width) {
     for (int o = 0; o < width; ++o) top = row[o] > top ? row[o] : top;
     if (top == kForbidden) return;
     for (int o = 0; o < width; ++o) row[o] -= top;
+}
+
+// shift() of a table of rows (0, score) of which every structure uses as many: to maximum 0.
+template <class G>
+SPARSEWOOD_HD void shift_in(const G& g, double* table, int rows) {
+    double top = kForbidden;
+    for (int r = g.lane(); r < rows; r += g.size())
+        top = table[2 * r + 1] > top ? table[2 * r + 1] : top;
+    top = g.max(top);
+    if (top == kForbidden) return;
+    for (int r = g.lane(); r < rows; r += g.size()) table[2 * r + 1] -= top;
 }
 
 }  // namespace sparsewood

@@ -70,9 +70,8 @@ struct LabelledTrees {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size: (n); shape: (N, N + 1, L).
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         slots = penalised = rows = static_cast<int>(size[0]);
         padded = static_cast<int>(shape[0]);
         labels = static_cast<int>(shape[2]);
@@ -80,25 +79,26 @@ struct LabelledTrees {
     }
 
     // The arc from a word to itself is never read.
-    Row row(int r) const { return {part(r, 0), 1, (r + 1) * labels, (r + 2) * labels}; }
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 0), 1, (r + 1) * labels, (r + 2) * labels}; }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         return int64_t(slot) * (padded + 1) * labels + option;
     }
 
-    void shift(double* table) const {
-        for (int i = 0; i < slots; ++i) shift_row(table + base(i), width);
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        for (int i = g.lane(); i < slots; i += g.size()) shift_row(table + base(i), width);
     }
 
-    int64_t event_size() const { return int64_t(padded) * 2; }
+    SPARSEWOOD_HD int64_t event_size() const { return int64_t(padded) * 2; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int i = 0; i < padded; ++i) {
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int i = g.lane(); i < padded; i += g.size()) {
             out[2 * i] = i < slots ? code[i] / labels : -1;
             out[2 * i + 1] = i < slots ? code[i] % labels : -1;
         }
     }
-#endif
 };
 
 }  // namespace sparsewood

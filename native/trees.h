@@ -102,22 +102,22 @@ struct TreeSlots {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         slots = penalised = rows = static_cast<int>(size[0]);
         width = rows + 1;
         padded = shape[0];
     }
-    Row row(int r) const { return {part(r, 0), 1, r + 1, r + 2}; }
-    int64_t part(int slot, int option) const { return slot * (padded + 1) + option; }
-    int64_t event_size() const { return padded; }
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t i = 0; i < padded; ++i) out[i] = i < slots ? code[i] : -1;
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 0), 1, r + 1, r + 2}; }
+    SPARSEWOOD_HD int64_t part(int slot, int option) const { return slot * (padded + 1) + option; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded; }
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t i = g.lane(); i < padded; i += g.size()) out[i] = i < slots ? code[i] : -1;
     }
-    void shift(double* table) const {
-        for (int i = 0; i < slots; ++i) shift_row(table + base(i), width);
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        for (int i = g.lane(); i < slots; i += g.size()) shift_row(table + base(i), width);
     }
-#endif
 };
 
 template <bool Projective, bool SingleRoot>

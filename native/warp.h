@@ -18,6 +18,14 @@ struct Warp {
         return x;
     }
 
+    static __device__ double max(double x) {
+        for (int d = 16; d > 0; d >>= 1) {
+            double other = __shfl_xor_sync(kAll, x, d);
+            x = other > x ? other : x;
+        }
+        return x;
+    }
+
     static __device__ double dot(const double* a, const double* b, int n) {
         double s = 0;
         for (int i = lane(); i < n; i += 32) s += a[i] * b[i];
