@@ -45,7 +45,7 @@ def _compile(program: Program, device: torch.device) -> Kernels | None:
 
 @contextmanager
 def emulate(emulator: Callable[[Program], Kernels]) -> Iterator[None]:
-    """Let CPU tensors take the path of CUDA tensors, their kernels made by `emulator`: for tests."""
+    """Let CPU tensors take the path of CUDA tensors, with kernels of `emulator`: for tests."""
     global _emulator
     before, _emulator = _emulator, emulator
     try:

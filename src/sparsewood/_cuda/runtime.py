@@ -1,14 +1,18 @@
 """Compiling with NVRTC and launching, both through cuda-core."""
 
 from functools import lru_cache
+from importlib import import_module
+from typing import Any
 
 import torch
-from cuda import core
-from cuda.bindings import driver, nvrtc
 from torch import Tensor
 
 from sparsewood._cuda.cache import read, write
 from sparsewood._cuda.program import Argument, Program, digest, headers
+
+core: Any = import_module("cuda.core")
+driver: Any = import_module("cuda.bindings.driver")
+nvrtc: Any = import_module("cuda.bindings.nvrtc")
 
 _STATIC_SHARED = 48 * 1024  # bytes; a kernel that wants more has to say so
 _STANDARD = "c++17"
@@ -43,7 +47,7 @@ class DeviceKernels:
             with torch.cuda.device(self.device):
                 self._start(kernel, config, values)
 
-    def _start(self, kernel: str, config: "core.LaunchConfig", values: list[int | float]) -> None:
+    def _start(self, kernel: str, config: Any, values: list[int | float]) -> None:
         stream = _stream(torch.cuda.current_stream(self.device).cuda_stream)
         core.launch(stream, config, self._kernels[kernel], *values)
 
@@ -60,12 +64,12 @@ class DeviceKernels:
 
 
 @lru_cache(maxsize=4096)
-def _config(grid: int, block: int, shared: int) -> "core.LaunchConfig":
+def _config(grid: int, block: int, shared: int) -> Any:
     return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
 
 
 @lru_cache(maxsize=64)
-def _stream(handle: int) -> "core.Stream":
+def _stream(handle: int) -> Any:
     return core.Stream.from_handle(handle)
 
 
