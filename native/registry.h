@@ -2,28 +2,8 @@
 //
 // SPARSEWOOD_FAMILY(name, Struct) has one struct for all options. With two, or four, the first
 // option, or the first two, choose: (false, false), (false, true), (true, false), (true, true).
-//
-// A CUDA kernel is compiled for one of them: SPARSEWOOD_VARIANT is its number, and `Chosen` it.
+// src/sparsewood/structures/_kernels.py has the same list for kernels.
 #pragma once
-
-#ifdef SPARSEWOOD_VARIANT
-
-namespace sparsewood {
-
-template <int At, class First, class... Rest>
-struct Pick {
-    using Type = typename Pick<At - 1, Rest...>::Type;
-};
-
-template <class First, class... Rest>
-struct Pick<0, First, Rest...> {
-    using Type = First;
-};
-
-}  // namespace sparsewood
-
-#define SPARSEWOOD_FAMILY(name, ...) using Chosen = Pick<SPARSEWOOD_VARIANT, __VA_ARGS__>::Type;
-#else
 
 #include "operations.h"
 
@@ -48,4 +28,3 @@ struct Registered {
 
 #define SPARSEWOOD_FAMILY(name, ...) \
     static const sparsewood::Registered registered_##name(#name, choose<__VA_ARGS__>);
-#endif

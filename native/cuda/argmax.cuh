@@ -1,35 +1,10 @@
-// The highest-scoring structure of each instance: one warp to an instance. `Chosen` is the family
-// (registry.h), whose file is included before this one.
+// The highest-scoring structure of each instance: one warp to an instance. `Chosen` is the family,
+// which the source says before it includes this.
 #pragma once
 
-#include "cuda/padded.cuh"
+#include "cuda/oracle.cuh"
 
 namespace sparsewood {
-
-// What the oracle works in, in the share of one instance.
-template <class Family>
-struct OracleMemory {
-    double* table;  // (cells)
-    int16_t* code;  // (slots)
-
-    __device__ OracleMemory(Family& family, Arena& arena) {
-        family.lay_out(arena);
-        table = arena.take<double>(cells(family));
-        code = arena.take<int16_t>(family.slots);
-    }
-};
-
-// The sum of the scores that a structure has in the caller's array.
-template <class Family>
-__device__ double total_score(Warp g, const Family& family, const double* from,
-                              const int16_t* code) {
-    double s = 0;
-    for (int i = g.lane(); i < family.slots; i += g.size()) {
-        int64_t part = family.part(i, code[i]);
-        if (part >= 0) s += from[part];
-    }
-    return g.sum(s);
-}
 
 template <class Family>
 __device__ bool find_best(Warp g, const Padded& given, int64_t b, char* memory, int64_t* event,

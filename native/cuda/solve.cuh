@@ -1,8 +1,8 @@
-// SparseMAP of each instance (solver.h): one group of lanes to an instance. `Chosen` is the family
-// (registry.h), whose file is included before this one.
+// SparseMAP of each instance (solver.h): one group of lanes to an instance. `Chosen` is the family,
+// which the source says before it includes this.
 //
 // solve, tally, and one look at the totals by the host; solve again for the instances that need
-// more room, until there are none; write. Between launches an instance's solver lies on its desk.
+// more room, until there are none; write_solutions. Between launches an instance's solver lies on its desk.
 #pragma once
 
 #include "cuda/padded.cuh"
@@ -143,7 +143,7 @@ __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* ma
 extern "C" {
 
 // For an instance of full size: (bytes that it keeps, bytes for active structures, room for so
-// many). room 0: as many as most instances need.
+// many, threads). room 0: as many as most instances need.
 __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int64_t* found) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
@@ -154,6 +154,7 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int
     if (room == 0) room = first_room(solver.family(), max_active);
     solver.lay_out_active(active, static_cast<int>(room));
     found[0] = kept.used, found[1] = active.used, found[2] = room;
+    found[3] = SolveGroup::size();
 }
 
 // kept: (batch, kept_share). active: (grid, active_share), with room for so many structures.
@@ -212,10 +213,10 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
 // structures: (total, event); weights: (total); used: (total, width); factor: (packed);
 // marginals: (batch, parts). A block of several warps to an instance: the first adds up the
 // marginals.
-__global__ void write(const char* kept, int64_t kept_share, const int64_t* first,
-                      const int64_t* packed, int64_t event, int64_t width, int64_t parts,
-                      int64_t* structures, double* weights, int64_t* used, double* factor,
-                      double* marginals) {
+__global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
+                                const int64_t* packed, int64_t event, int64_t width,
+                                int64_t parts, int64_t* structures, double* weights, int64_t* used,
+                                double* factor, double* marginals) {
     using namespace sparsewood;
     int64_t b = blockIdx.x, begin = first[b];
     const auto& solver = reinterpret_cast<const Desk<Chosen>*>(kept + b * kept_share)->solver;

@@ -94,10 +94,11 @@ def sparsemap(
     check_unconverged(on_unconverged)
     solve = _pick(structure, solver)
     with batch:
-        # A compiled graph cannot branch on values. The native solver looks where it reads them.
+        # A compiled graph cannot branch on values, and for those on a GPU the host would wait. The
+        # native solver looks where it reads them.
         in_graph = solve is native.solve and torch.compiler.is_compiling()
         if isinstance(temperature, Tensor):
-            if not in_graph:
+            if not (in_graph or solve is native.solve and scores.is_cuda):
                 check_positive(temperature)
             heat = temperature.double()
         else:
