@@ -101,6 +101,7 @@ struct ActiveSet {
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
     SPARSEWOOD_HD Entry append(const G& g, const int16_t* h) {
+        SPARSEWOOD_PHASE(append);
         int16_t* to = waiting(0);
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
         g.sync();
@@ -112,6 +113,7 @@ struct ActiveSet {
     // factor. Returns how many entered.
     template <class G>
     SPARSEWOOD_HD int append_waiting(const G& g, int count) {
+        SPARSEWOOD_PHASE(waiting);
         int before = size(), known = 0, width = (count + 7) / 8 * 8;
         compare(g, count);
         if (count >= kTogether) {
@@ -206,6 +208,7 @@ struct ActiveSet {
     // gone: (count) in rising order.
     template <class G>
     SPARSEWOOD_HD void drop(const G& g, const int32_t* gone, int count) {
+        SPARSEWOOD_PHASE(drop);
         int before = size();
         factor.remove(g, gone, count, columns, codes.capacity, scratch);
         for (int c = 0; c < count; ++c) {

@@ -20,6 +20,7 @@ struct Crosses {
     template <class G>
     SPARSEWOOD_HD void enter(const G& g, ActiveSet<Family>& set, const double* reduced,
                              double least, int64_t most) {
+        SPARSEWOOD_PHASE(gain);
         using Set = ActiveSet<Family>;
         const Codes<Family>& codes = set.codes;
         int count = set.size();
@@ -63,6 +64,7 @@ struct Crosses {
     template <class G>
     static SPARSEWOOD_HD double cross(const G& g, Codes<Family>& codes, const double* reduced,
                                       const int16_t* a, const int16_t* b, int16_t* child) {
+        SPARSEWOOD_PHASE(cross);
         for (int i = g.lane(); i < codes.stride; i += g.size()) child[i] = a[i];
         g.sync();
         double gain = 0;

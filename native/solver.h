@@ -186,6 +186,7 @@ struct Solver {
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
     SPARSEWOOD_HD void settle(const G& g) {
+        SPARSEWOOD_PHASE(settle);
         do {
             g.poll();
             ++set.iterations;
@@ -204,7 +205,10 @@ struct Solver {
     SPARSEWOOD_HD void price(const G& g) {
         reduce(g, set.weights);
         ++calls;
-        family()(g, reduced, entering);
+        {
+            SPARSEWOOD_PHASE(oracle);
+            family()(g, reduced, entering);
+        }
         gap = above_first(g, entering);
         double s = 0;
         for (int i = g.lane(); i < set.codes.slots; i += g.size())
@@ -232,6 +236,7 @@ struct Solver {
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
     SPARSEWOOD_HD void reduce(const G& g, const double* q) {
+        SPARSEWOOD_PHASE(reduce);
         const double* from = level ? set.theta : tilted;
         int64_t count = penalised_cells(family());
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
