@@ -29,7 +29,7 @@ __device__ void solve(const DeviceBatch& batch) {
     Solver<Family> solver;
     solver.family() = *static_cast<const Family*>(batch.family);
     Arena arena{batch.memory + b * batch.share};
-    solver.lay_out(arena);
+    solver.lay_out(arena, Warp::size());
     solver.lay_out_active(arena, batch.room);
     const double* theta = batch.theta + b * cells(solver.family());
     Warp warp;

@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(32) solve(Batch batch) {
     Solver<Family> solver;
     solver.family() = batch.family;
     Arena arena{batch.memory + b * batch.share};
-    solver.lay_out(arena LANES);
+    solver.lay_out(arena, Warp::size());
     solver.lay_out_active(arena, batch.room);
     int64_t count = cells(solver.family());
     bool crosses = batch.limits.max_active == 0 || batch.limits.max_active >= batch.family.slots;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(32) best(Batch batch) {
     Solver<Family> solver;
     solver.family() = batch.family;
     Arena arena{batch.memory + b * batch.share};
-    solver.lay_out(arena LANES);
+    solver.lay_out(arena, Warp::size());
     solver.family()(Warp{}, batch.theta + b * cells(solver.family()), solver.entering);
 }
 
@@ -172,7 +172,7 @@ void report(int count, int n, int64_t most, int room) {
     Solver<Family> solver;
     solver.family() = batch.family;
     Arena measure{nullptr};
-    solver.lay_out(measure LANES);
+    solver.lay_out(measure, 32);
     solver.lay_out_active(measure, room);
     batch.share = measure.used;
     batch.room = room;
@@ -202,7 +202,7 @@ void report(int count, int n, int64_t most, int room) {
     std::vector<char> memory(static_cast<size_t>(measure.used) + 64);
     for (int b = 0; b < checked; ++b) {
         Arena arena{memory.data()};
-        solver.lay_out(arena LANES);
+        solver.lay_out(arena, 32);
         solver.lay_out_active(arena, room);
         solver.reset(theta.data() + b * all, range[b], batch.limits, most == 0 || most >= n);
         if (counts[3 * b] != static_cast<int>(solver.run(Thread{}))) ++status[0], off = 9;
