@@ -27,6 +27,7 @@ struct Warping {
         stride = shorter + 2;
         chart = arena.take<double>(int64_t(slots + 1) * stride);
     }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -152,12 +153,13 @@ struct Warping {
 
 struct GappedAlignment : Bipartite<true> {
     double* chart;   // (slots + 1, width) best alignment of the first members of both sequences
-    int16_t* after;  // (slots + 1) the first partner in either of two, from a slot on
+    int16_t* after;  // for cross(): (slots + 1) the first partner in either of two, from a slot on
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         chart = arena.take<double>(int64_t(slots + 1) * width);
-        after = arena.take<int16_t>(slots + 1);
     }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) { after = arena.take<int16_t>(slots + 1); }
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {

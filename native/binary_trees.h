@@ -38,6 +38,9 @@ struct BinaryTrees {
         inside = arena.take<double>(int64_t(words) * words);
         inside_t = arena.take<double>(int64_t(words) * words);
         stack = arena.take<int16_t>(4 * words);
+    }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
         around = arena.take<int16_t>(2 * words);
         gain = arena.take<double>(2 * words);
         loose = arena.take<int32_t>(2 * words);

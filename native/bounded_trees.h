@@ -32,7 +32,7 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
         auto fits = [&](int word, int head) {
             return (head == 0 || count_children(a, head) < most) && this->fits(a, word, head);
         };
-        return cross_trees<SingleRoot>(scores, slots, a, b, children, fits);
+        return mix_trees<SingleRoot>(slots, a, b, score_of_heads(scores, slots), fits);
     }
 
     // options: single_root, the most children of a word

@@ -24,6 +24,7 @@ struct Chain {
     }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) { best = arena.take<double>(int64_t(steps) * states); }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {

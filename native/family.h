@@ -14,11 +14,13 @@
 //
 // - base(slot): where the options of a slot begin in the table.
 // - lay_out(arena): takes scratch memory.
+// - lay_out_cross(arena): takes what cross() needs, each lane for itself.
 // - operator()(g, table, code): the MAP oracle. False when every structure uses a forbidden cell,
 //   and the cell of an empty option, the first of its row, may be forbidden as well: the slot then
 //   must not be empty. Ties are decided the same way each time.
 // - cross(table, a, b): mixes b into a where pieces of b can be exchanged and score higher; returns
-//   by how much the score rose, and leaves a as it was when that is 0.
+//   by how much the score rose, and leaves a as it was when that is 0. One lane's work; both codes
+//   are whole blocks, their padding 0.
 // - fix(table, slot, option): forbids cells so that, of the structures that the table allowed,
 //   exactly those are left that choose `option` in this penalised slot, and score what they did.
 //   For a row of its own that is fix_row(): every other option of the slot, the empty one too.

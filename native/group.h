@@ -26,6 +26,10 @@ using uint64_t = unsigned long long;
 #define SPARSEWOOD_HD
 #endif
 
+#ifndef SPARSEWOOD_PHASE  // what a benchmark puts here measures the rest of a block
+#define SPARSEWOOD_PHASE(name)
+#endif
+
 namespace sparsewood {
 
 constexpr double kEpsilon = 2.220446049250313e-16;
@@ -37,6 +41,35 @@ constexpr double kForbidden = -HUGE_VAL;
 
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
+
+// So many options of a code, two to a word.
+struct alignas(2 * kCodeBlock) CodeBlock {
+    uint32_t pairs[kCodeBlock / 2];
+
+    static SPARSEWOOD_HD CodeBlock load(const int16_t* code) {
+#if defined(__CUDA_ARCH__)
+        return *reinterpret_cast<const CodeBlock*>(code);
+#else
+        CodeBlock block;
+        std::memcpy(&block, code, sizeof block);
+        return block;
+#endif
+    }
+};
+
+// Calls f(i, a[i], b[i]) for the slots i < n, in their order, in which two codes differ. Both begin
+// and end with whole blocks; f may change a[i].
+template <class F>
+SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) {
+    for (int i = 0; i < n; i += kCodeBlock) {
+        CodeBlock x = CodeBlock::load(a + i), y = CodeBlock::load(b + i);
+        for (int w = 0; w < kCodeBlock / 2; ++w) {
+            uint32_t p = x.pairs[w], q = y.pairs[w];
+            if ((p ^ q) & 0xffff) f(i + 2 * w, int(p & 0xffff), int(q & 0xffff));
+            if ((p ^ q) >> 16) f(i + 2 * w + 1, int(p >> 16), int(q >> 16));
+        }
+    }
+}
 
 // Hands out consecutive pieces of one block of memory. With a null base it only
 // measures, so that the same code lays a workspace out and tells its size.

@@ -19,14 +19,18 @@ struct LabelledTrees {
     int padded;  // words of the caller's array
 
     double* arcs;          // (n, n + 1) the score of each arc with its best label
-    int16_t* heads;        // (n)
-    int16_t* other_heads;  // (n)
+    int16_t* heads;        // (n) of a tree; for cross() too
+    int16_t* other_heads;  // for cross(): (n)
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         trees.lay_out(arena, slots);
         arcs = arena.take<double>(int64_t(slots) * (slots + 1));
+        heads = arena.take<int16_t>(slots);
+    }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
         heads = arena.take<int16_t>(slots);
         other_heads = arena.take<int16_t>(slots);
     }
@@ -47,20 +51,21 @@ struct LabelledTrees {
     }
 
     // Where both have the same head, the better label; the other arcs as trees are crossed.
-    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double rise = 0;
+        auto more = [&](int word, int, int) {
+            const double* row = table + base(word - 1);
+            return row[b[word - 1]] - row[a[word - 1]];
+        };
         for (int i = 0; i < slots; ++i) {
-            const double* row = table + base(i);
-            double* arc = arcs + int64_t(i) * (slots + 1);
             heads[i] = static_cast<int16_t>(a[i] / labels);
             other_heads[i] = static_cast<int16_t>(b[i] / labels);
-            arc[heads[i]] = row[a[i]];
-            arc[other_heads[i]] = row[b[i]];
-            if (heads[i] != other_heads[i] || row[b[i]] <= row[a[i]]) continue;
-            rise += row[b[i]] - row[a[i]];
+            if (heads[i] != other_heads[i] || !(more(i + 1, 0, 0) > 0)) continue;
+            rise += more(i + 1, 0, 0);
             a[i] = b[i];
         }
-        rise += trees.cross(arcs, heads, other_heads);
+        for (int i = slots; i % kCodeBlock != 0; ++i) heads[i] = other_heads[i] = 0;
+        rise += trees.mix(heads, other_heads, more);
         for (int i = 0; i < slots; ++i)
             if (heads[i] != a[i] / labels) a[i] = b[i];
         return rise;

@@ -49,6 +49,15 @@ struct Matching : Bipartite<Partial> {
         priced = false;
     }
 
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
+        owner = arena.take<int16_t>(width);
+        waiting = arena.take<int16_t>(slots);
+        value = arena.take<double>(width);
+        tree = arena.take<int16_t>(slots);
+        through = arena.take<int16_t>(slots);
+        so_far = arena.take<double>(slots);
+    }
+
     // table: (slots, width).
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {

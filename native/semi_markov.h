@@ -30,6 +30,7 @@ struct SemiMarkov {
         column = arena.take<double>(labels);
         reach = arena.take<int32_t>(positions);
     }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {

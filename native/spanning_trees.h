@@ -14,13 +14,17 @@ struct SpanningTrees {
     int slots, penalised, rows, width;
     int vertices;
     double* key;     // (vertices) the score of the best edge to the tree, kForbidden inside it
-    int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree
-    int32_t* order;  // (2 vertices) edges that one of two trees holds, the best first
+    int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree; for cross() too
+    int32_t* order;  // for cross(): (2 vertices) edges that one of two trees holds, the best first
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         key = arena.take<double>(vertices);
+        link = arena.take<int32_t>(vertices);
+    }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
         link = arena.take<int32_t>(vertices);
         order = arena.take<int32_t>(2 * int64_t(vertices));
     }

@@ -12,11 +12,12 @@ struct Subset {
     static constexpr double kCross = kAlways;
     int slots, penalised, rows, width;
     int least, most;
-    int32_t* order;  // (slots) items to choose from, the chosen ones first
+    int32_t* order;  // (slots) items to choose from, the chosen ones first; for cross() too
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) { order = arena.take<int32_t>(slots); }
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) { lay_out(arena); }
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {

@@ -43,6 +43,27 @@ struct Thread {
     static double sum(double x) { return x; }
     static double max(double x) { return x; }
 
+    using Lane = Thread;  // one lane as a Group of its own
+    static uint32_t ballot(bool x) { return x; }
+    static bool any(bool x) { return x; }
+    // value <- the largest of all lanes, at <- the least that a lane with it has; or the smallest.
+    static void largest(int& value, int& at) { (void)value, (void)at; }
+    static void smallest(double& value, int& at) { (void)value, (void)at; }
+
+    // The last a < n for which holds(a), -1: none.
+    template <class Holds>
+    static int last(int n, Holds holds) {
+        while (n > 0 && !holds(n - 1)) --n;
+        return n - 1;
+    }
+
+    // out[v] = the dot product of a[v] and b[v].
+    template <int Count>
+    static void products(const double* const (&a)[Count], const double* const (&b)[Count], int n,
+                         double (&out)[Count]) {
+        for (int v = 0; v < Count; ++v) out[v] = dot(a[v], b[v], n);
+    }
+
     static double dot(const double* a, const double* b, int n) {
         Pair s = {}, t = {};
         int i = 0;

@@ -16,27 +16,28 @@ SPARSEWOOD_HD inline bool is_below(const int16_t* tree, int word, int ancestor) 
     return word != 0;
 }
 
-// Mixes tree b into tree a word by word wherever b's head scores higher and the result stays a
-// tree: fits(word, head) says so for one word of a as it then is. Returns how much the score rose;
-// 0 leaves a as it was. better: (n + 1) scratch, what the oracle does not need between its calls.
-template <bool SingleRoot, class Fits>
-SPARSEWOOD_HD double cross_trees(const double* scores, int words, int16_t* a, const int16_t* b,
-                                 int16_t* better, Fits fits) {
-    int count = 0, heads = words + 1;
-    const double* row = scores;
-    for (int i = 0; i < words; ++i, row += heads) {
-        better[count] = static_cast<int16_t>(i);
-        count += row[b[i]] > row[a[i]];
-    }
+// Mixes tree b into tree a word by word wherever b's head scores higher, more(word, head of a, head
+// of b) by how much, and the result stays a tree: fits(word, head) says so for one word of a as it
+// then is. Returns how much the score rose; 0 leaves a as it was.
+template <bool SingleRoot, class More, class Fits>
+SPARSEWOOD_HD double mix_trees(int words, int16_t* a, const int16_t* b, More more, Fits fits) {
     double gain = 0;
-    for (int c = 0; c < count; ++c) {
-        int i = better[c];
-        if ((SingleRoot && (a[i] == 0 || b[i] == 0)) || !fits(i + 1, b[i])) continue;
-        row = scores + int64_t(i) * heads;
-        gain += row[b[i]] - row[a[i]];
-        a[i] = b[i];
-    }
+    where_differ(a, b, words, [&](int i, int mine, int theirs) {
+        double rise = more(i + 1, mine, theirs);
+        if (!(rise > 0) || (SingleRoot && (mine == 0 || theirs == 0))) return;
+        if (!fits(i + 1, theirs)) return;
+        gain += rise;
+        a[i] = static_cast<int16_t>(theirs);
+    });
     return gain;
+}
+
+// By how much a head scores above another, the scores of word i in row i - 1.
+SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
+    return [=](int word, int mine, int theirs) {
+        const double* row = scores + int64_t(word - 1) * (words + 1);
+        return row[theirs] - row[mine];
+    };
 }
 
 template <bool Projective, bool SingleRoot>
@@ -56,10 +57,10 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
         return argmax<SingleRoot>(g, scores, tree);
     }
 
-    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
-        return cross_trees<SingleRoot>(scores, words, a, b, path, [&](int word, int head) {
-            return !is_below(a, head, word);
-        });
+    template <class More>
+    SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
+        return mix_trees<SingleRoot>(
+            words, a, b, more, [&](int word, int head) { return !is_below(a, head, word); });
     }
 };
 
@@ -70,9 +71,10 @@ struct TreeOracle<true, SingleRoot> : Eisner {
         return argmax<SingleRoot>(g, scores, tree);
     }
 
-    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
-        return cross_trees<SingleRoot>(scores, words, a, b, stack,
-                                       [&](int word, int head) { return fits(a, word, head); });
+    template <class More>
+    SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
+        return mix_trees<SingleRoot>(words, a, b, more,
+                                     [&](int word, int head) { return fits(a, word, head); });
     }
 
   protected:
@@ -98,6 +100,7 @@ struct TreeSlots {
     int64_t padded;  // words of the caller's array
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
     SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
@@ -124,6 +127,10 @@ template <bool Projective, bool SingleRoot>
 struct Trees : TreeSlots, TreeOracle<Projective, SingleRoot> {
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         TreeOracle<Projective, SingleRoot>::lay_out(arena, slots);
+    }
+
+    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+        return this->mix(a, b, score_of_heads(scores, slots));
     }
 };
 

@@ -63,10 +63,10 @@ class Worker {
     double* lay_out(const Scores& scores, int64_t b) {
         family().set_size(scores.size(b), scores.shape.data(), scores.options.data());
         Arena measure{nullptr};
-        solver_.lay_out(measure);
+        solver_.lay_out(measure, Thread::size());
         measure.take<double>(cells(family()));
         Arena arena{fixed_.reserve(measure.used)};
-        solver_.lay_out(arena);
+        solver_.lay_out(arena, Thread::size());
         return arena.take<double>(cells(family()));
     }
 
@@ -102,7 +102,7 @@ class Worker {
         Solver<Family> before = solver_;
         Block larger;
         lay_out_active(larger, room_ += room_ / 2 + solver_.set.size());
-        solver_.set.copy(before.set);
+        solver_.set.copy(Thread{}, before.set);
         active_ = std::move(larger);
     }
 
