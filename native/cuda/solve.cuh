@@ -28,7 +28,7 @@ struct Kept {
 
     __device__ Kept(Solver<Family>& solver, Arena& arena) {
         desk = arena.take<Desk<Family>>(1);
-        solver.lay_out(arena);
+        solver.lay_out(arena, SolveGroup::size());
         theta = arena.take<double>(cells(solver.family()));
     }
 };
@@ -177,7 +177,7 @@ __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, double tol, 
     if (pending) {
         now = *desk;
         now.solver.lay_out_active(roomy, static_cast<int>(room));
-        now.solver.set.copy(desk->solver.set);
+        now.solver.set.copy(g, desk->solver.set);
         g.sync();
     } else {
         status = start(g, given, b, temperature[b], limits, own, now.solver, now);
