@@ -88,6 +88,25 @@ struct Warp {
             for (int v = 0; v < Count; ++v) out[v] += __shfl_xor_sync(kAll, out[v], d);
     }
 
+    // The sum of whole numbers.
+    static __device__ int total(int x) {
+        for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);
+        return x;
+    }
+
+    // The largest of whole numbers.
+    static __device__ int largest(int x) {
+        const unsigned sign = 0x80000000u;
+        return static_cast<int>(reduce_max(static_cast<unsigned>(x) ^ sign) ^ sign);
+    }
+
+    // How many lanes before this one have it; `count`: how many of all.
+    static __device__ int rank(bool has, int& count) {
+        unsigned which = ballot(has);
+        count = __popc(which);
+        return __popc(which & ((1u << lane()) - 1));
+    }
+
     static __device__ double dot(const double* a, const double* b, int n) {
         double s = 0;
         for (int i = lane(); i < n; i += 32) s += a[i] * b[i];
