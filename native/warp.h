@@ -168,7 +168,10 @@ struct Warp {
   private:
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     static __device__ unsigned reduce_max(unsigned x) {
-        for (int d = 16; d > 0; d >>= 1) x = max(x, __shfl_xor_sync(kAll, x, d));
+        for (int d = 16; d > 0; d >>= 1) {
+            unsigned other = __shfl_xor_sync(kAll, x, d);
+            x = other > x ? other : x;
+        }
         return x;
     }
     static __device__ unsigned reduce_min(unsigned x) { return ~reduce_max(~x); }
