@@ -89,7 +89,8 @@ def _solve_at_once(
     batch: Padded, event: int, temperature: Tensor, limits: Limits
 ) -> Found | None:
     count, device = len(batch), batch.scores.device
-    kept, active, room, threads = _measure(batch, limits)
+    kept, active, room, threads, hot = _measure(batch, limits)
+    hot = hot if hot <= families.SHARED else 0
 
     def whole(*shape: int) -> Tensor:
         return torch.empty(shape, dtype=torch.int64, device=device)
@@ -104,10 +105,9 @@ def _solve_at_once(
     while left:
         resumed = pending if rooms else 0
         rooms.append(torch.empty(left * active, dtype=torch.uint8, device=device))
-        memory = desks, kept, rooms[-1], active, room, resumed
-        batch.kernels.launch(
-            "solve", left, threads, *batch.arguments, temperature, *limits, *memory, *results
-        )
+        memory = desks, kept, rooms[-1], active, room, hot, resumed
+        arguments = *batch.arguments, temperature, *limits, *memory, *results
+        batch.kernels.launch("solve", left, threads, *arguments, shared=hot)
         at = first, packed, pending, totals
         batch.kernels.launch("tally", 1, _TALLY_THREADS, sizes, widths, status, count, *at)
         total, entries, width, left, failed = totals.tolist()
