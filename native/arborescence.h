@@ -69,22 +69,29 @@ struct Arborescence {
             state[w] = w == 0 ? kDone : kNew;
         }
         for (int v = g.lane(); v < 2 * words + 1; v += g.size()) parent[v] = removed[v] = 0;
+        bool none = false;  // a word has no head, each lane looks at some
+        for (int w = 1 + g.lane(); w <= words; w += g.size()) {
+            if (w % 256 == 0) g.poll();
+            none |= !choose_arc<SingleRoot>(typename G::Lane{}, scores, w);
+        }
         g.sync();
+        if (g.any(none)) return false;
         int nodes = heads;
         for (int start = 1; start <= words; ++start) {
             if (state[component[start]] != kNew) continue;
-            if (start % 256 == 0) g.poll();
             int length = 0;
             int top = component[start];
             while (true) {
+                g.sync();  // all have read the state of `top`
                 if (g.leader()) {
                     path[length] = static_cast<int16_t>(top);
                     state[top] = kOnPath;
                 }
                 ++length;
                 g.sync();
-                if (!choose_arc<SingleRoot>(g, scores, node_of[top])) return false;
-                int next = component[arc_head[node_of[top]]];
+                int node = node_of[top];
+                if (node > words && !choose_arc<SingleRoot>(g, scores, node)) return false;
+                int next = component[arc_head[node]];
                 int8_t seen = state[next];
                 if (seen == kDone) break;
                 if (seen == kOnPath) {
@@ -125,7 +132,7 @@ struct Arborescence {
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool choose_arc(const G& g, const double* scores, int node) {
         const double* row = row_of(scores, node);
-        int head = SingleRoot ? fewest_roots(row, node) : g.argmax(row, heads);
+        int head = SingleRoot ? fewest_roots(g, row, node) : g.argmax(row, heads);
         if (head < 0) return false;
         int roots = SingleRoot ? roots_at(node, head) : 0;
         if (g.leader()) {
@@ -137,14 +144,19 @@ struct Arborescence {
         return true;
     }
 
-    SPARSEWOOD_HD int fewest_roots(const double* row, int node) const {
+    template <class G>
+    SPARSEWOOD_HD int fewest_roots(const G& g, const double* row, int node) const {
         int best = -1;
-        for (int j = 0; j < heads; ++j) {
+        for (int j = g.lane(); j < heads; j += g.size()) {
             if (row[j] == kForbidden) continue;
             int more = best < 0 ? 1 : roots_at(node, j) - roots_at(node, best);
             if (more > 0 || (more == 0 && row[j] > row[best])) best = j;
         }
-        return best;
+        if constexpr (G::kLanes == 1) return best;
+        // What a lane found is minus the number of roots: from -heads on.
+        int found = best < 0 ? -1 : heads + roots_at(node, best), most = found, at = best;
+        g.largest(most, at);
+        return g.argmax(best >= 0 && found == most ? row[best] : kForbidden, best);
     }
 
     // The word that the arc from `head` into a node enters: down to the members it came from.
@@ -182,13 +194,26 @@ struct Arborescence {
             }
         }
         g.sync();
-        if (g.leader()) join(path + first, length - first, node, into);
+        join(g, path + first, length - first, node, into);
         g.sync();
     }
 
     // The words of `count` components become one component, whose own words are forbidden heads.
-    SPARSEWOOD_HD void join(const int16_t* members, int count, int node, double* row) {
+    template <class G>
+    SPARSEWOOD_HD void join(const G& g, const int16_t* members, int count, int node, double* row) {
         int name = members[0];
+        if constexpr (G::kLanes > 1) {
+            for (int w = 1 + g.lane(); w <= words; w += g.size()) {
+                bool joins = false;
+                for (int p = 0; p < count; ++p) joins |= component[w] == members[p];
+                if (joins) component[w] = static_cast<int16_t>(name), row[w] = kForbidden;
+            }
+            if (g.leader()) {
+                child[node] = node_of[name];
+                node_of[name] = static_cast<int16_t>(node);
+            }
+            return;
+        }
         for (int p = 1; p < count; ++p) {
             next_word[last_word[name]] = members[p];
             last_word[name] = last_word[members[p]];
@@ -219,13 +244,16 @@ struct Arborescence {
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD void expand(const G& g, const double* scores, int nodes, int16_t* tree) {
         if (g.leader()) {
-            for (int node = nodes - 1; node > 0; --node) {
+            for (int node = nodes - 1; node > words; --node) {
                 if (removed[node]) continue;
                 int word = entered<SingleRoot>(scores, node, arc_head[node]);
                 tree[word - 1] = arc_head[node];
                 for (int v = word; v != node; v = parent[v]) removed[v] = 1;
             }
         }
+        g.sync();
+        for (int word = 1 + g.lane(); word <= words; word += g.size())
+            if (!removed[word]) tree[word - 1] = arc_head[word];
         g.sync();
     }
 };
