@@ -52,7 +52,7 @@ struct Crosses {
                                              least, child) > least;
             uint32_t found = g.ballot(better);
             g.sync();
-            for (int lane = 0; found >> lane; ++lane) {
+            for (int lane = 0; lane < g.size() && found >> lane != 0; ++lane) {
                 if (!(found >> lane & 1) || !take(g, codes.place[start + lane])) continue;
                 int16_t* to = set.waiting(wait++);
                 const int16_t* from = children + int64_t(lane) * codes.stride;

@@ -171,7 +171,7 @@ void report(int count, int n, int64_t most, int room) {
                 if (h != i + 1) low = std::min(low, s), high = std::max(high, s);
                 theta.push_back(h == i + 1 ? kForbidden : s);
             }
-        batch.family.shift(theta.data() + b * all);
+        batch.family.shift(Thread{}, theta.data() + b * all);
         range.push_back(high - low);
     }
     Solver<Family> solver;
