@@ -58,11 +58,12 @@ void solve(const G& g, const Question& ask) {
     double *table = ask.table + b * 2 * ask.parts, *numbers = ask.numbers + 6 * b;
     if (g.leader()) {
         numbers[5] = read(family, ask.scores + b * ask.parts, table);
-        family.shift(table);
+        family.shift(Thread{}, table);
     }
     g.sync();
-    Arena fixed{ask.memory + (2 * b) * ask.share}, active{ask.memory + (2 * b + 1) * ask.share};
-    solver.lay_out(fixed, g.size());
+    Arena fixed{ask.memory + (2 * b) * ask.share, g.size()};
+    Arena active{ask.memory + (2 * b + 1) * ask.share, g.size()};
+    solver.lay_out(fixed, fixed);
     solver.lay_out_active(active, static_cast<int>(ask.room));
     solver.reset(table, numbers[5], ask.limits, ask.crosses != 0);
     Status status;
