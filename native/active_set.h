@@ -102,7 +102,7 @@ struct ActiveSet {
 
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
-    SPARSEWOOD_HD Entry append(const G& g, const int16_t* h) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE Entry append(const G& g, const int16_t* h) {
         SPARSEWOOD_PHASE(append);
         int16_t* to = waiting(0);
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
@@ -114,7 +114,7 @@ struct ActiveSet {
     // The same for `count` waiting structures in their order, most of it by one pass over the
     // factor. Returns how many entered.
     template <class G>
-    SPARSEWOOD_HD int append_waiting(const G& g, int count) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
         SPARSEWOOD_PHASE(waiting);
         int before = size(), known = 0, width = (count + 7) / 8 * 8;
         compare(g, count);
@@ -210,7 +210,7 @@ struct ActiveSet {
 
     // gone: (count) in rising order.
     template <class G>
-    SPARSEWOOD_HD void drop(const G& g, const int32_t* gone, int count) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void drop(const G& g, const int32_t* gone, int count) {
         SPARSEWOOD_PHASE(drop);
         int before = size();
         factor.remove(g, gone, count, columns, codes.capacity, scratch);
@@ -247,7 +247,7 @@ struct ActiveSet {
 
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
-    SPARSEWOOD_HD void compare(const G& g, int count) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
         for (int a = g.lane(); a < size(); a += g.size())
             for (int w = 0; w < count; ++w)
                 overlap[int64_t(w) * codes.capacity + a] =
@@ -258,7 +258,7 @@ struct ActiveSet {
     // Takes in the structure that was number w of those waiting when `compared` were active. Of its
     // row of L the first `known` entries stand in column w of `columns`, `width` wide.
     template <class G>
-    SPARSEWOOD_HD Entry admit(const G& g, int w, int compared, int known, int width) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE Entry admit(const G& g, int w, int compared, int known, int width) {
         int k = size(), p = codes.place[compared + w];
         const int16_t* h = codes.at(p);
         int32_t* common = overlap + int64_t(w) * codes.capacity;

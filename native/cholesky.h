@@ -24,7 +24,7 @@ struct Cholesky {
 
     // q <- the solution of the QP.
     template <class G>
-    SPARSEWOOD_HD void solve(const G& g, double* q) const {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void solve(const G& g, double* q) const {
         double dots[2];
         g.products({ones, ones}, {scores, ones}, size, dots);
         double c = (1.0 - dots[0]) / dots[1];
@@ -58,7 +58,7 @@ struct Cholesky {
     // `known_rows` of them solved for. False, and nothing changed, when it is affinely dependent on
     // the others.
     template <class G>
-    SPARSEWOOD_HD bool append(const G& g, int known_rows, double diagonal, double score) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE bool append(const G& g, int known_rows, double diagonal, double score) {
         double *l = row(size), dots[3];
         forward(g, rows, size, l, known_rows);
         g.products({l, l, l}, {l, scores, ones}, size, dots);

@@ -26,6 +26,13 @@ using uint64_t = unsigned long long;
 #define SPARSEWOOD_HD
 #endif
 
+// For what is called in several places: a GPU's instruction cache is small.
+#ifdef __CUDACC__
+#define SPARSEWOOD_ONCE __noinline__
+#else
+#define SPARSEWOOD_ONCE
+#endif
+
 #ifndef SPARSEWOOD_PHASE  // what a benchmark puts here measures the rest of a block
 #define SPARSEWOOD_PHASE(name)
 #endif

@@ -123,8 +123,7 @@ struct Solver {
 
     template <class G>
     SPARSEWOOD_HD bool start(const G& g) {
-        ++calls;
-        if (!family()(g, set.theta, set.origin)) return false;
+        if (!ask(g, set.theta, set.origin)) return false;
         for (int i = set.codes.slots + g.lane(); i < set.codes.stride; i += g.size())
             entering[i] = 0;
         set.begin(g);
@@ -206,15 +205,18 @@ struct Solver {
         set.objective = now;
     }
 
+    template <class G>
+    SPARSEWOOD_HD SPARSEWOOD_ONCE bool ask(const G& g, const double* table, int16_t* code) {
+        SPARSEWOOD_PHASE(oracle);
+        ++calls;
+        return family()(g, table, code);
+    }
+
     // The oracle's structure for the reduced scores, and the gap it leaves.
     template <class G>
     SPARSEWOOD_HD void price(const G& g) {
         reduce(g, set.weights);
-        ++calls;
-        {
-            SPARSEWOOD_PHASE(oracle);
-            family()(g, reduced, entering);
-        }
+        ask(g, reduced, entering);
         gap = set.codes.score_above(g, reduced, entering, set.codes.code(0));
         double s = 0;
         for (int i = g.lane(); i < set.codes.slots; i += g.size())
@@ -240,7 +242,7 @@ struct Solver {
     // reduced <- theta - D M q, a slot's part of it by one lane. At an optimum over the active set many structures score the
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
-    SPARSEWOOD_HD void reduce(const G& g, const double* q) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void reduce(const G& g, const double* q) {
         SPARSEWOOD_PHASE(reduce);
         const double* from = level ? set.theta : tilted;
         int64_t count = penalised_cells(family());

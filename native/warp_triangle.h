@@ -4,7 +4,7 @@
 namespace sparsewood {
 
 // Within a block one entry of x after the other is known, and goes to the lanes below.
-__device__ inline void forward(const Warp& g, const double* rows, int size, double* x,
+__device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
                                int known_rows) {
     for (int b = known_rows; b < size; b += 32) {
         int i = b + g.lane(), count = size - b < 32 ? size - b : 32;
@@ -28,7 +28,7 @@ __device__ inline void forward(const Warp& g, const double* rows, int size, doub
 }
 
 // From the last block to the first; what is known of x goes to the columns on the left.
-__device__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
+__device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
     for (int stop = size; stop > 0; stop -= 32) {
         int b = stop > 32 ? stop - 32 : 0, count = stop - b;
         bool mine = g.lane() < count;
@@ -68,7 +68,7 @@ class WarpRemoval {
     Removal r_;
 
     // Column j spills into the columns on its right.
-    __device__ void update(const Warp& g, int j) {
+    __device__ __noinline__ void update(const Warp& g, int j) {
         double carry[2] = {r_.y[0][j], r_.y[1][j]};
         double *cosines = r_.rotations, *sines = cosines + r_.room;
         for (int b = j + 1; b < r_.size; b += 32) {
