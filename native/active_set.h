@@ -77,6 +77,7 @@ struct ActiveSet {
         codes.copy(g, from.codes);
         for (int64_t i = g.lane(); i < Cholesky::packed(k); i += g.size())
             factor.rows[i] = from.factor.rows[i];
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size()) {
             factor.scores[a] = from.factor.scores[a];
             factor.ones[a] = from.factor.ones[a];
@@ -105,6 +106,7 @@ struct ActiveSet {
     SPARSEWOOD_HD SPARSEWOOD_ONCE Entry append(const G& g, const int16_t* h) {
         SPARSEWOOD_PHASE(append);
         int16_t* to = waiting(0);
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
         g.sync();
         compare(g, 1);
@@ -120,6 +122,7 @@ struct ActiveSet {
         compare(g, count);
         if (count >= kTogether) {
             known = before;
+            SPARSEWOOD_ROLLED
             for (int a = g.lane(); a < known; a += g.size())
                 for (int w = 0; w < width; ++w)
                     columns[int64_t(a) * width + w] =
@@ -138,16 +141,19 @@ struct ActiveSet {
     SPARSEWOOD_HD void pivot(const G& g, const int16_t* h) {
         double* d = target;
         const double* l = factor.row(size());
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size()) d[a] = l[a];
         g.sync();
         backward(g, factor.rows, size(), d);
         double length = 2;
         int first = -1;
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             if (d[a] > kDirection && weights[a] < length * d[a])
                 length = weights[a] / d[a], first = a;
         g.smallest(length, first);
         g.sync();
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size()) weights[a] -= length * d[a];
         g.sync();
         leave(g, first);
@@ -166,6 +172,7 @@ struct ActiveSet {
     SPARSEWOOD_HD bool walk(const G& g) {
         double length = 2;
         int first = -1;
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             if (target[a] <= kZero) {
                 double l = weights[a] > 0 ? weights[a] / (weights[a] - target[a]) : 0;
@@ -174,6 +181,7 @@ struct ActiveSet {
         g.smallest(length, first);
         if (first < 0) return false;
         g.sync();
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             weights[a] += length * (target[a] - weights[a]);
         g.sync();
@@ -216,6 +224,7 @@ struct ActiveSet {
         factor.remove(g, gone, count, columns, codes.capacity, scratch);
         for (int c = 0; c < count; ++c) {
             int p = codes.place[gone[c]];
+            SPARSEWOOD_ROLLED
             for (int b = g.lane(); b < before; b += g.size())
                 if (codes.nearest[codes.place[b]] == p) codes.nearest[codes.place[b]] = -1;
         }
@@ -226,6 +235,7 @@ struct ActiveSet {
     template <class G>
     SPARSEWOOD_HD void close_ranks(const G& g, const int32_t* gone, int count, int before) {
         int32_t* freed = overlap + Cholesky::kGone;
+        SPARSEWOOD_ROLLED
         for (int c = g.lane(); c < count; c += g.size()) freed[c] = codes.place[gone[c]];
         g.sync();
         for (int start = gone[0], c = 0; start < before; start += g.size()) {
@@ -241,6 +251,7 @@ struct ActiveSet {
             }
             g.sync();
         }
+        SPARSEWOOD_ROLLED
         for (int c = g.lane(); c < count; c += g.size()) codes.place[before - count + c] = freed[c];
         g.sync();
     }
@@ -248,7 +259,9 @@ struct ActiveSet {
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
+            SPARSEWOOD_ROLLED
             for (int w = 0; w < count; ++w)
                 overlap[int64_t(w) * codes.capacity + a] =
                     codes.common_parts(typename G::Lane{}, codes.code(a), waiting(w));
@@ -265,6 +278,7 @@ struct ActiveSet {
         typename G::Lane lane;
         int near = -1, most = -1, parts = codes.count_parts(lane, h);
         bool present = false;
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size()) {
             if (a >= compared) common[a] = codes.common_parts(lane, codes.code(a), h);
             int c = common[a];
@@ -276,11 +290,13 @@ struct ActiveSet {
         g.largest(most, near);
         if (near >= 0) near = codes.place[near];
         double* row = factor.row(k);
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size())
             row[a] = a < known ? columns[int64_t(a) * width + w] : common[a] + 1;
         g.sync();
         if (!factor.append(g, known, parts + 1, codes.score_above(g, theta, h, origin)))
             return Entry::kDependent;
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size()) {
             int b = codes.place[a];
             if (codes.nearest[b] >= 0 && common[a] > codes.shared[b])

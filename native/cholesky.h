@@ -28,6 +28,7 @@ struct Cholesky {
         double dots[2];
         g.products({ones, ones}, {scores, ones}, size, dots);
         double c = (1.0 - dots[0]) / dots[1];
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < size; i += g.size()) q[i] = scores[i] + c * ones[i];
         g.sync();
         backward(g, rows, size, q);
@@ -49,6 +50,7 @@ struct Cholesky {
         double dots[2];
         g.products({ones, ones}, {x, ones}, size, dots);
         double c = dots[0] / dots[1];
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < size; i += g.size()) x[i] -= c * ones[i];
         g.sync();
         backward(g, rows, size, x);

@@ -36,8 +36,10 @@ struct Codes {
 
     template <class G>
     SPARSEWOOD_HD void begin(const G& g) {
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < slots; i += g.size())
             base[i] = static_cast<int32_t>(family.base(i));
+        SPARSEWOOD_ROLLED
         for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
         g.sync();
     }
@@ -47,6 +49,7 @@ struct Codes {
     SPARSEWOOD_HD void copy(const G& g, const Codes& from) {
         int64_t count = int64_t(from.capacity) * stride;
         for (int64_t i = g.lane(); i < count; i += g.size()) cells[i] = from.cells[i];
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < from.capacity; a += g.size()) {
             place[a] = from.place[a];
             nearest[a] = from.nearest[a];
@@ -75,6 +78,7 @@ struct Codes {
     SPARSEWOOD_HD double score_above(const G& g, const double* scores, const int16_t* h,
                                      const int16_t* other) const {
         double s = 0;
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < slots; i += g.size()) {
             const double* row = scores + base[i];
             s += row[h[i]] - row[other[i]];
@@ -105,6 +109,7 @@ struct Codes {
     template <class G>
     SPARSEWOOD_HD void find_nearest(const G& g, int a, int size) {
         int near = -1, most = -1;
+        SPARSEWOOD_ROLLED
         for (int b = g.lane(); b < size; b += g.size()) {
             if (b == a) continue;
             int c = common_parts(typename G::Lane{}, code(a), code(b));

@@ -45,6 +45,7 @@ struct Crosses {
         Family family = codes.family;
         Arena arena{scratch + g.lane() * share};
         if constexpr (Family::kCross > kNever) family.lay_out_cross(arena);
+        SPARSEWOOD_ROLLED
         for (int start = 0; start < count; start += g.size()) {
             int a = start + g.lane();
             int16_t* child = children + int64_t(g.lane()) * codes.stride;
@@ -52,10 +53,13 @@ struct Crosses {
                                              least, child) > least;
             uint32_t found = g.ballot(better);
             g.sync();
-            for (int lane = 0; lane < g.size() && found >> lane != 0; ++lane) {
-                if (!(found >> lane & 1) || !take(g, codes.place[start + lane])) continue;
+            SPARSEWOOD_ROLLED
+            for (; found != 0; found &= found - 1) {
+                int lane = lowest_bit(found);
+                if (!take(g, codes.place[start + lane])) continue;
                 int16_t* to = set.waiting(wait++);
                 const int16_t* from = children + int64_t(lane) * codes.stride;
+                SPARSEWOOD_ROLLED
                 for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = from[i];
                 g.sync();
                 if (wait < set.kWaiting && set.size() + wait < most) continue;
@@ -78,11 +82,13 @@ struct Crosses {
         auto is_alone = [&](int a) { return codes.nearest[codes.place[a]] < 0; };
         for (int a = g.last(count, is_alone); a >= 0; a = g.last(a, is_alone))
             codes.find_nearest(g, a, count);
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < count; a += g.size()) {
             int p = codes.place[a];
             partner[p] = codes.nearest[p];
         }
         g.sync();
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < count; a += g.size()) {
             int p = codes.place[a];
             if (partner[p] >= 0 && bound_at(p) == p)
@@ -119,7 +125,7 @@ struct Crosses {
         int q = partner[p];
         if (q < 0 || !(bound[bound_at(p)] > least)) return 0;
         const int16_t* from = codes.at(p);
-        for (int i = 0; i < codes.stride; ++i) child[i] = from[i];
+        copy_code(from, codes.stride, child);
         if constexpr (Family::kCross > kNever) return family.cross(reduced, child, codes.at(q));
         return 0;
     }

@@ -26,11 +26,14 @@ using uint64_t = unsigned long long;
 #define SPARSEWOOD_HD
 #endif
 
-// For what is called in several places: a GPU's instruction cache is small.
+// A GPU's instruction cache is small: ONCE for what is called in several places, ROLLED for loops
+// of few rounds.
 #ifdef __CUDACC__
 #define SPARSEWOOD_ONCE __noinline__
+#define SPARSEWOOD_ROLLED _Pragma("unroll 1")
 #else
 #define SPARSEWOOD_ONCE
+#define SPARSEWOOD_ROLLED
 #endif
 
 #ifndef SPARSEWOOD_PHASE  // what a benchmark puts here measures the rest of a block
@@ -64,16 +67,53 @@ struct alignas(2 * kCodeBlock) CodeBlock {
     }
 };
 
+// n: of whole blocks.
+SPARSEWOOD_HD inline void copy_code(const int16_t* from, int n, int16_t* to) {
+#if defined(__CUDA_ARCH__)
+    for (int i = 0; i < n; i += kCodeBlock)
+        *reinterpret_cast<CodeBlock*>(to + i) = CodeBlock::load(from + i);
+#else
+    for (int i = 0; i < n; ++i) to[i] = from[i];
+#endif
+}
+
+SPARSEWOOD_HD inline int lowest_bit(uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+    return __ffs(static_cast<int>(mask)) - 1;
+#elif defined(__GNUC__)
+    return __builtin_ctz(mask);
+#else
+    int bit = 0;
+    while (!(mask >> bit & 1)) ++bit;
+    return bit;
+#endif
+}
+
+// A bit for each slot of a block in which two codes differ.
+SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
+    CodeBlock x = CodeBlock::load(a), y = CodeBlock::load(b);
+    uint32_t found = 0;
+    for (int w = 0; w < kCodeBlock / 2; ++w) {
+        uint32_t other = x.pairs[w] ^ y.pairs[w];  // its halves not 0: their first bits
+        other = ((other & 0x7fff7fffu) + 0x7fff7fffu) | other;
+        found |= (other >> 15 & 1u) << 2 * w | (other >> 31) << (2 * w + 1);
+    }
+    return found;
+}
+
 // Calls f(i, a[i], b[i]) for the slots i < n, in their order, in which two codes differ. Both begin
 // and end with whole blocks; f may change a[i].
 template <class F>
 SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) {
-    for (int i = 0; i < n; i += kCodeBlock) {
-        CodeBlock x = CodeBlock::load(a + i), y = CodeBlock::load(b + i);
-        for (int w = 0; w < kCodeBlock / 2; ++w) {
-            uint32_t p = x.pairs[w], q = y.pairs[w];
-            if ((p ^ q) & 0xffff) f(i + 2 * w, int(p & 0xffff), int(q & 0xffff));
-            if ((p ^ q) >> 16) f(i + 2 * w + 1, int(p >> 16), int(q >> 16));
+    SPARSEWOOD_ROLLED
+    for (int start = 0; start < n; start += 32) {
+        uint32_t found = 0;
+        for (int i = 0; i < 32 && start + i < n; i += kCodeBlock)
+            found |= differences(a + start + i, b + start + i) << i;
+        SPARSEWOOD_ROLLED
+        for (; found != 0; found &= found - 1) {
+            int i = start + lowest_bit(found);
+            f(i, a[i], b[i]);
         }
     }
 }

@@ -26,6 +26,7 @@ struct Lane {
     template <bool NonZero>
     static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
         int count = 0;
+#pragma unroll 2
         for (int i = 0; i < n; i += kCodeBlock) {
             CodeBlock x = CodeBlock::load(a + i), y = CodeBlock::load(b + i);
             for (int w = 0; w < kCodeBlock / 2; ++w) {
@@ -83,6 +84,7 @@ struct Warp {
 
     template <class Holds>
     static __device__ int last(int n, Holds holds) {
+#pragma unroll 1
         for (int stop = n; stop > 0; stop -= 32) {
             int a = stop - 32 + lane();
             uint32_t found = ballot(a >= 0 && holds(a));
@@ -95,6 +97,7 @@ struct Warp {
     static __device__ void products(const double* const (&a)[Count],
                                     const double* const (&b)[Count], int n, double (&out)[Count]) {
         for (int v = 0; v < Count; ++v) out[v] = 0;
+#pragma unroll 1
         for (int i = lane(); i < n; i += 32)
             for (int v = 0; v < Count; ++v) out[v] += a[v][i] * b[v][i];
         for (int d = 16; d > 0; d >>= 1)

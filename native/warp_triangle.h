@@ -6,6 +6,7 @@ namespace sparsewood {
 // Within a block one entry of x after the other is known, and goes to the lanes below.
 __device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
                                int known_rows) {
+#pragma unroll 1
     for (int b = known_rows; b < size; b += 32) {
         int i = b + g.lane(), count = size - b < 32 ? size - b : 32;
         bool mine = i < size;
@@ -29,25 +30,29 @@ __device__ __noinline__ inline void forward(const Warp& g, const double* rows, i
 
 // From the last block to the first; what is known of x goes to the columns on the left.
 __device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
+#pragma unroll 1
     for (int stop = size; stop > 0; stop -= 32) {
         int b = stop > 32 ? stop - 32 : 0, count = stop - b;
         bool mine = g.lane() < count;
         double v = mine ? x[b + g.lane()] : 0;
         double inverse = mine ? rows[packed(b + g.lane()) + b + g.lane()] : 0;
+        const double* l = rows + packed(stop - 1) + b + g.lane();  // a lane's column, row by row
 #pragma unroll 4
-        for (int i = count - 1; i > 0; --i) {
-            double left = g.lane() < i ? rows[packed(b + i) + b + g.lane()] : 0;
+        for (int i = count - 1; i > 0; l -= b + i, --i) {
+            double left = g.lane() < i ? *l : 0;
             left *= __shfl_sync(Warp::kAll, inverse, i);
             v -= left * __shfl_sync(Warp::kAll, v, i);
         }
         v *= inverse;
         if (mine) x[b + g.lane()] = v;
+#pragma unroll 1
         for (int left = 0; left < b; left += 32) {
             int p = left + g.lane();
             double w = p < b ? x[p] : 0;
+            l = rows + packed(b) + p;
 #pragma unroll 4
-            for (int i = 0; i < count; ++i)
-                w -= (p < b ? rows[packed(b + i) + p] : 0) * __shfl_sync(Warp::kAll, v, i);
+            for (int i = 0; i < count; l += b + ++i)
+                w -= (p < b ? *l : 0) * __shfl_sync(Warp::kAll, v, i);
             if (p < b) x[p] = w;
         }
         g.sync();
@@ -71,6 +76,7 @@ class WarpRemoval {
     __device__ __noinline__ void update(const Warp& g, int j) {
         double carry[2] = {r_.y[0][j], r_.y[1][j]};
         double *cosines = r_.rotations, *sines = cosines + r_.room;
+#pragma unroll 1
         for (int b = j + 1; b < r_.size; b += 32) {
             int i = b + g.lane(), count = r_.size - b < 32 ? r_.size - b : 32;
             bool mine = i < r_.size;
@@ -78,11 +84,13 @@ class WarpRemoval {
             double spill = mine ? l[j] : 0, inverse = l[mine ? i : b], scale = 1;
             double own[2] = {mine ? r_.y[0][i] : 0, mine ? r_.y[1][i] : 0};
             if (mine)
+#pragma unroll 1
                 for (int p = j + 1; p < b; ++p) turn(cosines[p], sines[p], l[p], spill);
+#pragma unroll 1
             for (int p = 0; p < count; ++p) {
                 // The new diagonal is sqrt(d^2 + spill^2), the old one d = 1 / inverse.
                 double tangent = __shfl_sync(Warp::kAll, spill * inverse, p);
-                double c = 1 / sqrt(1 + tangent * tangent), s = c * tangent;
+                double c = rsqrt(1 + tangent * tangent), s = c * tangent;
                 if (g.lane() > p && mine) turn(c, s, l[b + p], spill);
                 for (int v = 0; v < 2; ++v) {
                     double x = __shfl_sync(Warp::kAll, own[v], p);
@@ -103,6 +111,7 @@ class WarpRemoval {
     }
 
     __device__ void close_ranks(const Warp& g, const int32_t* gone, int count) {
+#pragma unroll 1
         for (int i = gone[0] + 1, up = 1; i < r_.size; ++i) {
             if (up < count && gone[up] == i) {
                 ++up;
@@ -110,6 +119,7 @@ class WarpRemoval {
             }
             const double* from = r_.rows + packed(i);
             double* to = r_.rows + packed(i - up);
+#pragma unroll 1
             for (int p = g.lane(), left = 0; p <= i; p += 32) {
                 while (left < count && gone[left] < p) ++left;
                 if (left == count || gone[left] != p) to[p - left] = from[p];
