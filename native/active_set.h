@@ -259,6 +259,7 @@ struct ActiveSet {
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
+        SPARSEWOOD_PHASE(match);
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             SPARSEWOOD_ROLLED

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "arborescence.h"
-#include "arborescence_rounds.h"
+#include "arborescence_lanes.h"
 #include "eisner.h"
 #include "family.h"
 
@@ -46,12 +46,12 @@ struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
-    ArborescenceRounds rounds;  // where a group has lanes
+    ArborescenceLanes by_lanes;  // where a group has them
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         if (arena.lanes > 1)
-            rounds.lay_out(arena, n);
+            by_lanes.lay_out(arena, n);
         else
             Arborescence::lay_out(arena, n);
     }
@@ -74,7 +74,7 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
     template <bool One, class G>
     SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
         if constexpr (G::size() > 1)
-            return rounds.argmax<One>(g, scores, tree);
+            return by_lanes.argmax<One>(g, scores, tree);
         else
             return argmax<One>(g, scores, tree);
     }

@@ -6,6 +6,7 @@ namespace sparsewood {
 // Within a block one entry of x after the other is known, and goes to the lanes below.
 __device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
                                int known_rows) {
+    SPARSEWOOD_PHASE(forward);
 #pragma unroll 1
     for (int b = known_rows; b < size; b += 32) {
         int i = b + g.lane(), count = size - b < 32 ? size - b : 32;
@@ -30,6 +31,7 @@ __device__ __noinline__ inline void forward(const Warp& g, const double* rows, i
 
 // From the last block to the first; what is known of x goes to the columns on the left.
 __device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
+    SPARSEWOOD_PHASE(backward);
 #pragma unroll 1
     for (int stop = size; stop > 0; stop -= 32) {
         int b = stop > 32 ? stop - 32 : 0, count = stop - b;
@@ -74,6 +76,7 @@ class WarpRemoval {
 
     // Column j spills into the columns on its right.
     __device__ __noinline__ void update(const Warp& g, int j) {
+        SPARSEWOOD_PHASE(update);
         double carry[2] = {r_.y[0][j], r_.y[1][j]};
         double *cosines = r_.rotations, *sines = cosines + r_.room;
 #pragma unroll 1
