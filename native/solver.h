@@ -246,6 +246,7 @@ struct Solver {
         SPARSEWOOD_PHASE(reduce);
         const double* from = level ? set.theta : tilted;
         int64_t count = penalised_cells(family());
+        SPARSEWOOD_UNROLLED
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
         g.sync();
         if constexpr (G::kLanes == 1) {

@@ -184,6 +184,11 @@ void report(int count, int n, int64_t most, int room) {
     int bytes = batch.hot ? static_cast<int>(quick.used) : 0;
     cudaFuncSetAttribute(solve, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     cudaFuncSetAttribute(best, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    int each = (count + 131) / 132, carve = (each * (bytes + 1024) * 100 / 228 + 1023) / 1024;
+    if (getenv("CARVE")) {
+        cudaFuncSetAttribute(solve, cudaFuncAttributePreferredSharedMemoryCarveout, carve < 100 ? carve : 100);
+        printf("carve %d%% ", carve);
+    }
     solver.lay_out(measure, measure);
     solver.lay_out_active(measure, room);
     batch.share = measure.used;
