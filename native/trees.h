@@ -5,7 +5,7 @@
 #pragma once
 
 #include "arborescence.h"
-#include "arborescence_lanes.h"
+#include "arborescence_path.h"
 #include "eisner.h"
 #include "family.h"
 
@@ -46,7 +46,7 @@ struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
-    ArborescenceLanes by_lanes;  // where a group has them
+    ArborescencePath by_lanes;  // where a group has them
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;

@@ -11,7 +11,7 @@ from sparsewood import _cuda
 from tests.emulator import ORDERS, EmulatedKernels
 
 SOURCE = """
-#include "arborescence_lanes.h"
+#include "arborescence_path.h"
 
 using namespace sparsewood;
 
@@ -19,7 +19,7 @@ template <bool SingleRoot>
 __device__ void find(const double* scores, int64_t n, char* memory, int64_t share, int64_t* heads,
                      int64_t* found) {
     int64_t b = blockIdx.x;
-    ArborescenceLanes oracle;
+    ArborescencePath oracle;
     Arena arena{memory + b * share};
     oracle.lay_out(arena, static_cast<int>(n));
     int16_t* tree = arena.take<int16_t>(n);

@@ -10,7 +10,7 @@
 
 namespace sparsewood {
 
-struct ArborescenceLanes {
+struct ArborescencePath {
     int words;  // n
     int heads;  // n + 1 columns
     // Nodes of the contraction forest: 0 is the root, 1..n are words, those after it cycles.
