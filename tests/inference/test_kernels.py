@@ -1,5 +1,6 @@
 """SparseMAP, its derivatives and the k best by kernels: what the CPU finds."""
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,10 @@ every_family = pytest.mark.parametrize("name", FAMILIES)
 
 def on_host(call: Callable[[], Any]) -> Any:
     """What a call finds without kernels."""
-    nothing: Any = lambda program: None
+
+    def nothing(program: _cuda.Program) -> Any:
+        return None
+
     with _cuda.emulate(nothing):
         return call()
 
@@ -35,12 +39,11 @@ def pick(name: str, device: torch.device, emulated: bool) -> Family:
 
 def same_error(device: torch.device, call: Callable[[torch.device], object]) -> str:
     """The message of the error that a call ends in on the device, as on the host."""
-    with pytest.raises(ValueError) as expected:
+    with pytest.raises(ValueError, match=r"instance|temperature") as expected:
         on_host(lambda: call(torch.device("cpu")))
-    with pytest.raises(ValueError) as found:
+    with pytest.raises(ValueError, match=re.escape(str(expected.value))):
         call(device)
-    assert str(found.value) == str(expected.value)
-    return str(found.value)
+    return str(expected.value)
 
 
 def assert_same(
@@ -78,12 +81,14 @@ def test_solves_what_the_host_solves(name: str, device: torch.device) -> None:
     assert_same(call(device), expected, slice(4), scores)
 
 
-@pytest.mark.parametrize("limits", [{"max_active": 3}, {"max_active": 8}, {"max_iter": 4}])
-def test_limits(limits: dict[str, int], device: torch.device) -> None:
+@pytest.mark.parametrize("limits", [(3, None), (8, None), (None, 4)])
+def test_limits(limits: tuple[int | None, int | None], device: torch.device) -> None:
     scores = torch.randn(4, 7, 8, generator=torch.Generator().manual_seed(1))
 
     def call(device: torch.device) -> sp.SparsePosterior:
-        return sp.sparsemap(scores.to(device), TREES.structure, **limits)
+        return sp.sparsemap(
+            scores.to(device), TREES.structure, max_active=limits[0], max_iter=limits[1]
+        )
 
     found, expected = call(device), on_host(lambda: call(torch.device("cpu")))
     assert found.weights.dtype == torch.float32
@@ -222,6 +227,6 @@ def test_one_synchronisation() -> None:
 def test_a_graph_that_is_captured_says_why_not() -> None:
     scores = torch.randn(2, 4, 5, device="cuda")
     sp.sparsemap(scores, TREES.structure)
-    with pytest.raises(RuntimeError, match="known on the device alone"):
-        with torch.cuda.graph(torch.cuda.CUDAGraph()):
-            sp.sparsemap(scores, TREES.structure)
+    graph = torch.cuda.graph(torch.cuda.CUDAGraph())
+    with pytest.raises(RuntimeError, match="known on the device alone"), graph:
+        sp.sparsemap(scores, TREES.structure)
