@@ -97,7 +97,7 @@ def sparsemap(
         # A compiled graph cannot branch on values. The native solver looks where it reads them.
         in_graph = solve is native.solve and torch.compiler.is_compiling()
         if isinstance(temperature, Tensor):
-            # Of values on a GPU too: the host would wait for them. It looks when something is wrong.
+            # Nor should the host wait for a GPU: it looks when something is wrong.
             if not (solve is native.solve and (in_graph or scores.is_cuda)):
                 check_positive(temperature)
             heat = temperature.double()
