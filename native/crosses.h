@@ -16,7 +16,7 @@ struct Crosses {
     int64_t share;                     // bytes that a family's cross() needs
     int32_t* partner;                  // (capacity) by place: what it is crossed with
 
-    SPARSEWOOD_HD void lay_out(Arena& arena, const Codes<Family>& codes, int lanes) {
+    SPARSEWOOD_HD void lay_out(Arena& arena, const Codes<Family>& codes) {
         share = 0;
         if constexpr (Family::kCross > kNever) {
             Family measured = codes.family;
@@ -24,8 +24,8 @@ struct Crosses {
             measured.lay_out_cross(measure);
             share = measure.used;
         }
-        children = arena.take<int16_t>(int64_t(lanes) * codes.stride);
-        scratch = arena.take<char>(lanes * share);
+        children = arena.take<int16_t>(int64_t(arena.lanes) * codes.stride);
+        scratch = arena.take<char>(arena.lanes * share);
     }
 
     SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
@@ -52,7 +52,7 @@ struct Crosses {
                                              least, child) > least;
             uint32_t found = g.ballot(better);
             g.sync();
-            for (int lane = 0; found >> lane; ++lane) {
+            for (int lane = 0; lane < g.size() && found >> lane != 0; ++lane) {
                 if (!(found >> lane & 1) || !take(g, codes.place[start + lane])) continue;
                 int16_t* to = set.waiting(wait++);
                 const int16_t* from = children + int64_t(lane) * codes.stride;

@@ -75,6 +75,7 @@ SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) 
 // measures, so that the same code lays a workspace out and tells its size.
 struct Arena {
     char* base;
+    int lanes = 1;  // of the Group that will work there
     int64_t used = 0;
 
     template <class T>

@@ -34,8 +34,7 @@ struct Pair {
 // One CPU thread. Reductions keep independent partial results so that they fill
 // the pipeline (and vectorise) without reassociating anything at compile time.
 struct Thread {
-    // How many independent rows one lane advances together.
-    static constexpr int rows = 4;
+    static constexpr int kLanes = 1;
     static constexpr int lane() { return 0; }
     static constexpr int size() { return 1; }
     static constexpr bool leader() { return true; }
@@ -119,6 +118,8 @@ struct Thread {
         }
         return i;
     }
+
+    static int argmax(double x, int at) { return x == kForbidden ? -1 : at; }
 
     // out[i] = max(out[i], row[i] - base), or just row[i] - base when first.
     static void rebase(const double* row, double base, int n, double* out, bool first) {

@@ -49,8 +49,11 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
     ArborescenceRounds rounds;  // where a group has lanes
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
-        Arborescence::lay_out(arena, n);
-        rounds.lay_out(arena, n);
+        words = n;
+        if (arena.lanes > 1)
+            rounds.lay_out(arena, n);
+        else
+            Arborescence::lay_out(arena, n);
     }
 
     template <class G>

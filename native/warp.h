@@ -5,11 +5,23 @@ namespace sparsewood {
 
 // One lane of it as a Group of its own.
 struct Lane {
+    static constexpr int kLanes = 1;
     static __device__ constexpr int lane() { return 0; }
     static __device__ constexpr int size() { return 1; }
     static __device__ constexpr bool leader() { return true; }
     static __device__ void sync() {}
     static __device__ double sum(double x) { return x; }
+
+    static __device__ int argmax(const double* a, int n) {
+        double best = kForbidden;
+        int at = -1;
+#pragma unroll 4
+        for (int i = 0; i < n; ++i)
+            if (a[i] > best) best = a[i], at = i;
+        return at;
+    }
+    static __device__ int argmax(double x, int at) { return x == kForbidden ? -1 : at; }
+    static __device__ void largest(int&, int&) {}
 
     template <bool NonZero>
     static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
@@ -29,6 +41,7 @@ struct Lane {
 // The 32 lanes of a CUDA warp.
 struct Warp {
     using Lane = sparsewood::Lane;
+    static constexpr int kLanes = 32;
     static constexpr unsigned kAll = 0xffffffffu;
     static __device__ int lane() { return threadIdx.x & 31; }
     static __device__ constexpr int size() { return 32; }

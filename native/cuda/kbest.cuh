@@ -49,7 +49,7 @@ struct Search {
         drafts = arena.take<Place>(kWarps);
         drawn = arena.take<int16_t>(kWarps * slots);
         state = arena.take<int32_t>(kStates);
-        Arena measure{nullptr};
+        Arena measure{nullptr, Warp::size()};
         OracleMemory<Family> one(family, measure);
         share = measure.used;
         own = arena.take<char>(kWarps * share);
@@ -176,7 +176,7 @@ __global__ void kbest(SPARSEWOOD_PADDED, int64_t k, char* memory, int64_t share,
     }
     Arena arena{memory + b * share};
     S s(family, k, arena);
-    Arena own{s.own + warp * s.share};
+    Arena own{s.own + warp * s.share, Warp::size()};
     OracleMemory<Chosen> work(family, own);
     Place& draft = s.drafts[warp];
     int16_t* drawn = s.drawn + warp * s.slots;
