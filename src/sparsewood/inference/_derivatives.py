@@ -53,8 +53,8 @@ def differentiable(
 
     `solve` is called on plain values. It takes scores (B, *parts) and temperatures (B,) float64.
     """
-    heats = scores.requires_grad or temperature.requires_grad
-    if not (heats and torch.is_grad_enabled() or is_transformed(scores, temperature)):
+    learns = torch.is_grad_enabled() and (scores.requires_grad or temperature.requires_grad)
+    if not (learns or is_transformed(scores, temperature)):
         return solve(scores, temperature)
     # Affine in theta, and constant in all else: derivatives of any order are those of theta.
     theta = _usable(scores) / temperature[:, None]

@@ -3,7 +3,6 @@
 A function gives None where an instance has no answer: the host then says what is wrong.
 """
 
-from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -85,52 +84,58 @@ def _in_turns(
     return Found(*(torch.cat(tables) for tables in zip(*blocks, strict=True)))
 
 
-def _solve_at_once(
-    batch: Padded, event: int, temperature: Tensor, limits: Limits
-) -> Found | None:
+def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
     count, device = len(batch), batch.scores.device
     kept, active, room, threads, hot = _measure(batch, limits)
     hot = hot if hot <= families.SHARED else 0
-
-    def whole(*shape: int) -> Tensor:
-        return torch.empty(shape, dtype=torch.int64, device=device)
-
-    sizes, status, calls = whole(count), whole(count), whole(count)
-    widths, first, packed, pending = whole(4, count)
-    gap, totals = temperature.new_empty(count), whole(5)
-    results = sizes, widths, status, calls, gap
-    desks = torch.empty(count * kept, dtype=torch.uint8, device=device)
+    sizes, status, calls = (_whole(device, count) for _ in range(3))
+    gap, totals = temperature.new_empty(count), _whole(device, 5)
+    # Every torch call costs as much as a launch: desks and offsets are one piece of memory.
+    desks = _bytes(device, count * (kept + 32))
+    offsets = desks.data_ptr() + count * kept
+    widths, first, packed, pending = (offsets + 8 * count * row for row in range(4))
     rooms: list[Tensor] = []  # those that were left hold what finished in them
-    grid, left = count, count
+    total = entries = width = 0
+    left = count
     while left:
         resumed = pending if rooms else 0
-        rooms.append(torch.empty(left * active, dtype=torch.uint8, device=device))
+        rooms.append(_bytes(device, left * active))
         memory = desks, kept, rooms[-1], active, room, hot, resumed
-        arguments = *batch.arguments, temperature, *limits, *memory, *results
-        batch.kernels.launch("solve", left, threads, *arguments, shared=hot)
-        at = first, packed, pending, totals
-        batch.kernels.launch("tally", 1, _TALLY_THREADS, sizes, widths, status, count, *at)
+        results = sizes, widths, status, calls, gap
+        given = *batch.arguments, temperature, *limits, *memory, *results
+        batch.kernels.launch("solve", left, threads, *given, shared=hot)
+        found = sizes, widths, status, count, first, packed, pending, totals
+        batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
         total, entries, width, left, failed = totals.tolist()
         if failed:
             return None
         if left:
             room *= 2
-            if left > _FEW * grid:
+            if left > _FEW * count:
                 _rooms[_key(batch, limits)] = room
             active = batch.measure(limits.max_active, room)[1]
             if left * active > families.MEMORY and count > 1:
                 return _in_turns(batch, event, temperature, limits, (count + 1) // 2)
-    structures, used = whole(total, event), whole(total, width)
+    structures, used = _whole(device, total, event), _whole(device, total, width)
     weights, factor = gap.new_empty(total), gap.new_empty(entries)
     parts = prod(batch.scores.shape[1:])
     marginals = gap.new_empty(count, parts)
     out = event, width, parts, structures, weights, used, factor, marginals
-    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, desks, kept, first, packed, *out)
+    at = desks, kept, first, packed
+    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *at, *out)
     return Found(structures, weights, sizes, marginals, gap, status, factor, used, calls)
 
 
+def _whole(device: torch.device, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.int64, device=device)
+
+
+def _bytes(device: torch.device, count: int) -> Tensor:
+    return torch.empty(count, dtype=torch.uint8, device=device)
+
+
 class Ranked(NamedTuple):
-    """The best structures of each instance, best first; the last one repeated where it has fewer."""
+    """The best structures of each instance, best first; the last one repeated if there are few."""
 
     structures: Tensor  # (B, k, *event) int64
     scores: Tensor  # (B, k) float64, -inf for what is repeated
@@ -166,9 +171,10 @@ def jacobian(
     on_weights, on_parts = (
         table.to(factor.device, torch.float64).contiguous() for table in (on_weights, on_parts)
     )
-    first, packed = sizes.new_empty(2, batch)
-    out_weights, ones = torch.empty_like(on_weights), torch.empty_like(on_weights)
-    out_parts = torch.empty_like(on_parts)
+    scratch = _bytes(factor.device, 16 * batch + 8 * total)
+    first = scratch.data_ptr()
+    packed, ones = first + 8 * batch, first + 16 * batch
+    out_weights, out_parts = torch.empty_like(on_weights), torch.empty_like(on_parts)
     kernels.launch("offsets", 1, _TALLY_THREADS, sizes, batch, first, packed)
     support = used, total, used.shape[1], sizes, first, packed, factor, len(factor)
     gradients = on_weights, on_parts, on_parts.shape[1], out_weights, out_parts, ones

@@ -267,9 +267,7 @@ class NativeStructure(Structure):
             return None
         return _kernels.argmax(batch, self.event_shape(tuple(scores.shape[1:])))
 
-    def padded(
-        self, task: str, scores: Tensor, lengths: Tensor | None
-    ) -> _kernels.Padded | None:
+    def padded(self, task: str, scores: Tensor, lengths: Tensor | None) -> _kernels.Padded | None:
         """How kernels are told of a batch; None: there are none for its device."""
         full = self.full_size(tuple(scores.shape[1:]))
         return _kernels.Padded.of(task, *self.native, self.restrict(scores), lengths, full)
