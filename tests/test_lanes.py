@@ -125,6 +125,8 @@ def test_as_one_thread(program: Program, name: str, kind: str) -> None:
         found, numbers = solve(program, case, scores, order)
         assert torch.equal(numbers[:, 0], expected[:, 0])
         torch.testing.assert_close(found, marginals, atol=1e-12, rtol=0)
-        torch.testing.assert_close(numbers[:, 3], expected[:, 3], atol=1e-12, rtol=0, equal_nan=True)
+        torch.testing.assert_close(
+            numbers[:, 3], expected[:, 3], atol=1e-12, rtol=0, equal_nan=True
+        )
         if kind == "normal":
             assert torch.equal(numbers[:, 1:3], expected[:, 1:3])  # calls and support
