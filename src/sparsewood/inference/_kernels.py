@@ -122,10 +122,8 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
     weights, factor = batch.scores.new_empty(total), _real(device, entries)
     marginals = batch.scores.new_empty(count, parts)
     out = event, width, parts, structures, weights, used, factor, marginals
-    at = desks, kept, first, packed
-    batch.kernels.launch(
-        "write_solutions", count, _WRITE_THREADS, *at, *out, sums if batch.narrow else 0
-    )
+    given = desks, kept, first, packed, *out, sums if batch.narrow else 0
+    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *given)
     return Found(structures, weights, sizes, marginals, gap, status, factor, used, calls)
 
 

@@ -121,10 +121,10 @@ def sparsemap(
 
 def _same_heat(temperature: float, scores: Tensor) -> Tensor:
     """(B,) float64, the same for all; on a GPU without a launch."""
-    in_graph = torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
-    if in_graph or not scores.is_cuda:
-        return scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
-    return _heat(temperature, scores.device).expand(len(scores))
+    kept = scores.is_cuda and not torch.compiler.is_compiling()
+    if kept and not torch.cuda.is_current_stream_capturing():
+        return _heat(temperature, scores.device).expand(len(scores))
+    return scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
 
 
 @lru_cache(maxsize=64)
