@@ -5,7 +5,6 @@
 // more room, until there are none; write_solutions. Between launches an instance's solver lies on its desk.
 #pragma once
 
-#include "cuda/block.cuh"
 #include "cuda/padded.cuh"
 #include "cuda/tally.cuh"
 
@@ -13,56 +12,24 @@ namespace sparsewood {
 
 using SolveGroup = Warp;
 
-// Both ends are aligned, as all memory of an Arena.
-template <class G>
-__device__ void copy_words(const G& g, char* to, const char* from, int64_t bytes) {
-    g.sync();
-    auto* target = reinterpret_cast<int64_t*>(to);
-    auto* source = reinterpret_cast<const int64_t*>(from);
-    for (int64_t i = g.lane(); i < bytes / 8; i += g.size()) target[i] = source[i];
-    g.sync();
-}
-
 // The head of the memory of an instance that it keeps from launch to launch.
 template <class Family>
 struct Desk {
     Solver<Family> solver;
-    char* home;    // of the hot memory of the solver between launches
-    int64_t hot;   // bytes of it
     double range;  // of the finite scores
     bool crosses;  // whether they enter in this run
-
-    // While it works the hot memory is shared memory, if there is enough of it.
-    __device__ void move_in(SolveGroup g, char* shared) {
-        if (!shared) return;
-        copy_words(g, shared, home, hot);
-        place(shared);
-    }
-    __device__ void move_out(SolveGroup g, const char* shared) {
-        if (!shared) return;
-        copy_words(g, home, shared, hot);
-        place(home);
-    }
-    __device__ void place(char* at) {
-        Arena arena{at, SolveGroup::size()};
-        solver.lay_out_hot(arena);
-    }
 };
 
 // The memory that an instance keeps.
 template <class Family>
 struct Kept {
+    Desk<Family>* desk;
     double* theta;  // (cells)
 
-    __device__ Kept(Desk<Family>& desk, Arena& arena, char* shared) {
-        Arena measure{nullptr, arena.lanes};
-        desk.solver.lay_out_hot(measure);
-        desk.hot = measure.used;
-        arena.take<Desk<Family>>(1);
-        desk.home = arena.take<char>(desk.hot);
-        Arena hot{shared ? shared : desk.home, arena.lanes};
-        desk.solver.lay_out(hot, arena);
-        theta = arena.take<double>(cells(desk.solver.family()));
+    __device__ Kept(Solver<Family>& solver, Arena& arena) {
+        desk = arena.take<Desk<Family>>(1);
+        solver.lay_out(arena);
+        theta = arena.take<double>(cells(solver.family()));
     }
 };
 
@@ -88,11 +55,10 @@ __device__ int64_t first_room(const Family& family, int64_t max_active) {
 
 template <class G, class Family>
 __device__ Status start(const G& g, const Padded& given, int64_t b, double temperature,
-                        Limits limits, Arena& arena, char* shared, Desk<Family>& desk) {
-    Solver<Family>& solver = desk.solver;
+                        Limits limits, Arena& arena, Solver<Family>& solver, Desk<Family>& desk) {
     if (!given.set_size(solver.family(), b) || !is_temperature(temperature))
         return Status::kNoStructure;
-    Kept<Family> kept(desk, arena, shared);
+    Kept<Family> kept(solver, arena);
     Reading found = read_scores(g, solver.family(), given.instance(b), temperature, kept.theta);
     if (found.bad >= 0) return Status::kNoStructure;
     desk.range = found.range;
@@ -180,26 +146,25 @@ __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* ma
 extern "C" {
 
 // For an instance of full size: (bytes that it keeps, bytes for active structures, room for so
-// many, threads, bytes of hot memory). room 0: as many as most instances need.
+// many, threads). room 0: as many as most instances need.
 __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int64_t* found) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
-    Desk<Chosen> desk;
-    Solver<Chosen>& solver = desk.solver;
+    Solver<Chosen> solver;
     solver.family().set_size(given.full, given.shape, given.options);
     Arena kept{nullptr, SolveGroup::size()}, active{nullptr, SolveGroup::size()};
-    Kept<Chosen> memory(desk, kept, nullptr);
+    Kept<Chosen> memory(solver, kept);
     if (room == 0) room = first_room(solver.family(), max_active);
     solver.lay_out_active(active, static_cast<int>(room));
     found[0] = kept.used, found[1] = active.used, found[2] = room;
-    found[3] = SolveGroup::size(), found[4] = desk.hot;
+    found[3] = SolveGroup::size();
 }
 
-// temperature: (batch), `step` apart. kept: (batch, kept_share). active: (grid, active_share), with room for so many structures.
-// pending: null, or the instances (grid) that go on. hot: bytes of shared memory, 0: none.
+// temperature: (batch), `step` apart. kept: (batch, kept_share). active: (grid, active_share), with
+// room for so many structures. pending: null, or the instances (grid) that go on.
 __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step, double tol,
-                      int64_t max_active, int64_t max_iter, char* kept, int64_t kept_share, char* active,
-                      int64_t active_share, int64_t room, int64_t hot, const int64_t* pending,
+                      int64_t max_active, int64_t max_iter, char* kept, int64_t kept_share,
+                      char* active, int64_t active_share, int64_t room, const int64_t* pending,
                       int64_t* sizes_out, int64_t* widths, int64_t* status_out, int64_t* calls,
                       double* gap) {
     using namespace sparsewood;
@@ -209,24 +174,21 @@ __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step
     int64_t b = pending ? pending[blockIdx.x] : blockIdx.x;
     char* memory = kept + b * kept_share;
     auto* desk = reinterpret_cast<Desk<Chosen>*>(memory);
-    char* shared = hot > 0 ? dynamic_shared() : nullptr;
     Arena own{memory, g.size()}, roomy{active + blockIdx.x * active_share, g.size()};
     Desk<Chosen> now;
     Status status = Status::kMoreRoom;
     if (pending) {
         now = *desk;
-        now.move_in(g, shared);
         now.solver.lay_out_active(roomy, static_cast<int>(room));
         now.solver.set.copy(g, desk->solver.set);
         g.sync();
     } else {
-        status = start(g, given, b, temperature[b * step], limits, own, shared, now);
+        status = start(g, given, b, temperature[b * step], limits, own, now.solver, now);
         if (status == Status::kMoreRoom)
             now.solver.lay_out_active(roomy, static_cast<int>(room));
     }
     if (status == Status::kMoreRoom) status = advance(g, limits, now.solver, now);
     report(g, b, status, now.solver, {sizes_out, widths, status_out, calls, gap});
-    if (status == Status::kMoreRoom) now.move_out(g, shared);
     if (g.leader()) *desk = now;
 }
 

@@ -86,8 +86,7 @@ def _in_turns(
 
 def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
     count, device = len(batch), batch.scores.device
-    kept, active, room, threads, hot = _measure(batch, limits)
-    hot = hot if hot <= families.SHARED else 0
+    kept, active, room, threads = _measure(batch, limits)
     sizes, status, calls = (_whole(device, count) for _ in range(3))
     gap, totals = _real(device, count), _whole(device, 5)
     # Every torch call costs as much as a launch: desks and offsets are one piece of memory.
@@ -101,11 +100,11 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
     while left:
         resumed = pending if rooms else 0
         rooms.append(_bytes(device, left * active))
-        memory = desks, kept, rooms[-1], active, room, hot, resumed
+        memory = desks, kept, rooms[-1], active, room, resumed
         results = sizes, widths, status, calls, gap
         heat = temperature, temperature.stride(0)
         given = *batch.arguments, *heat, *limits, *memory, *results
-        batch.kernels.launch("solve", left, threads, *given, shared=hot)
+        batch.kernels.launch("solve", left, threads, *given)
         found = sizes, widths, status, count, first, packed, pending, totals
         batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
         total, entries, width, left, failed = totals.tolist()

@@ -12,9 +12,6 @@ from torch import Tensor
 from sparsewood import _cuda
 
 MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
-# Bytes of shared memory that an instance may take: a multiprocessor then works on three at least.
-# It is some ten times as fast as memory that has just been written to.
-SHARED = 75 * 2**10
 
 # Which struct stands for a family, by its first options: as in native/families.
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -145,7 +142,7 @@ def _measure(
 ) -> tuple[int, ...]:
     kernels = _cuda.load(needs, device)
     assert kernels is not None
-    found = torch.zeros(5, dtype=torch.int64, device=device)
+    found = torch.zeros(4, dtype=torch.int64, device=device)
     kernels.launch("measure", 1, 1, 0, 0, 0, *layout, *more, found)
     return tuple(found.tolist())
 
@@ -160,15 +157,13 @@ class Best(NamedTuple):
 def argmax(batch: Padded, event: tuple[int, ...]) -> Best | None:
     """The highest scoring structures; None where an instance has none, for the host to say why."""
     share = batch.measure()[0]
-    shared = share if share <= SHARED else 0
-    at_once = len(batch) if shared else max(1, MEMORY // max(1, share))
+    at_once = max(1, MEMORY // max(1, share))
     events = batch.scores.new_empty(len(batch), *event, dtype=torch.int64)
     totals = batch.scores.new_empty(len(batch), dtype=torch.float64)
     failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
-    own = 0 if shared else min(len(batch), at_once) * share
-    memory = failed.new_empty(own, dtype=torch.uint8) if own else 0
+    memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
     for begin in range(0, len(batch), at_once):
         some = batch if at_once >= len(batch) else batch.part(begin, begin + at_once)
         out = memory, share, prod(event), events[begin:], totals[begin:], failed
-        batch.kernels.launch("argmax", len(some), 32, *some.arguments, *out, shared=shared)
+        batch.kernels.launch("argmax", len(some), 32, *some.arguments, *out)
     return None if failed.item() else Best(events, totals)
