@@ -72,7 +72,7 @@ struct ArborescenceLanes {
         Component own{lane > 0 && lane < heads, lane - 1, -1, kForbidden};
         if (!own.is_there) return own;
         const double* row = scores + own.row * heads;
-#pragma unroll 8
+SPARSEWOOD_UNROLLED
         for (int j = 0; j < heads; ++j) {
             double score = row[j];
             if (score > own.base) own.base = score, own.head = j;

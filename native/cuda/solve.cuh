@@ -121,10 +121,11 @@ __device__ void write_parts(Warp g, const Family& family, const int16_t* code, i
     for (int64_t i = count + g.lane(); i < width; i += g.size()) used[i] = -1;
 }
 
-// (parts) the sums of the weights of the structures that use a part, in their order.
+// (parts) the sums of the weights of the structures that use a part, in their order. `narrow`, if
+// not null, is where they go in float32.
 template <class Family>
 __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* marginals,
-                                int64_t parts) {
+                                float* narrow, int64_t parts) {
     for (int64_t p = g.lane(); p < parts; p += g.size()) marginals[p] = 0;
     g.sync();
     for (int a = 0; a < solver.set.size(); ++a) {
@@ -136,6 +137,8 @@ __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* ma
         }
         g.sync();
     }
+    for (int64_t p = g.lane(); narrow && p < parts; p += g.size())
+        narrow[p] = static_cast<float>(marginals[p]);
 }
 
 }  // namespace sparsewood
@@ -157,11 +160,11 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int
     found[3] = SolveGroup::size();
 }
 
-// kept: (batch, kept_share). active: (grid, active_share), with room for so many structures.
-// pending: null, or the instances (grid) that go on.
-__global__ void solve(SPARSEWOOD_PADDED, const double* temperature, double tol, int64_t max_active,
-                      int64_t max_iter, char* kept, int64_t kept_share, char* active,
-                      int64_t active_share, int64_t room, const int64_t* pending,
+// temperature: (batch), `step` apart. kept: (batch, kept_share). active: (grid, active_share), with
+// room for so many structures. pending: null, or the instances (grid) that go on.
+__global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step, double tol,
+                      int64_t max_active, int64_t max_iter, char* kept, int64_t kept_share,
+                      char* active, int64_t active_share, int64_t room, const int64_t* pending,
                       int64_t* sizes_out, int64_t* widths, int64_t* status_out, int64_t* calls,
                       double* gap) {
     using namespace sparsewood;
@@ -180,7 +183,7 @@ __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, double tol, 
         now.solver.set.copy(g, desk->solver.set);
         g.sync();
     } else {
-        status = start(g, given, b, temperature[b], limits, own, now.solver, now);
+        status = start(g, given, b, temperature[b * step], limits, own, now.solver, now);
         if (status == Status::kMoreRoom)
             now.solver.lay_out_active(roomy, static_cast<int>(room));
     }
@@ -210,27 +213,32 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
     totals[3] = all.pending, totals[4] = failed;
 }
 
-// structures: (total, event); weights: (total); used: (total, width); factor: (packed);
-// marginals: (batch, parts). A block of several warps to an instance: the first adds up the
-// marginals.
+// structures: (total, event); used: (total, width); factor: (packed). weights (total) and marginals
+// (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. A block of
+// several warps to an instance: the first adds up the marginals.
 __global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
                                 const int64_t* packed, int64_t event, int64_t width,
-                                int64_t parts, int64_t* structures, double* weights, int64_t* used,
-                                double* factor, double* marginals) {
+                                int64_t parts, int64_t* structures, void* weights, int64_t* used,
+                                double* factor, void* marginals, double* sums) {
     using namespace sparsewood;
     int64_t b = blockIdx.x, begin = first[b];
+    auto* wide = sums ? sums : static_cast<double*>(marginals);
+    auto* narrow = sums ? static_cast<float*>(marginals) + b * parts : nullptr;
     const auto& solver = reinterpret_cast<const Desk<Chosen>*>(kept + b * kept_share)->solver;
     const auto& set = solver.set;
     Warp g;
     int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    if (warp == 0) write_marginals(g, solver, marginals + b * parts, parts);
+    if (warp == 0) write_marginals(g, solver, wide + b * parts, narrow, parts);
     for (int a = warp; a < set.size(); a += warps) {
         const int16_t* code = set.codes.code(a);
         solver.family().event(g, code, structures + (begin + a) * event);
         write_parts(g, solver.family(), code, used + (begin + a) * width, width);
     }
     for (int a = threadIdx.x; a < set.size(); a += blockDim.x)
-        weights[begin + a] = set.weights[a];
+        if (sums)
+            static_cast<float*>(weights)[begin + a] = static_cast<float>(set.weights[a]);
+        else
+            static_cast<double*>(weights)[begin + a] = set.weights[a];
     for (int64_t i = threadIdx.x; i < Cholesky::packed(set.size()); i += blockDim.x)
         factor[packed[b] + i] = set.factor.rows[i];
 }

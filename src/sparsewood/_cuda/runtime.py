@@ -48,7 +48,8 @@ class DeviceKernels:
                 self._start(kernel, config, values)
 
     def _start(self, kernel: str, config: Any, values: list[int | float]) -> None:
-        stream = _stream(torch.cuda.current_stream(self.device).cuda_stream)
+        # torch.cuda.current_stream() makes an object of it, which takes as long as a launch.
+        stream = _stream(torch._C._cuda_getCurrentRawStream(self.device.index))
         core.launch(stream, config, self._kernels[kernel], *values)
 
     def _allow(self, kernel: str, shared: int) -> None:
