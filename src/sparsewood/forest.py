@@ -173,7 +173,7 @@ class Forest:
         )
 
 
-def _move(tensors: Sequence[Tensor], device: torch.device) -> Sequence[Tensor]:
+def _move(tensors: list[Tensor], device: torch.device) -> Sequence[Tensor]:
     """Tensors of one dtype on another device, in one transfer."""
     packed = torch.cat(tensors)
     # Only pinned memory is copied asynchronously; a compiled graph cannot pin.
@@ -193,8 +193,8 @@ def _build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> lis
     found = _cuda_forest.build(heads, lengths, instance, apart)
     if found is not None:
         return found
-    tensors = [tensor.cpu().contiguous() for tensor in (heads, lengths, instance)]
-    *graph, bounds, tree_nodes, places = _build_on_host(*tensors, apart)
+    trees, sizes, of = (tensor.cpu().contiguous() for tensor in (heads, lengths, instance))
+    *graph, bounds, tree_nodes, places = _build_on_host(trees, sizes, of, apart)
     if heads.device.type != "cpu":
         *graph, places = _move([*graph, places], heads.device)
     return [*graph, bounds, tree_nodes, places]
