@@ -204,16 +204,15 @@ def _build_on_host(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool
     """`_build` for tensors on the CPU."""
     if not apart:
         return [*_build_shared(heads, lengths, instance), torch.empty(0, dtype=torch.int64)]
+    n, all_words = heads.shape[1], _build_shared(heads[:0], lengths, instance[:0])[0]
     for tree, b in enumerate(instance.tolist()):
         if not 0 <= b < len(lengths):
             raise ValueError(f"tree {tree}: instance {b} is none of the {len(lengths)} sentences")
     # Sentences share nothing: a sentence for each tree, whose words then become those of its own.
     words, row, *graph = _build_shared(heads, lengths[instance], torch.arange(len(heads)))
-    n = heads.shape[1]
-    inside = torch.arange(n) < lengths[:, None]
     starts = lengths.cumsum(0) - lengths
-    rows = torch.cat([starts[instance[words // n]] + words % n, inside.sum()[None]])
-    return [inside.flatten().nonzero().squeeze(1), rows[row], *graph, words[row[graph[1]]]]
+    rows = torch.cat([starts[instance[words // n]] + words % n, torch.tensor([len(all_words)])])
+    return [all_words, rows[row], *graph, words[row[graph[1]]]]
 
 
 def _build_shared(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
