@@ -80,14 +80,15 @@ def test_sentences_too_long_for_shared_memory(
     draw_trees: Any, device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_cuda_forest, "_SHARED", 0)
-    trees = draw_trees("random", [9, 50], 3, 0)
+    trees: Trees = draw_trees("random", [9, 50], 3, 0)
     _check_same(
         _forest(_build(trees, device), trees), _forest(_build_on_host(*trees, False), trees)
     )
 
 
 def test_it_does_not_depend_on_which_thread_is_first(draw_trees: Any) -> None:
-    trees, built = draw_trees("random", [40, 9, 20], 5, 0), []
+    trees: Trees = draw_trees("random", [40, 9, 20], 5, 0)
+    built: list[list[Tensor]] = []
     for order in ORDERS:
         with _cuda.emulate(lambda program, order=order: EmulatedKernels(program, order)):
             forest = sp.Forest.from_heads(*trees)
@@ -102,7 +103,7 @@ def test_hashes_that_collide_leave_it_to_the_host(
     draw_trees: Any, device: torch.device, monkeypatch: pytest.MonkeyPatch, bits: int
 ) -> None:
     monkeypatch.setattr(_cuda_forest, "_HASH", bits)
-    trees = draw_trees("random", [9, 8], 5, 0)
+    trees: Trees = draw_trees("random", [9, 8], 5, 0)
     assert _build(trees, device) is None
     forest = sp.Forest.from_heads(*(tensor.to(device) for tensor in trees))
     assert forest.row.device.type == device.type
@@ -138,7 +139,7 @@ def test_no_trees(device: torch.device, sentences: int) -> None:
 def test_the_edges_above_a_node_and_the_nodes_of_a_row(
     draw_trees: Any, device: torch.device
 ) -> None:
-    trees = draw_trees("random", [7, 20, 1], 6, 0)
+    trees: Trees = draw_trees("random", [7, 20, 1], 6, 0)
     forest = sp.Forest.from_heads(*(tensor.to(device) for tensor in trees))
     offsets, edges, row_offsets, nodes = (tensor.cpu() for tensor in forest.turned)
     forest = forest.to("cpu")
