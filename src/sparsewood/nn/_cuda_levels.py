@@ -5,6 +5,7 @@ and each parent takes its own from it: by linearity U sum_k h_k = sum_k U h_k.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar
 
 import torch
@@ -17,7 +18,8 @@ from sparsewood.nn._levels import Composition, add_product, multiply
 _SHARE = 8  # root nodes whose gradients one block adds up
 
 
-def level_program(cell: str) -> Program:
+@cache
+def _program(cell: str) -> Program:
     """The kernels of native/cuda/tree_<cell>.cuh in both precisions."""
     passes = ("up", "down", "inputs", "edges")
     names = (f"{cell}_{real}_{one}" for real in ("float32", "float64") for one in passes)
@@ -33,14 +35,13 @@ class KernelCell(Composition):
     """
 
     cell: ClassVar[str]
-    program: ClassVar[Program]
     of_edges: ClassVar[bool]  # whether `first` is
     carries: ClassVar[bool]
 
     @classmethod
     def serves(cls, forest: Forest) -> bool:
         """Whether the device of a forest has the kernels."""
-        return _has_kernels(cls.program, str(forest.row.device))
+        return _has_kernels(cls.cell, str(forest.row.device))
 
     def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
         nodes, hidden = h.shape
@@ -122,7 +123,7 @@ class KernelCell(Composition):
         return on_inputs[:rows].to(dtype), on_weight.to(own), on_edges
 
     def _kernels(self, h: Tensor) -> Kernels:
-        kernels = load(self.program, h.device)
+        kernels = load(_program(self.cell), h.device)
         assert kernels is not None
         return kernels
 
@@ -131,8 +132,8 @@ class KernelCell(Composition):
 
 
 @torch.compiler.assume_constant_result
-def _has_kernels(program: Program, device: str) -> bool:
-    return load(program, torch.device(device)) is not None
+def _has_kernels(cell: str, device: str) -> bool:
+    return load(_program(cell), torch.device(device)) is not None
 
 
 def _weights(forest: Forest, h: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from sparsewood.forest import Forest, Level
 from sparsewood.nn._composer import LevelComposer
-from sparsewood.nn._cuda_levels import KernelCell, level_program
+from sparsewood.nn._cuda_levels import KernelCell
 from sparsewood.nn._levels import Cell, Composition, States, Step
 
 
@@ -34,7 +34,7 @@ class TreeGRU(LevelComposer):
 class KernelGRU(KernelCell):
     """On a device that has kernels; its formulas: native/cuda/tree_gru.cuh."""
 
-    cell, program = "gru", level_program("gru")
+    cell = "gru"
     of_edges, carries = False, False  # U_v s and s
 
 

@@ -6,7 +6,7 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood.forest import Forest, Level
 from sparsewood.nn._composer import LevelComposer
-from sparsewood.nn._cuda_levels import KernelCell, level_program
+from sparsewood.nn._cuda_levels import KernelCell
 from sparsewood.nn._levels import AddRows, Cell, Composition, States, Step
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward
@@ -45,7 +45,7 @@ class ChildSumTreeLSTM(LevelComposer):
 class KernelLSTM(KernelCell):
     """On a device that has kernels; its formulas: native/cuda/tree_lstm.cuh."""
 
-    cell, program = "lstm", level_program("lstm")
+    cell = "lstm"
     of_edges, carries = True, True  # f and c
 
 
