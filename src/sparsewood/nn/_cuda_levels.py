@@ -57,16 +57,16 @@ class KernelCell(Composition):
         h, *rest = kept
         products, weights = h.new_empty(count, len(weight)), _weights(forest, h)
         graph = (forest.child_offsets, forest.children, weights, forest.row)
-        given = _pointers(*graph, values, products, *rest, h)
-        name, block, launch = self._name(h, "up"), _threads(hidden), self._kernels(h).launch
+        given = (*graph, values, products, *rest, h, hidden)
+        start = self._kernels(h).prepare(self._name(h, "up"), _threads(hidden), *given, last=1)
         across, sizes = weight.to(inputs.dtype).t(), _sizes(forest)
         with torch.autocast(h.device.type, enabled=False):
             for level, states, out in zip(
                 forest.levels, h[:count].split(sizes), products.split(sizes), strict=False
             ):
-                launch(name, level.end - level.begin, block, *given, hidden, level.begin)
+                start(level.end - level.begin, level.begin)
                 multiply(states, across, out)
-        launch(name, forest.num_nodes - count, block, *given, hidden, count)  # the roots
+        start(forest.num_nodes - count, count)  # the roots
         return kept
 
     def pass_down(
@@ -90,9 +90,9 @@ class KernelCell(Composition):
         edge_offsets, edges, row_offsets, nodes = forest.turned
         on = (on_h, on_second)
         above = (edge_offsets, edges, forest.parents, weights)
-        given = _pointers(*above, *rest, *on, on_products)
-        name, block, launch = self._name(h, "down"), _threads(hidden), self._kernels(h).launch
-        sizes = _sizes(forest)
+        given = (*above, *rest, *on, on_products, hidden, count)
+        kernels, block, sizes = self._kernels(h), _threads(hidden), _sizes(forest)
+        start = kernels.prepare(self._name(h, "down"), block, *given, last=1)
         with torch.autocast(h.device.type, enabled=False):
             for level, states, products in zip(
                 forest.levels[-2::-1],
@@ -100,22 +100,22 @@ class KernelCell(Composition):
                 on_products.split(sizes)[::-1],
                 strict=True,
             ):
-                size = level.end - level.begin
-                launch(name, size, block, *given, hidden, count, level.begin)
+                start(level.end - level.begin, level.begin)
                 add_product(products, weight, states)
             below = (forest.child_offsets, forest.children, weights)
             roots = -(-(forest.num_nodes - count) // _SHARE) or 1
             on_inputs = h.new_empty(rows - 1 + roots, len(weight))
             given = (row_offsets, nodes, *below, *rest, *on, on_inputs)
             counts = (hidden, count, rows - 1, forest.num_nodes, _SHARE)
-            launch(self._name(h, "inputs"), len(on_inputs), block, *given, *counts)
+            kernels.launch(self._name(h, "inputs"), len(on_inputs), block, *given, *counts)
             on_inputs[rows - 1] = on_inputs[rows - 1 :].sum(0)
             on_edges = on_weight = h.new_empty(0)
             if forest.weights is not None:
                 products = (h[:count].to(dtype) @ weight.t()).to(h.dtype)
                 on_edges = torch.empty_like(weights)
                 given = (forest.children, forest.parents, weights, products, *rest, h, *on)
-                launch(self._name(h, "edges"), len(edges), 32, *given, on_edges, hidden, count)
+                given = (*given, on_edges, hidden, count)
+                kernels.launch(self._name(h, "edges"), len(edges), 32, *given)
                 on_edges = on_edges.to(forest.weights.dtype)
             if learns:
                 on_weight = h.new_empty(weight.shape)
@@ -139,11 +139,6 @@ def _has_kernels(cell: str, device: str) -> bool:
 def _weights(forest: Forest, h: Tensor) -> Tensor:
     """(E,), those of the edges; empty, a null pointer to kernels, where all are 1."""
     return h.new_empty(0) if forest.weights is None else forest.weights.to(h.dtype).contiguous()
-
-
-def _pointers(*tensors: Tensor) -> tuple[int, ...]:
-    """What a launch passes for tensors: found once for all levels of a pass."""
-    return tuple(tensor.data_ptr() for tensor in tensors)
 
 
 def _sizes(forest: Forest) -> list[int]:
