@@ -3,13 +3,15 @@
 // The product U h_k of a node with all blocks of U is made once, and every parent takes its own
 // from it. A level is then one kernel and one product. On the way down a node pulls from the edges
 // above it, in their order, and what a parent passes is computed anew for each of them, so that a
-// level is one kernel and one product again and no sum depends on which thread came first.
+// level is one kernel and one product again and no sum depends on which thread came first. Small
+// levels have both in one launch: each block makes the states of some nodes, all of them, and a
+// part of the product.
 //
 // A cell has `kGates` blocks of W and U and keeps, besides h, three arrays for the way down:
 // `gates` (nodes, Cell::kKept, hidden) and `first`, `second`, which are its own affair.
 #pragma once
 
-#include "scan.cuh"
+#include "product.cuh"
 
 namespace sparsewood {
 
@@ -39,30 +41,98 @@ __device__ void pass_up(const Pass<Real>& pass, const int64_t* row, const Real* 
                         int64_t begin) {
     const int64_t j = begin + blockIdx.x;
     const Real* input = inputs + row[j] * Cell::kGates * pass.hidden;
-    for (int64_t d = threadIdx.x; d < pass.hidden; d += blockDim.x) Cell::up(pass, input, j, d);
+    for (int64_t d = threadIdx.x; d < pass.hidden; d += blockDim.x)
+        Cell::up(pass, input, j, d, true);
 }
 
-// Node begin + blockIdx.x, whose parents are done: the gradient on its product, and what of that on
-// its states does not come by the product. edges[offsets[k] : offsets[k + 1]] are those above k.
+// The same for kTileRows of the nodes from begin to end, and a part of their product with `across`
+// (hidden, kGates * hidden).
+template <class Cell, class Real>
+__device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, const Real* inputs,
+                                const Real* across, Real* products, int64_t begin, int64_t end) {
+    const int64_t n = pass.hidden, columns = Cell::kGates * n;
+    const int64_t parts = (columns + kTileColumns - 1) / kTileColumns, part = blockIdx.x % parts;
+    const int64_t first = begin + blockIdx.x / parts * kTileRows;
+    Real *room = reinterpret_cast<Real*>(dynamic_shared()), *states = room + kTileRoom;
+    for (int64_t i = threadIdx.x; i < kTileRows * n; i += blockDim.x) {
+        const int64_t j = first + i / n, d = i % n;
+        const bool here = j < end;
+        states[i] =
+            here ? Cell::up(pass, inputs + row[j] * columns, j, d, part == 0) : Real(0);
+    }
+    __syncthreads();
+    multiply_tile(states, n, across, columns, part * kTileColumns, room,
+                  [&](int r, int64_t c, Real sum) {
+                      if (first + r < end) products[(first + r) * columns + c] = sum;
+                  });
+}
+
+// What the edges above node k pass down to it: the gradient on its product, and as the result that
+// on its state which does not come by the product. edges[offsets[k] : offsets[k + 1]] are those.
+template <class Cell, class Real>
+__device__ Real pull(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
+                     int64_t k, int64_t d, Real* sums) {
+    Real state = 0;
+    for (int g = 0; g < Cell::kGates; ++g) sums[g] = 0;
+    for (int64_t q = offsets[k]; q < offsets[k + 1]; ++q) {
+        Real on[Cell::kGates];
+        const Real w = pass.weight(edges[q]);
+        state += w * Cell::down(pass, edges[q], k, d, on);
+        for (int g = 0; g < Cell::kGates; ++g) sums[g] += w * on[g];
+    }
+    return state;
+}
+
+// Node begin + blockIdx.x, whose parents are done: the gradients on its product and its states, but
+// for what comes by the product.
 template <class Cell, class Real>
 __device__ void pass_down(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
                           Real* on_h, Real* on_second, Real* on_products, int64_t begin) {
     const int64_t k = begin + blockIdx.x, n = pass.hidden;
     for (int64_t d = threadIdx.x; d < n; d += blockDim.x) {
-        Real sums[Cell::kGates] = {}, state = 0;
-        for (int64_t q = offsets[k]; q < offsets[k + 1]; ++q) {
-            Real on[Cell::kGates];
-            const Real w = pass.weight(edges[q]);
-            state += w * Cell::down(pass, edges[q], k, d, on);
-            for (int g = 0; g < Cell::kGates; ++g) sums[g] += w * on[g];
-        }
+        Real sums[Cell::kGates];
+        const Real state = pull<Cell>(pass, offsets, edges, k, d, sums);
         for (int g = 0; g < Cell::kGates; ++g)
             on_products[(k * Cell::kGates + g) * n + d] = sums[g];
-        if (Cell::kPassesState)
+        if (Cell::kCarries)
             on_second[k * n + d] = state;
         else
             on_h[k * n + d] += state;
     }
+}
+
+// The same for kTileRows of the nodes from begin to end, and a part of what comes by the product,
+// with the weight (kGates * hidden, hidden).
+template <class Cell, class Real>
+__device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets,
+                                  const int64_t* edges, const Real* weight, Real* on_h,
+                                  Real* on_second, Real* on_products, int64_t begin, int64_t end) {
+    const int64_t n = pass.hidden, depth = Cell::kGates * n;
+    const int64_t parts = (n + kTileColumns - 1) / kTileColumns;
+    const int64_t part = blockIdx.x % parts * kTileColumns;
+    const int64_t first = begin + blockIdx.x / parts * kTileRows;
+    Real* room = reinterpret_cast<Real*>(dynamic_shared());
+    Real *states = room + kTileRoom, *rows = states + kTileRows * kTileColumns;
+    for (int64_t i = threadIdx.x; i < kTileRows * n; i += blockDim.x) {
+        const int64_t r = i / n, k = first + r, d = i % n;
+        Real sums[Cell::kGates] = {}, state = 0;
+        if (k < end) state = pull<Cell>(pass, offsets, edges, k, d, sums);
+        for (int g = 0; g < Cell::kGates; ++g) {
+            rows[r * depth + g * n + d] = sums[g];
+            if (part == 0 && k < end) on_products[k * depth + g * n + d] = sums[g];
+        }
+        if (Cell::kCarries) {
+            if (part == 0 && k < end) on_second[k * n + d] = state;
+        } else if (d >= part && d < part + kTileColumns) {
+            states[r * kTileColumns + d - part] = state;
+        }
+    }
+    __syncthreads();
+    multiply_tile(rows, depth, weight, n, part, room, [&](int r, int64_t c, Real sum) {
+        if (first + r >= end) return;
+        if (!Cell::kCarries) sum += states[r * kTileColumns + c - part];
+        on_h[(first + r) * n + c] += sum;
+    });
 }
 
 // The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
@@ -123,6 +193,27 @@ __device__ void pass_to_edges(const Pass<Real>& pass, Real* on_edges) {
                                           first,   second,     nullptr, on_h, on_second};         \
         sparsewood::pass_down<sparsewood::Cell>(pass, offsets, edges, on_h, on_second,            \
                                                 on_products, begin);                              \
+    }                                                                                             \
+    extern "C" __global__ void name##_up_product(                                                 \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
+        const int64_t* row, const Real* inputs, Real* products, Real* gates, Real* first,         \
+        Real* second, Real* h, const Real* across, int64_t hidden, int64_t begin, int64_t end) {  \
+        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
+                                          hidden,        0,        products, gates,               \
+                                          first,         second,   h,        nullptr, nullptr};   \
+        sparsewood::pass_up_product<sparsewood::Cell>(pass, row, inputs, across, products, begin, \
+                                                      end);                                       \
+    }                                                                                             \
+    extern "C" __global__ void name##_down_product(                                               \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
+        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
+        Real* on_products, const Real* weight, int64_t hidden, int64_t word_nodes, int64_t begin, \
+        int64_t end) {                                                                            \
+        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
+                                          hidden,  word_nodes, nullptr, gates,                    \
+                                          first,   second,     nullptr, on_h, on_second};         \
+        sparsewood::pass_down_product<sparsewood::Cell>(pass, offsets, edges, weight, on_h,       \
+                                                        on_second, on_products, begin, end);      \
     }                                                                                             \
     extern "C" __global__ void name##_inputs(                                                     \
         const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,               \

@@ -9,10 +9,12 @@ namespace sparsewood {
 // It keeps r, z, v in `gates`, U_v s in `first` and s in `second`.
 struct GruCell {
     static constexpr int kGates = 3;
-    static constexpr bool kPassesState = false;  // s is made of the children's h
+    static constexpr bool kCarries = false;  // s is made of the children's h
 
+    // h of node j; all that is kept of it is written if asked for.
     template <class Real>
-    static __device__ void up(const Pass<Real>& pass, const Real* input, int64_t j, int64_t d) {
+    static __device__ Real up(const Pass<Real>& pass, const Real* input, int64_t j, int64_t d,
+                              bool keep) {
         const int64_t n = pass.hidden;
         Real r = input[d], z = input[n + d], past = 0, s = 0;
         for (int64_t e = pass.child_offsets[j]; e < pass.child_offsets[j + 1]; ++e) {
@@ -26,11 +28,15 @@ struct GruCell {
         }
         r = sigmoid(r), z = sigmoid(z);
         const Real v = tanh(input[2 * n + d] + r * past);
-        Real* gates = pass.gates + 3 * j * n;
-        gates[d] = r, gates[n + d] = z, gates[2 * n + d] = v;
-        pass.first[j * n + d] = past;
-        pass.second[j * n + d] = s;
-        pass.h[j * n + d] = v + z * (s - v);
+        const Real h = v + z * (s - v);
+        if (keep) {
+            Real* gates = pass.gates + 3 * j * n;
+            gates[d] = r, gates[n + d] = z, gates[2 * n + d] = v;
+            pass.first[j * n + d] = past;
+            pass.second[j * n + d] = s;
+            pass.h[j * n + d] = h;
+        }
+        return h;
     }
 
     template <class Real>

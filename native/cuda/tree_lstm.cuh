@@ -9,10 +9,12 @@ namespace sparsewood {
 // It keeps i, o, u in `gates`, f of each edge in `first` and c in `second`.
 struct LstmCell {
     static constexpr int kGates = 4;
-    static constexpr bool kPassesState = true;  // c, with a gradient of its own
+    static constexpr bool kCarries = true;  // c, with a gradient of its own
 
+    // h of node j; all that is kept of it is written if asked for.
     template <class Real>
-    static __device__ void up(const Pass<Real>& pass, const Real* input, int64_t j, int64_t d) {
+    static __device__ Real up(const Pass<Real>& pass, const Real* input, int64_t j, int64_t d,
+                              bool keep) {
         const int64_t n = pass.hidden;
         Real i = input[d], o = input[n + d], u = input[2 * n + d], c = 0;
         const Real f = input[3 * n + d];
@@ -24,15 +26,19 @@ struct LstmCell {
             o += w * product[n + d];
             u += w * product[2 * n + d];
             const Real gate = sigmoid(f + w * product[3 * n + d]);
-            pass.first[e * n + d] = gate;
+            if (keep) pass.first[e * n + d] = gate;
             c += gate * w * pass.second[k * n + d];
         }
         i = sigmoid(i), o = sigmoid(o), u = tanh(u);
         c += i * u;
-        Real* gates = pass.gates + 3 * j * n;
-        gates[d] = i, gates[n + d] = o, gates[2 * n + d] = u;
-        pass.second[j * n + d] = c;
-        pass.h[j * n + d] = o * tanh(c);
+        const Real h = o * tanh(c);
+        if (keep) {
+            Real* gates = pass.gates + 3 * j * n;
+            gates[d] = i, gates[n + d] = o, gates[2 * n + d] = u;
+            pass.second[j * n + d] = c;
+            pass.h[j * n + d] = h;
+        }
+        return h;
     }
 
     // The gradients on the blocks i, o and u of node j; returns that on c.
