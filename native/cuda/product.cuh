@@ -8,7 +8,7 @@ namespace sparsewood {
 
 constexpr int kTileRows = 8, kTileColumns = 128, kTileWarps = 8;
 
-// How many numbers of shared memory the rows of a tile and the sums of its warps take.
+// How many numbers of shared memory the sums of the warps take, two rows at a time.
 constexpr int64_t kTileRoom = 2 * kTileWarps * kTileColumns;
 
 // Calls write(r, c, sum over k of rows[r, k] matrix[k, c]) for each of kTileRows rows (., depth) in

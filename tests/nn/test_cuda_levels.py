@@ -9,6 +9,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood import _cuda
+from sparsewood.nn import _cuda_levels
 from sparsewood.nn._composer import LevelComposer
 from sparsewood.nn._cuda_levels import KernelCell
 from sparsewood.nn._levels import Cell
@@ -44,16 +45,20 @@ def _compare(net: LevelComposer, cell: type[Cell], x: Tensor, *given: Any) -> No
 
 
 @nets
+@pytest.mark.parametrize("small", [0, 5, 256])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["chain", "star", "random", "duplicates"])
 def test_it_equals_the_cell_of_pytorch(
     draw_trees: Any,
     device: torch.device,
+    monkeypatch: pytest.MonkeyPatch,
     make: Callable[..., LevelComposer],
     cell: type[Cell],
     kind: str,
     weighted: bool,
+    small: int,
 ) -> None:
+    monkeypatch.setattr(_cuda_levels, "_SMALL", small)
     torch.manual_seed(0)
     net = make(3, 5, root="learned").double().to(device)
     assert net.root is not None
@@ -80,7 +85,7 @@ def test_other_precisions(
     weighted: bool,
 ) -> None:
     torch.manual_seed(0)
-    net = make(3, 40).to(device, dtype)
+    net = make(3, 130).to(device, dtype)  # wider than a tile
     heads, lengths, instance = (t.to(device) for t in draw_trees("random", [4, 1, 6], 3, 0))
     x = torch.randn(3, 6, 3, device=device).to(dtype).requires_grad_()
     edges = [torch.rand(heads.shape, device=device).to(dtype).requires_grad_()]
@@ -126,9 +131,10 @@ def test_a_level_is_one_kernel_each_way(
             forest = sp.Forest.from_heads(*draw_trees("random", [6, 5], 4, 0))
             started.clear()
             found.append(_run(net, x, forest))
-        levels = len(forest.levels)
-        ways = [name.rsplit("_", 1)[1] for name in started]
-        assert ways == ["up"] * levels + ["turn"] + ["down"] * (levels - 1) + ["inputs"]
+        levels = len(forest.levels) - 1
+        ways = [name.split("_", 2)[-1] for name in started]
+        up, down = ["up_product"] * levels + ["up"], ["down_product"] * levels + ["inputs"]
+        assert ways == [*up, "turn", *down]
     for other in found[1:]:
         assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
 

@@ -34,7 +34,7 @@ class TreeGRU(LevelComposer):
 class KernelGRU(KernelCell):
     """On a device that has kernels; its formulas: native/cuda/tree_gru.cuh."""
 
-    cell = "gru"
+    cell, gates = "gru", 3
     of_edges, carries = False, False  # U_v s and s
 
 

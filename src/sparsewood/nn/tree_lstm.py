@@ -45,7 +45,7 @@ class ChildSumTreeLSTM(LevelComposer):
 class KernelLSTM(KernelCell):
     """On a device that has kernels; its formulas: native/cuda/tree_lstm.cuh."""
 
-    cell = "lstm"
+    cell, gates = "lstm", 4
     of_edges, carries = True, True  # f and c
 
 
