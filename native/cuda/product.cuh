@@ -6,7 +6,7 @@
 
 namespace sparsewood {
 
-constexpr int kTileRows = 8, kTileColumns = 128, kTileWarps = 8;
+constexpr int kTileRows = 8, kTileColumns = 128, kTileWarps = kTileRows;
 
 // How many numbers of shared memory the sums of the warps take, two rows at a time.
 constexpr int64_t kTileRoom = 2 * kTileWarps * kTileColumns;
