@@ -6,13 +6,15 @@ one launch, in which the kernel multiplies too; the host is what such a level wa
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from itertools import pairwise
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Argument, Kernels, Program, Start, load
+from sparsewood._cuda import Argument, Kernels, Program, load
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Composition, add_product, multiply
 
@@ -65,10 +67,12 @@ class KernelCell(Composition):
         graph = (forest.child_offsets, forest.children, weights, forest.row)
         given = (*graph, values, products, *rest, h)
         across = weight.to(inputs.dtype).t().contiguous()
-        start = self._start("up", h, *given, hidden)
-        small, multiplying = self._multiplying("up", across, 1, h, *given, across, hidden)
-        with torch.autocast(h.device.type, enabled=False):
-            for begin, end, _, _ in forest.levels[:-1]:
+        kernels = self._kernels(h)
+        start = kernels.prepare(self._name(h, "up"), _threads(hidden), *given, hidden, last=1)
+        given = (*given, across, hidden)
+        small, multiplying = self._multiplying(kernels, "up", across, 1, h, *given)
+        with _without_autocast(h.device.type):
+            for begin, end in _levels(forest):
                 if end - begin <= small:
                     multiplying(begin, end)
                 else:
@@ -98,10 +102,12 @@ class KernelCell(Composition):
         on, counts = (on_h, on_second), (hidden, count)
         above = (*forest.turned[:2], forest.parents, weights)
         given = (*above, *rest, *on, on_products)
-        start = self._start("down", h, *given, *counts)
-        small, multiplying = self._multiplying("down", weight, 2, h, *given, weight, *counts)
-        with torch.autocast(h.device.type, enabled=False):
-            for begin, end, _, _ in forest.levels[-2::-1]:
+        kernels = self._kernels(h)
+        start = kernels.prepare(self._name(h, "down"), _threads(hidden), *given, *counts, last=1)
+        given = (*given, weight, *counts)
+        small, multiplying = self._multiplying(kernels, "down", weight, 2, h, *given)
+        with _without_autocast(h.device.type):
+            for begin, end in reversed(_levels(forest)):
                 if end - begin <= small:
                     multiplying(begin, end)
                 else:
@@ -149,13 +155,14 @@ class KernelCell(Composition):
         assert forest.weights is not None
         return out.to(forest.weights.dtype)
 
-    def _start(self, one: str, h: Tensor, *given: Argument) -> Start:
-        """A function (nodes, first node) that makes the states of a level, or their gradients."""
-        name, block = self._name(h, one), _threads(h.shape[1])
-        return self._kernels(h).prepare(name, block, *given, last=1)
-
     def _multiplying(
-        self, one: str, matrix: Tensor, tiles: int, h: Tensor, *given: Argument
+        self,
+        kernels: Kernels,
+        one: str,
+        matrix: Tensor,
+        tiles: int,
+        h: Tensor,
+        *given: Argument,
     ) -> tuple[int, Callable[[int, int], None]]:
         """For how many nodes a function (begin, end) multiplies with the matrix too, and that.
 
@@ -165,9 +172,10 @@ class KernelCell(Composition):
         shared = _ROWS * (depth + (tiles + 1) * _COLUMNS) * h.element_size()
         parts = -(-columns // _COLUMNS)
         small = _SMALL if shared <= _SHARED and matrix.dtype == h.dtype else 0
-        start = self._kernels(h).prepare(
-            self._name(h, f"{one}_product"), _THREADS, *given, last=2, shared=min(shared, _SHARED)
-        )
+        if small == 0:
+            return 0, lambda begin, end: None
+        name = self._name(h, f"{one}_product")
+        start = kernels.prepare(name, _THREADS, *given, last=2, shared=shared)
         return small, lambda begin, end: start(
             (end - begin + _ROWS - 1) // _ROWS * parts, begin, end
         )
@@ -189,6 +197,16 @@ def _has_kernels(cell: str, device: str) -> bool:
 def _weights(forest: Forest, h: Tensor) -> Tensor:
     """(E,), those of the edges; empty, a null pointer to kernels, where all are 1."""
     return h.new_empty(0) if forest.weights is None else forest.weights.to(h.dtype).contiguous()
+
+
+def _levels(forest: Forest) -> list[tuple[int, int]]:
+    """Where the levels that have words begin and end."""
+    return list(pairwise(forest.level_offsets[:-1]))
+
+
+def _without_autocast(device: str) -> AbstractContextManager[object]:
+    enabled = torch.is_autocast_enabled(device)
+    return torch.autocast(device, enabled=False) if enabled else nullcontext()
 
 
 def _sum_of_products(left: Tensor, right: Tensor) -> Tensor:
