@@ -69,8 +69,9 @@ class KernelCell(Composition):
         across = weight.to(inputs.dtype).t().contiguous()
         kernels = self._kernels(h)
         start = kernels.prepare(self._name(h, "up"), _threads(hidden), *given, hidden, last=1)
-        given = (*given, across, hidden)
-        small, multiplying = self._multiplying(kernels, "up", across, 1, h, *given)
+        exact = across.to(h.dtype)
+        given = (*given, exact, hidden)
+        small, multiplying = self._multiplying(kernels, "up", exact, 1, h, *given)
         with _without_autocast(h.device.type):
             for begin, end in _levels(forest):
                 if end - begin <= small:
@@ -104,8 +105,9 @@ class KernelCell(Composition):
         given = (*above, *rest, *on, on_products)
         kernels = self._kernels(h)
         start = kernels.prepare(self._name(h, "down"), _threads(hidden), *given, *counts, last=1)
-        given = (*given, weight, *counts)
-        small, multiplying = self._multiplying(kernels, "down", weight, 2, h, *given)
+        exact = weight.to(h.dtype)
+        given = (*given, exact, *counts)
+        small, multiplying = self._multiplying(kernels, "down", exact, 2, h, *given)
         with _without_autocast(h.device.type):
             for begin, end in reversed(_levels(forest)):
                 if end - begin <= small:
@@ -171,7 +173,7 @@ class KernelCell(Composition):
         depth, columns = matrix.shape
         shared = _ROWS * (depth + (tiles + 1) * _COLUMNS) * h.element_size()
         parts = -(-columns // _COLUMNS)
-        small = _SMALL if shared <= _SHARED and matrix.dtype == h.dtype else 0
+        small = _SMALL if shared <= _SHARED else 0
         if small == 0:
             return 0, lambda begin, end: None
         name = self._name(h, f"{one}_product")
