@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood.structures.recursions.segment_kernels import potentials, segment_kernels
 from sparsewood.structures.recursions.shifted import Shifted, settle
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
@@ -49,6 +50,8 @@ def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
 
 def _potentials(scores: Tensor, max_length: int) -> tuple[Tensor, Tensor]:
     """The best score before a segment of each label starts, (B, T, K), and ends, (B, T + 1, K)."""
+    if kernels := segment_kernels(scores):
+        return potentials(kernels, scores, max_length)
     segments = scores[..., :max_length].unbind(1)
     steps = scores[..., max_length:].unbind(1)
     starts, ends = [torch.zeros_like(segments[0][..., 0])], [torch.zeros_like(segments[0][..., 0])]

@@ -25,6 +25,7 @@ from sparsewood import _native
 from sparsewood._threads import get_num_threads
 from sparsewood._transforms import is_transformed
 from sparsewood.structures.recursions.elimination import eliminate
+from sparsewood.structures.recursions.hessian import hessian_product
 
 # Entries of the inverse beyond this: an error of some 1e-16 times its square is possible.
 _LARGEST_INVERSE = 1e3
@@ -114,21 +115,11 @@ class _Native(torch.autograd.Function):
         by_log_sums, by_marginals, _ = grads
         result = None if by_log_sums is None else by_log_sums[:, None, None] * marginals
         if by_marginals is not None:
-            second = _hessian_product(scores, lengths, ctx.single_root, by_marginals)
+            second = hessian_product(
+                lambda x: by_determinant(x, lengths, ctx.single_root), scores, by_marginals
+            )
             result = second if result is None else result + second
         return result, None, None
-
-
-def _hessian_product(
-    scores: Tensor, lengths: Tensor | None, single_root: bool, direction: Tensor
-) -> Tensor:
-    """The second derivative of the log-partition function times `direction`, (B, n, n + 1)."""
-    further = torch.is_grad_enabled()
-    with torch.enable_grad():
-        log_sums = by_determinant(scores, lengths, single_root)
-        (marginals,) = torch.autograd.grad(log_sums.sum(), scores, create_graph=True)
-        (product,) = torch.autograd.grad(marginals, scores, direction, create_graph=further)
-    return product
 
 
 def is_lost(inverse: Tensor) -> Tensor:
