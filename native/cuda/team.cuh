@@ -8,6 +8,9 @@ namespace sparsewood {
 // The score of what no structure may use: see structures/recursions/totals.py.
 constexpr double kForbiddenScore = -1e300;
 
+__device__ inline bool is_empty(double score) { return score < kForbiddenScore / 2; }
+__device__ inline double or_zero(double score) { return is_empty(score) ? 0 : score; }
+
 // `width` lanes, a power of two up to 32, of a block of whole warps.
 class Team {
   public:

@@ -53,7 +53,7 @@ struct Elimination {
             if (!open || k > 0)
                 all = total(team, open ? k : k + 1, [&](int j) { return heads[j + open]; });
             double whole = all.log();
-            if (open && whole < kForbiddenScore / 2) root = k, whole = heads[0];
+            if (open && is_empty(whole)) root = k, whole = heads[0];
             double rate = 0;
             if constexpr (kRates) rate = total_rate(k, open, all);
             if (threadIdx.x == 0) totals[k] = whole;

@@ -1,7 +1,5 @@
 """Chains and segmentations by kernels: against the recursions in PyTorch and enumeration."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 from torch import Tensor
@@ -11,7 +9,7 @@ import sparsewood as sp
 from sparsewood import _cuda
 from sparsewood.structures.recursions import FORBIDDEN, logsumexp
 from sparsewood.structures.recursions.hessian import hessian_product
-from sparsewood.structures.recursions.segment_kernels import _PROGRAM, hessian, potentials, sums
+from sparsewood.structures.recursions.segment_kernels import _PROGRAM, hessian, shift, sums
 from sparsewood.structures.recursions.segment_sums import segment_sums
 from sparsewood.structures.recursions.semi_markov import segmentations
 from sparsewood.testing import MarginalsConformance, draw_scores
@@ -25,12 +23,6 @@ CASES = [
     (sp.SemiMarkov(3), 3, 7, 5),
     (sp.SemiMarkov(9), 9, 4, 2),
 ]
-
-
-@pytest.fixture(scope="class")
-def emulated() -> Iterator[None]:
-    with _cuda.emulate(EmulatedKernels):
-        yield
 
 
 @pytest.mark.usefixtures("emulated")
@@ -96,7 +88,8 @@ def test_kernels_do_not_depend_on_the_order_of_threads(
         kernels = EmulatedKernels(_PROGRAM, order)
         log_sums, marginals, tables = sums(kernels, scores, lengths, longest)
         product = hessian(kernels, scores, lengths, longest, tables, along)
-        found.append((log_sums, marginals, product, *potentials(kernels, scores, longest)))
+        shifted = shift(kernels, scores.clone(), lengths, longest)
+        found.append((log_sums, marginals, product, shifted.scores, shifted.shared))
     for other in found[1:]:
         assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
 
@@ -107,6 +100,6 @@ def test_a_call_takes_two_launches_and_its_gradient_one() -> None:
     with _cuda.emulate(lambda _: kernels):
         dist = sp.marginals(scores, sp.LinearChain(), lengths=torch.tensor([6, 2, 1]))
         loss = dist.marginals.square().sum() + dist.entropy().sum()
-        assert kernels.launches == ["segment_potentials", "segment_sums"]
+        assert kernels.launches == ["segment_shift", "segment_sums"]
         torch.autograd.grad(loss, scores)
     assert kernels.launches[2:] == ["segment_hessian"]

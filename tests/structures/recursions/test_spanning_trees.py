@@ -14,7 +14,7 @@ from sparsewood.structures.recursions.spanning_trees import (
     spanning_trees,
 )
 from sparsewood.structures.recursions.tree_kernels import _PROGRAM, hessian, sums
-from sparsewood.testing import draw_scores
+from sparsewood.testing import MarginalsConformance, draw_scores
 from tests.emulator import ORDERS, EmulatedKernels
 
 
@@ -31,6 +31,17 @@ WAYS = {
 }
 roots = pytest.mark.parametrize("single_root", [False, True])
 ways = pytest.mark.parametrize("way", WAYS)
+
+
+@pytest.mark.usefixtures("emulated")
+class TestKernels(MarginalsConformance):
+    structure = sp.DependencyTrees()
+    has_lengths = True
+    shape = staticmethod(lambda n: (n, n + 1))
+
+
+class TestKernelsSingleRoot(TestKernels):
+    structure = sp.DependencyTrees(single_root=True)
 
 
 def table(kind: str, n: int, scale: float, seed: int) -> Tensor:

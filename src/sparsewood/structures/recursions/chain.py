@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood.structures.recursions.segment_kernels import potentials, segment_kernels
+from sparsewood.structures.recursions.segment_kernels import segment_kernels, shift
 from sparsewood.structures.recursions.shifted import Shifted, settle, top
 from sparsewood.structures.recursions.totals import Total, pick
 
@@ -53,23 +53,17 @@ def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
     best sequence have 0. After the last state, it is that of the best sequence for all states. What
     all states of a position share comes off first: in a potential it would be added up and rounded.
     """
+    if kernels := segment_kernels(scores):
+        return shift(kernels, scores, lengths, 1)
     tops = [top(table, (2, 3)) for table in (scores[..., :1], scores[..., 1:])]
     scores = scores - torch.cat([tops[0], tops[1].expand(-1, -1, -1, scores.shape[2])], -1)
-    starts, ends, best = settle(*_potentials(scores.detach()), lengths - 1)
-    rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # of a step: (B, T - 1, K, K)
-    rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
-    rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)
-    return Shifted(scores - rises, (tops[0] + tops[1]).flatten(1).sum(-1) + best)
-
-
-def _potentials(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """The best score before each state, and with it: (B, T, K) each."""
-    if kernels := segment_kernels(scores):
-        starts, ends = potentials(kernels, scores, 1)
-        return starts, ends[:, 1:]
-    states, steps = scores[..., 0].unbind(1), scores[..., 1:].unbind(1)
+    states, steps = scores.detach()[..., 0].unbind(1), scores.detach()[..., 1:].unbind(1)
     before, after = [torch.zeros_like(states[0])], [states[0]]
     for state, step in zip(states[1:], steps[1:], strict=True):
         before.append((after[-1].unsqueeze(1) + step).amax(-1))
         after.append(before[-1] + state)
-    return torch.stack(before, 1), torch.stack(after, 1)
+    starts, ends, best = settle(torch.stack(before, 1), torch.stack(after, 1), lengths - 1)
+    rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # of a step: (B, T - 1, K, K)
+    rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
+    rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)
+    return Shifted(scores - rises, (tops[0] + tops[1]).flatten(1).sum(-1) + best)

@@ -1,4 +1,4 @@
-"""Sums over segmentations on a GPU: `native/cuda/segment_sums.cuh`, one block for each instance.
+"""Sums over segmentations on a GPU: `native/cuda/segment_*.cuh`, one block for each instance.
 
 Scores are (B, T, K, D + K) as in `semi_markov`. A chain is a segmentation whose segments have
 length 1, its scores laid out alike.
@@ -11,9 +11,11 @@ from torch import Tensor
 
 from sparsewood._cuda import Kernels, Program, load
 from sparsewood._transforms import is_transformed
+from sparsewood.structures.recursions.shifted import Shifted
 
 _PROGRAM = Program(
-    '#include "cuda/segment_sums.cuh"', ("segment_potentials", "segment_sums", "segment_hessian")
+    '#include "cuda/segment_shift.cuh"\n#include "cuda/segment_sums.cuh"',
+    ("segment_shift", "segment_sums", "segment_hessian"),
 )
 _THREADS = 512  # of a block at most
 
@@ -31,12 +33,14 @@ def segment_kernels(scores: Tensor) -> Kernels | None:
     return None if is_transformed(scores) else load(_PROGRAM, scores.device)
 
 
-def potentials(kernels: Kernels, scores: Tensor, longest: int) -> tuple[Tensor, Tensor]:
-    """The best score before a segment of each label starts, (B, T, K), and ends, (B, T + 1, K)."""
+def shift(kernels: Kernels, scores: Tensor, lengths: Tensor, longest: int) -> Shifted:
+    """`chain.shift_chain` or `semi_markov.shift_segments`, in place: see `shifted.shift_arcs`."""
     scores = scores.contiguous()
+    shared = scores.new_empty(len(scores))
     starts, ends, _ = _tables(scores)
-    _launch(kernels, "segment_potentials", scores, longest, [scores], [starts, ends])
-    return starts, ends
+    results = [starts, ends, scores.new_empty(len(scores), 2, scores.shape[1]), shared]
+    _launch(kernels, "segment_shift", scores, longest, [scores, lengths], results)
+    return Shifted(scores, shared)
 
 
 def sums(
