@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arborescence.h"
+#include "arborescence_rounds.h"
 #include "eisner.h"
 #include "family.h"
 
@@ -44,22 +45,41 @@ struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
+    ArborescenceRounds rounds;  // where a group has lanes
+
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
+        Arborescence::lay_out(arena, n);
+        rounds.lay_out(arena, n);
+    }
+
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         // An unconstrained tree that happens to have one root child is the answer,
         // and the scan without root counts is several times cheaper.
-        if (SingleRoot && argmax<false>(g, scores, tree)) {
-            bool single = root_arcs(tree) == 1;
-            g.sync();
-            if (single) return true;
-        }
-        return argmax<SingleRoot>(g, scores, tree);
+        if (SingleRoot && find<false>(g, scores, tree) && has_one_root(g, tree)) return true;
+        return find<SingleRoot>(g, scores, tree);
     }
 
     SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
         return cross_trees<SingleRoot>(scores, words, a, b, path, [&](int word, int head) {
             return !is_below(a, head, word);
         });
+    }
+
+  private:
+    template <bool One, class G>
+    SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
+        if constexpr (G::size() > 1)
+            return rounds.argmax<One>(g, scores, tree);
+        else
+            return argmax<One>(g, scores, tree);
+    }
+
+    template <class G>
+    SPARSEWOOD_HD bool has_one_root(const G& g, const int16_t* tree) const {
+        bool has = root_arcs(tree) == 1;
+        g.sync();  // before the tree is written to again
+        return has;
     }
 };
 

@@ -18,6 +18,45 @@ struct Warp {
         return x;
     }
 
+    // The sum of whole numbers.
+    static __device__ int total(int x) {
+        for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);
+        return x;
+    }
+
+    static __device__ int largest(int x) {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_max_sync(kAll, x);
+#else
+        for (int d = 16; d > 0; d >>= 1) {
+            int other = __shfl_xor_sync(kAll, x, d);
+            x = other > x ? other : x;
+        }
+        return x;
+#endif
+    }
+
+    // How many lanes before this one have it; `count`: how many of all.
+    static __device__ int rank(bool has, int& count) {
+        unsigned which = __ballot_sync(kAll, has);
+        count = __popc(which);
+        return __popc(which & ((1u << lane()) - 1));
+    }
+
+    // The index that comes with the largest value, the lowest of those; -1 when all are forbidden.
+    static __device__ int best(double value, int index) {
+        // Whole numbers in the order of the values; adding 0 makes the two zeros one.
+        long long bits = __double_as_longlong(value + 0.0);
+        unsigned long long key = bits < 0 ? ~static_cast<unsigned long long>(bits)
+                                          : static_cast<unsigned long long>(bits) | 1ull << 63;
+        unsigned high = static_cast<unsigned>(key >> 32), low = static_cast<unsigned>(key);
+        unsigned top = largest_unsigned(high);
+        unsigned rest = largest_unsigned(high == top ? low : 0u);
+        bool is_best = high == top && low == rest && value != kForbidden;
+        int found = -largest(is_best ? -index : -0x7fffffff);
+        return found == 0x7fffffff ? -1 : found;
+    }
+
     static __device__ double dot(const double* a, const double* b, int n) {
         double s = 0;
         for (int i = lane(); i < n; i += 32) s += a[i] * b[i];
@@ -42,16 +81,11 @@ struct Warp {
     }
 
     static __device__ int argmax(const double* a, int n) {
-        double best = kForbidden;
+        double largest = kForbidden;
         int at = n;
         for (int i = lane(); i < n; i += 32)
-            if (a[i] > best) best = a[i], at = i;
-        for (int d = 16; d > 0; d >>= 1) {
-            double other = __shfl_xor_sync(kAll, best, d);
-            int where = __shfl_xor_sync(kAll, at, d);
-            if (other > best || (other == best && where < at)) best = other, at = where;
-        }
-        return best == kForbidden ? -1 : at;
+            if (a[i] > largest) largest = a[i], at = i;
+        return best(largest, at);
     }
 
     static __device__ void rebase(const double* row, double base, int n, double* out, bool first) {
@@ -80,6 +114,19 @@ struct Warp {
         for (int i = lane(); i < n; i += 32) c += a[i] == b[i] && !(NonZero && a[i] == 0);
         for (int d = 16; d > 0; d >>= 1) c += __shfl_xor_sync(kAll, c, d);
         return c;
+    }
+
+  private:
+    static __device__ unsigned largest_unsigned(unsigned x) {
+#if __CUDA_ARCH__ >= 800
+        return __reduce_max_sync(kAll, x);
+#else
+        for (int d = 16; d > 0; d >>= 1) {
+            unsigned other = __shfl_xor_sync(kAll, x, d);
+            x = other > x ? other : x;
+        }
+        return x;
+#endif
     }
 };
 

@@ -210,11 +210,13 @@ inline char* dynamic_shared() {
 }
 }  // namespace sparsewood
 
-#define EMULATE(name)                                                                       \
-    extern "C" void emulate_##name(int order, int given, void** values, int64_t grid,       \
-                                   int64_t block, int64_t bytes) {                          \
-        emulator::order = order;                                                            \
-        emulator::launch(name, given, values, grid, block, bytes);                          \
+// The first line does not compile unless the kernel is extern "C", as a GPU looks for it.
+#define EMULATE(name)                                                                      \
+    extern "C" decltype(name) name;                                                        \
+    extern "C" void emulate_##name(int order, int given, void** values, int64_t grid,      \
+                                   int64_t block, int64_t bytes) {                         \
+        emulator::order = order;                                                           \
+        emulator::launch(name, given, values, grid, block, bytes);                         \
     }
 
 inline void __syncthreads() { emulator::wait(emulator::Wait::kBlock); }
