@@ -54,8 +54,7 @@ inline void Fiber::start(std::function<void()> function) {
     if (!stack) stack.reset(new char[kStack]);
     auto end = (reinterpret_cast<uintptr_t>(stack.get()) + kStack) / 16 * 16;
     auto* words = reinterpret_cast<void**>(end);
-    *--words = nullptr;
-    *--words = nullptr;  // what enter() would return to
+    *--words = nullptr;  // what enter() would return to, on top of an aligned stack
     *--words = reinterpret_cast<void*>(enter);
     for (int i = 0; i < 6; ++i) *--words = nullptr;
     top = words;
