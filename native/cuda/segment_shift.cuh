@@ -7,18 +7,28 @@
 namespace sparsewood {
 
 // The largest score of states and that of steps at each position, which every chain has one of.
-// Returns their sum over positions.
+// Returns their sum over positions. `tops` is (T, 2), `row_tops` (T, K).
 __device__ inline double take_off_tops(const Team& team, const Segmentation& s, int stop,
-                                       double* scores, double* tops) {
-    team.rows(2 * stop, [&](int task, bool mine) {
-        int of_steps = task % 2, each = of_steps ? s.labels : 1, count = s.labels * each;
-        double* rows = scores + s.cells(task / 2, 0) + of_steps;
-        auto cell = [&](int i) -> double& { return rows[i / each * (1 + s.labels) + i % each]; };
-        double top = or_zero(largest(team, count, cell));
-        for (int i = team.lane(); i < count && mine; i += team.width()) cell(i) -= top;
-        if (mine && team.lane() == 0) tops[task] = top;
+                                       double* scores, double* tops, double* row_tops) {
+    const int width = 1 + s.labels, rows = stop * s.labels;
+    team.rows(rows, [&](int row, bool mine) {
+        const double* steps = scores + int64_t(row) * width + 1;
+        double top = largest(team, s.labels, [&](int j) { return steps[j]; });
+        if (mine && team.lane() == 0) row_tops[row] = top;
     });
     __syncthreads();
+    team.rows(stop, [&](int t, bool mine) {
+        double states = largest(team, s.labels, [&](int k) { return s.row(t, k)[0]; });
+        double steps = largest(team, s.labels, [&](int k) { return row_tops[s.at(t, k)]; });
+        if (mine && team.lane() == 0)
+            tops[2 * t] = or_zero(states), tops[2 * t + 1] = or_zero(steps);
+    });
+    __syncthreads();
+    team.rows(rows, [&](int row, bool mine) {
+        const double* of = tops + row / s.labels * 2;
+        for (int c = team.lane(); c < width && mine; c += team.width())
+            scores[int64_t(row) * width + c] -= of[c > 0];
+    });
     double sum = 0;
     for (int i = team.lane(); i < 2 * stop; i += team.width()) sum += tops[i];
     return team.sum(sum);
@@ -28,9 +38,7 @@ __device__ inline double take_off_tops(const Team& team, const Segmentation& s, 
 __device__ inline void put_on_a_grid(const Team& team, double* starts, int start_count,
                                      double* ends, int end_count) {
     int count = start_count + end_count;
-    auto at = [&](int i) -> double& {
-        return i < start_count ? starts[i] : ends[i - start_count];
-    };
+    auto at = [&](int i) -> double& { return i < start_count ? starts[i] : ends[i - start_count]; };
     double high = largest(team, count, [&](int i) { return or_zero(at(i)); });
     double low = -largest(team, count, [&](int i) { return -or_zero(at(i)); });
     double reach = (high > 0 ? high : 0) - (low < 0 ? low : 0);
@@ -58,7 +66,7 @@ extern "C" __global__ void segment_shift(double* scores, const int64_t* lengths,
     Segmentation s{scores, int(labels), int(longest)};
     Team team(width);
     int stop = int(lengths[b]);
-    double sum = longest == 1 ? take_off_tops(team, s, stop, scores, tops) : 0;
+    double sum = longest == 1 ? take_off_tops(team, s, stop, scores, tops, starts) : 0;
     __syncthreads();
     sum_forward<Best>(team, s, stop, starts, ends);
 

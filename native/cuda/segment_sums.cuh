@@ -5,8 +5,8 @@
 
 namespace sparsewood {
 
-// `slopes` (T + 1, K), the derivatives by `ends`: how probable it is that a segment of k ends there.
-// From the last position to the first, where each total hands on what it is given by shares.
+// `slopes` (T + 1, K), the derivatives by `ends`: how probable it is that a segment of k ends
+// there. From the last position to the first, where each total hands on what it is given by shares.
 __device__ inline void sum_backward(const Team& team, const Segmentation& s, int stop,
                                     const double* starts, const double* ends, double* slopes,
                                     double* marginals) {
@@ -26,7 +26,7 @@ __device__ inline void sum_backward(const Team& team, const Segmentation& s, int
             }
             slope = team.sum(slope);
             auto step = [&](int j) { return before[j] + row[s.longest + j]; };
-            Total all{0, 1};
+            Total all(0, 1);
             if (t > 0) all = total(team, s.labels, step);
             for (int j = team.lane(); j < s.labels && mine; j += team.width())
                 out[s.longest + j] = t > 0 ? slope * all.share(step(j)) : 0;
@@ -98,7 +98,7 @@ __device__ inline void rates_backward(const Team& team, const Segmentation& s, i
             }
             slope = team.sum(slope), slope_rate = team.sum(slope_rate);
             auto step = [&](int j) { return before[j] + row[s.longest + j]; };
-            Total all{0, 1};
+            Total all(0, 1);
             if (t > 0) all = total(team, s.labels, step);
             for (int j = team.lane(); j < s.labels && mine; j += team.width()) {
                 double change = rates[j] + along[s.longest + j] - start_rates[s.at(t, k)];
@@ -126,8 +126,8 @@ __device__ inline void clear_padding(const Segmentation& s, int stop, int positi
 // The logarithms of the sums (B,) and the marginals, shaped as the scores (B, T, K, D + K).
 extern "C" __global__ void segment_sums(const double* scores, const int64_t* lengths,
                                         int64_t positions, int64_t labels, int64_t longest,
-                                        int64_t width, double* starts, double* ends,
-                                        double* slopes, double* log_sums, double* marginals) {
+                                        int64_t width, double* starts, double* ends, double* slopes,
+                                        double* log_sums, double* marginals) {
     using namespace sparsewood;
     int64_t b = blockIdx.x, rows = positions * labels, cells = rows * (longest + labels);
     starts += b * rows, ends += b * (rows + labels), slopes += b * (rows + labels);
@@ -139,7 +139,8 @@ extern "C" __global__ void segment_sums(const double* scores, const int64_t* len
     auto end = [&](int k) { return ends[s.at(stop, k)]; };
     Total all = total(team, s.labels, end);
     if (threadIdx.x == 0) log_sums[b] = all.log();
-    for (int k = threadIdx.x; k < s.labels; k += blockDim.x) slopes[s.at(stop, k)] = all.share(end(k));
+    for (int k = threadIdx.x; k < s.labels; k += blockDim.x)
+        slopes[s.at(stop, k)] = all.share(end(k));
     clear_padding(s, stop, int(positions), marginals);
     __syncthreads();
     sum_backward(team, s, stop, starts, ends, slopes, marginals);

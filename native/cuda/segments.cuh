@@ -47,10 +47,13 @@ __device__ void sum_forward(const Team& team, const Segmentation& s, int stop, d
             const double* moves = s.row(t, k) + s.longest;
             double start = 0;
             if (t > 0)
-                start = Alternatives::of(team, s.labels, [&](int j) { return before[j] + moves[j]; });
-            double end = Alternatives::of(team, s.shorter(t + 1), [&](int d) {
-                return (d == 0 ? start : starts[s.at(t - d, k)]) + s.row(t - d, k)[d];
-            });
+                start =
+                    Alternatives::of(team, s.labels, [&](int j) { return before[j] + moves[j]; });
+            double end = start + s.row(t, k)[0];  // there may be no other
+            if (s.longest > 1)
+                end = Alternatives::of(team, s.shorter(t + 1), [&](int d) {
+                    return (d == 0 ? start : starts[s.at(t - d, k)]) + s.row(t - d, k)[d];
+                });
             if (mine && team.lane() == 0) starts[s.at(t, k)] = start, ends[s.at(t + 1, k)] = end;
         });
         __syncthreads();

@@ -1,5 +1,5 @@
-// What all trees of a sentence share, taken off its arcs in place, one block for each: ../shift_arcs.h
-// on a GPU.
+// What all trees of a sentence share, taken off its arcs in place, one block for each:
+// ../shift_arcs.h on a GPU.
 #pragma once
 
 #include "team.cuh"

@@ -52,9 +52,10 @@ class Team {
 
 // The sum of exponentials of some terms, from the largest on.
 struct Total {
-    double top, sum;
+    double top, sum, inverse;
+    __device__ Total(double top, double sum) : top(top), sum(sum), inverse(1 / sum) {}
     __device__ double log() const { return top + ::log(sum); }
-    __device__ double share(double x) const { return exp(x - top) / sum; }
+    __device__ double share(double x) const { return exp(x - top) * inverse; }
 };
 
 // The largest of term(i), i < count.

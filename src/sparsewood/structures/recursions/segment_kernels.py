@@ -86,7 +86,7 @@ def _launch(
     results: list[Tensor],
 ) -> None:
     batch, positions, labels, _ = scores.shape
-    width = min(32, 1 << (labels - 1).bit_length())  # lanes that take a row together
+    width = min(32, 1 << (labels // 2).bit_length())  # lanes that take a row together
     threads = min(_THREADS, -(-labels * width // 32) * 32)
     sizes = (positions, labels, longest, width)
     kernels.launch(name, batch, threads, *inputs, *sizes, *results)

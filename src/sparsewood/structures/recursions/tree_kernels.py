@@ -22,7 +22,7 @@ def sums(
     scores = scores.contiguous()
     batch, _, width = scores.shape
     log_sums, marginals = scores.new_empty(batch), torch.empty_like(scores)
-    results = [torch.empty_like(scores), scores.new_empty(batch, 2, width), log_sums, marginals]
+    results = [torch.empty_like(scores), scores.new_empty(batch, 3, width), log_sums, marginals]
     _launch(kernels, "tree_sums", [scores], lengths, single_root, results)
     return log_sums, marginals
 
@@ -34,7 +34,7 @@ def hessian(
     scores = scores.contiguous()
     batch, n, width = scores.shape
     product = torch.empty_like(scores)
-    tables, vectors = scores.new_empty(batch, 3, n, width), scores.new_empty(batch, 4, width)
+    tables, vectors = scores.new_empty(batch, 3, n, width), scores.new_empty(batch, 5, width)
     inputs = [scores, along.contiguous()]
     _launch(kernels, "tree_hessian", inputs, lengths, single_root, [tables, vectors, product])
     return product
