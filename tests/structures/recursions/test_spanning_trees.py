@@ -179,6 +179,18 @@ def test_kernels_do_not_depend_on_the_order_of_threads(single_root: bool) -> Non
         assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
 
 
+def test_a_long_sentence_is_not_left_to_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsewood.structures.recursions.tree_kernels._WORDS", 4)
+    kernels = EmulatedKernels(_PROGRAM)
+    with _cuda.emulate(lambda _: kernels):
+        for n, launches in ((4, ["tree_sums"]), (5, [])):
+            scores = table("normal", n, 1.0, seed=0)
+            kernels.launches.clear()
+            found = spanning_trees(scores, None, False)
+            assert kernels.launches == launches
+            torch.testing.assert_close(found, eliminate(scores, None, False))
+
+
 @roots
 def test_samples_where_words_prefer_each_other(single_root: bool) -> None:
     """The second sentence makes the sampler give up its inverse; the first keeps it."""

@@ -8,11 +8,12 @@ from sparsewood._lengths import lengths_or_full
 
 _PROGRAM = Program('#include "cuda/tree_sums.cuh"', ("tree_sums", "tree_hessian"))
 _THREADS = 512  # of a block at most
+_WORDS = 256  # beyond so many a block is slower than linear algebra by all of the GPU
 
 
 def tree_kernels(scores: Tensor) -> Kernels | None:
-    """The kernels for `scores`; None where there are none."""
-    return load(_PROGRAM, scores.device)
+    """The kernels for `scores`; None where there are none, or they would be slow."""
+    return load(_PROGRAM, scores.device) if scores.shape[1] <= _WORDS else None
 
 
 def sums(
