@@ -8,7 +8,7 @@ from sparsewood._lengths import lengths_or_full
 
 _PROGRAM = Program('#include "cuda/tree_sums.cuh"', ("tree_sums", "tree_hessian"))
 _THREADS = 512  # of a block at most
-_WORDS = 256  # beyond so many a block is slower than linear algebra by all of the GPU
+_WORDS = 128  # beyond so many a block is slower than linear algebra by the whole GPU
 
 
 def tree_kernels(scores: Tensor) -> Kernels | None:
