@@ -71,15 +71,19 @@ struct ActiveSet {
     }
 
     // Takes over a set with less room.
-    SPARSEWOOD_HD void copy(const ActiveSet& from) {
+    template <class G>
+    SPARSEWOOD_HD void copy(const G& g, const ActiveSet& from) {
         int k = size();
-        codes.copy(from.codes);
-        for (int64_t i = 0; i < Cholesky::packed(k); ++i) factor.rows[i] = from.factor.rows[i];
-        for (int a = 0; a < k; ++a) {
+        codes.copy(g, from.codes);
+        for (int64_t i = g.lane(); i < Cholesky::packed(k); i += g.size())
+            factor.rows[i] = from.factor.rows[i];
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < k; a += g.size()) {
             factor.scores[a] = from.factor.scores[a];
             factor.ones[a] = from.factor.ones[a];
             weights[a] = from.weights[a];
         }
+        g.sync();
     }
 
     SPARSEWOOD_HD int size() const { return factor.size; }
@@ -92,16 +96,17 @@ struct ActiveSet {
     SPARSEWOOD_HD bool makes_room(const G& g) {
         careful = true;
         factor.solve(g, target);
-        for (int a = 0; a < size(); ++a)
-            if (target[a] <= kZero) return true;
+        if (g.last(size(), [&](int a) { return target[a] <= kZero; }) >= 0) return true;
         --factor.size;
         return false;
     }
 
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
-    SPARSEWOOD_HD Entry append(const G& g, const int16_t* h) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE Entry append(const G& g, const int16_t* h) {
+        SPARSEWOOD_PHASE(append);
         int16_t* to = waiting(0);
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
         g.sync();
         compare(g, 1);
@@ -111,11 +116,13 @@ struct ActiveSet {
     // The same for `count` waiting structures in their order, most of it by one pass over the
     // factor. Returns how many entered.
     template <class G>
-    SPARSEWOOD_HD int append_waiting(const G& g, int count) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
+        SPARSEWOOD_PHASE(waiting);
         int before = size(), known = 0, width = (count + 7) / 8 * 8;
         compare(g, count);
         if (count >= kTogether) {
             known = before;
+            SPARSEWOOD_ROLLED
             for (int a = g.lane(); a < known; a += g.size())
                 for (int w = 0; w < width; ++w)
                     columns[int64_t(a) * width + w] =
@@ -134,15 +141,19 @@ struct ActiveSet {
     SPARSEWOOD_HD void pivot(const G& g, const int16_t* h) {
         double* d = target;
         const double* l = factor.row(size());
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size()) d[a] = l[a];
         g.sync();
-        factor.backward(g, d);
+        backward(g, factor.rows, size(), d);
         double length = 2;
         int first = -1;
-        for (int a = 0; a < size(); ++a)
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < size(); a += g.size())
             if (d[a] > kDirection && weights[a] < length * d[a])
                 length = weights[a] / d[a], first = a;
+        g.smallest(length, first);
         g.sync();
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size()) weights[a] -= length * d[a];
         g.sync();
         leave(g, first);
@@ -161,13 +172,16 @@ struct ActiveSet {
     SPARSEWOOD_HD bool walk(const G& g) {
         double length = 2;
         int first = -1;
-        for (int a = 0; a < size(); ++a)
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < size(); a += g.size())
             if (target[a] <= kZero) {
                 double l = weights[a] > 0 ? weights[a] / (weights[a] - target[a]) : 0;
                 if (l < length) length = l, first = a;
             }
+        g.smallest(length, first);
         if (first < 0) return false;
         g.sync();
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             weights[a] += length * (target[a] - weights[a]);
         g.sync();
@@ -190,86 +204,99 @@ struct ActiveSet {
     template <class G, class Leaves>
     SPARSEWOOD_HD bool drop_where(const G& g, Leaves leaves) {
         int before = size();
-        for (int a = before - 1; a >= 0;) {
+        for (int a = g.last(before, leaves); a >= 0;) {
             int count = 0;
-            for (; a >= 0 && count < Cholesky::kGone; --a)
-                if (leaves(a)) {
-                    ++count;
-                    if (g.leader()) overlap[Cholesky::kGone - count] = a;
-                }
+            for (; a >= 0 && count < Cholesky::kGone; a = g.last(a, leaves)) {
+                ++count;
+                if (g.leader()) overlap[Cholesky::kGone - count] = a;
+            }
             g.sync();
-            if (count > 0) drop(g, overlap + Cholesky::kGone - count, count);
+            drop(g, overlap + Cholesky::kGone - count, count);
         }
         return size() < before;
     }
 
     // gone: (count) in rising order.
     template <class G>
-    SPARSEWOOD_HD void drop(const G& g, const int32_t* gone, int count) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void drop(const G& g, const int32_t* gone, int count) {
+        SPARSEWOOD_PHASE(drop);
         int before = size();
         factor.remove(g, gone, count, columns, codes.capacity, scratch);
         for (int c = 0; c < count; ++c) {
             int p = codes.place[gone[c]];
+            SPARSEWOOD_ROLLED
             for (int b = g.lane(); b < before; b += g.size())
                 if (codes.nearest[codes.place[b]] == p) codes.nearest[codes.place[b]] = -1;
         }
-        g.sync();
-        if (g.leader()) close_ranks(gone, count, before);
-        g.sync();
+        close_ranks(g, gone, count, before);
     }
 
     // Moves the structures that stay together. The places of those gone are free.
-    SPARSEWOOD_HD void close_ranks(const int32_t* gone, int count, int before) {
+    template <class G>
+    SPARSEWOOD_HD void close_ranks(const G& g, const int32_t* gone, int count, int before) {
         int32_t* freed = overlap + Cholesky::kGone;
-        int to = gone[0];
-        for (int a = gone[0], c = 0; a < before; ++a) {
-            if (c < count && a == gone[c]) {
-                freed[c++] = codes.place[a];
-                continue;
+        SPARSEWOOD_ROLLED
+        for (int c = g.lane(); c < count; c += g.size()) freed[c] = codes.place[gone[c]];
+        g.sync();
+        for (int start = gone[0], c = 0; start < before; start += g.size()) {
+            int a = start + g.lane(), at = a < before ? a : start;
+            int32_t place = codes.place[at];
+            double weight = weights[at], aim = target[at];
+            g.sync();
+            while (c < count && gone[c] < at) ++c;
+            if (a < before && !(c < count && gone[c] == a)) {
+                codes.place[a - c] = place;
+                weights[a - c] = weight;
+                target[a - c] = aim;
             }
-            codes.place[to] = codes.place[a];
-            weights[to] = weights[a];
-            target[to++] = target[a];
+            g.sync();
         }
-        for (int c = 0; c < count; ++c) codes.place[to + c] = freed[c];
+        SPARSEWOOD_ROLLED
+        for (int c = g.lane(); c < count; c += g.size()) codes.place[before - count + c] = freed[c];
+        g.sync();
     }
 
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
-    SPARSEWOOD_HD void compare(const G& g, int count) {
-        for (int a = 0; a < size(); ++a)
-            for (int w = 0; w < count; ++w) {
-                int c = codes.common_parts(g, codes.code(a), waiting(w));
-                if (g.leader()) overlap[int64_t(w) * codes.capacity + a] = c;
-            }
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < size(); a += g.size())
+            SPARSEWOOD_ROLLED
+            for (int w = 0; w < count; ++w)
+                overlap[int64_t(w) * codes.capacity + a] =
+                    codes.common_parts(typename G::Lane{}, codes.code(a), waiting(w));
         g.sync();
     }
 
     // Takes in the structure that was number w of those waiting when `compared` were active. Of its
     // row of L the first `known` entries stand in column w of `columns`, `width` wide.
     template <class G>
-    SPARSEWOOD_HD Entry admit(const G& g, int w, int compared, int known, int width) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE Entry admit(const G& g, int w, int compared, int known, int width) {
         int k = size(), p = codes.place[compared + w];
         const int16_t* h = codes.at(p);
         int32_t* common = overlap + int64_t(w) * codes.capacity;
-        for (int a = compared; a < k; ++a) {
-            int c = codes.common_parts(g, codes.code(a), h);
-            if (g.leader()) common[a] = c;
-        }
-        g.sync();
-        int near = -1, most = -1, parts = codes.count_parts(g, h);
-        for (int a = 0; a < k; ++a) {
+        typename G::Lane lane;
+        int near = -1, most = -1, parts = codes.count_parts(lane, h);
+        bool present = false;
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < k; a += g.size()) {
+            if (a >= compared) common[a] = codes.common_parts(lane, codes.code(a), h);
             int c = common[a];
-            if (c == parts && (!Family::kEmpty || codes.count_parts(g, codes.code(a)) == c))
-                return Entry::kPresent;
-            if (c > most) most = c, near = codes.place[a];
+            if (c == parts && (!Family::kEmpty || codes.count_parts(lane, codes.code(a)) == c))
+                present = true;
+            if (c > most) most = c, near = a;
         }
+        if (g.any(present)) return Entry::kPresent;
+        g.largest(most, near);
+        if (near >= 0) near = codes.place[near];
         double* row = factor.row(k);
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size())
             row[a] = a < known ? columns[int64_t(a) * width + w] : common[a] + 1;
         g.sync();
         if (!factor.append(g, known, parts + 1, codes.score_above(g, theta, h, origin)))
             return Entry::kDependent;
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < k; a += g.size()) {
             int b = codes.place[a];
             if (codes.nearest[b] >= 0 && common[a] > codes.shared[b])

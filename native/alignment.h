@@ -27,6 +27,7 @@ struct Warping {
         stride = shorter + 2;
         chart = arena.take<double>(int64_t(slots + 1) * stride);
     }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -66,9 +67,8 @@ struct Warping {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size, shape: rows and columns.
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         transposed = size[0] > size[1];
         shorter = static_cast<int>(size[transposed ? 1 : 0]);
         longer = static_cast<int>(size[transposed ? 0 : 1]);
@@ -78,26 +78,28 @@ struct Warping {
         padded_columns = shape[1];
     }
 
-    Row row(int k) const {
+    SPARSEWOOD_HD Row row(int k) const {
         int cells = last(k) - first(k) + 1;
         return {cell(first(k), k), transposed ? 1 - padded_columns : padded_columns - 1, cells,
                 shorter};
     }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         return option == 0 ? -1 : cell(first(slot) + option - 1, slot);
     }
 
-    void shift(double*) const {}
+    template <class G>
+    SPARSEWOOD_HD void shift(const G&, double*) const {}
 
-    int64_t event_size() const { return padded_rows * padded_columns; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded_rows * padded_columns; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t c = 0; c < event_size(); ++c) out[c] = 0;
-        for (int k = 0; k < slots; ++k)
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t c = g.lane(); c < event_size(); c += g.size()) out[c] = 0;
+        g.sync();
+        for (int k = g.lane(); k < slots; k += g.size())
             if (code[k] > 0) out[part(k, code[k])] = 1;
     }
-#endif
 
   private:
     int64_t padded_rows, padded_columns;  // of the caller's array
@@ -151,12 +153,13 @@ struct Warping {
 
 struct GappedAlignment : Bipartite<true> {
     double* chart;   // (slots + 1, width) best alignment of the first members of both sequences
-    int16_t* after;  // (slots + 1) the first partner in either of two, from a slot on
+    int16_t* after;  // for cross(): (slots + 1) the first partner in either of two, from a slot on
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         chart = arena.take<double>(int64_t(slots + 1) * width);
-        after = arena.take<int16_t>(slots + 1);
     }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) { after = arena.take<int16_t>(slots + 1); }
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -205,17 +208,18 @@ struct GappedAlignment : Bipartite<true> {
         return total;
     }
 
-#ifndef __CUDACC_RTC__
-    void shift(double*) const {}
+    template <class G>
+    SPARSEWOOD_HD void shift(const G&, double*) const {}
 
-    int64_t event_size() const { return padded_rows * padded_columns; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded_rows * padded_columns; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t c = 0; c < event_size(); ++c) out[c] = 0;
-        for (int i = 0; i < slots; ++i)
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t c = g.lane(); c < event_size(); c += g.size()) out[c] = 0;
+        g.sync();
+        for (int i = g.lane(); i < slots; i += g.size())
             if (code[i] > 0) out[part(i, code[i])] = 1;
     }
-#endif
 
   private:
     // Of equal alignments the one with fewer cells, and those as early as possible.

@@ -38,6 +38,9 @@ struct BinaryTrees {
         inside = arena.take<double>(int64_t(words) * words);
         inside_t = arena.take<double>(int64_t(words) * words);
         stack = arena.take<int16_t>(4 * words);
+    }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
         around = arena.take<int16_t>(2 * words);
         gain = arena.take<double>(2 * words);
         loose = arena.take<int32_t>(2 * words);
@@ -99,9 +102,8 @@ struct BinaryTrees {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size: (n); shape: (N, N) or (N, N, L); options: (labelled).
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         words = static_cast<int>(size[0]);
         padded = static_cast<int>(shape[0]);
         labelled = options[0] != 0;
@@ -110,25 +112,28 @@ struct BinaryTrees {
         width = labels + 1;
     }
 
-    Row row(int slot) const { return {part(slot, 1), 1, 0, 0}; }
+    SPARSEWOOD_HD Row row(int slot) const { return {part(slot, 1), 1, 0, 0}; }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         if (option == 0) return -1;
         // From the last slot on, the rows of the triangle hold 1, 2, 3... spans.
-        int left = slots - 1 - slot, i = static_cast<int>((std::sqrt(8.0 * left + 1) - 1) / 2);
+        int left = slots - 1 - slot, i = static_cast<int>((sqrt(8.0 * left + 1) - 1) / 2);
         int first = words - 1 - i, last = first + left - i * (i + 1) / 2;
         return (int64_t(first) * padded + last) * labels + option - 1;
     }
 
     // Every tree has each leaf, the whole, and n - 2 of the spans between.
-    void shift(double* table) const {
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
         double top = kForbidden;
-        for (int i = 0; i < words; ++i)
+        for (int i = g.lane(); i < words; i += g.size())
             for (int j = i + 1; j < words; ++j) {
                 double best = best_label_score(at(table, i, j), labels);
                 if (j - i < words - 1 && best > top) top = best;
             }
-        for (int i = 0; i < words; ++i)
+        top = g.max(top);
+        g.sync();
+        for (int i = g.lane(); i < words; i += g.size())
             for (int j = i; j < words; ++j) {
                 double* options = table + base(slot(i, j)) + 1;
                 if (j == i || j - i == words - 1)
@@ -138,14 +143,15 @@ struct BinaryTrees {
             }
     }
 
-    int64_t event_size() const { return int64_t(padded) * padded; }
+    SPARSEWOOD_HD int64_t event_size() const { return int64_t(padded) * padded; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t k = 0; k < event_size(); ++k) out[k] = labelled ? -1 : 0;
-        for (int s = 0; s < slots; ++s)
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t k = g.lane(); k < event_size(); k += g.size()) out[k] = labelled ? -1 : 0;
+        g.sync();
+        for (int s = g.lane(); s < slots; s += g.size())
             if (code[s] != 0) out[part(s, code[s]) / labels] = labelled ? code[s] - 1 : 1;
     }
-#endif
 
   private:
     SPARSEWOOD_HD int64_t cell(int i, int j) const { return int64_t(i) * words + j; }

@@ -22,9 +22,8 @@ struct Bipartite {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size, shape: rows and columns.
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         transposed = size[0] > size[1];
         slots = penalised = rows = static_cast<int>(size[transposed ? 1 : 0]);
         width = static_cast<int>(size[transposed ? 0 : 1]) + kEmpty;
@@ -32,11 +31,11 @@ struct Bipartite {
         padded_columns = shape[1];
     }
 
-    Row row(int r) const {
+    SPARSEWOOD_HD Row row(int r) const {
         return transposed ? Row{r, padded_columns, 0, 0} : Row{r * padded_columns, 1, 0, 0};
     }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         if (kEmpty && option == 0) return -1;
         int64_t member = option - kEmpty;
         return transposed ? member * padded_columns + slot : slot * padded_columns + member;
@@ -44,7 +43,6 @@ struct Bipartite {
 
   protected:
     int64_t padded_rows, padded_columns;  // of the caller's array
-#endif
 };
 
 }  // namespace sparsewood

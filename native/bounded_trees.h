@@ -32,17 +32,15 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
         auto fits = [&](int word, int head) {
             return (head == 0 || count_children(a, head) < most) && this->fits(a, word, head);
         };
-        return cross_trees<SingleRoot>(scores, slots, a, b, children, fits);
+        return mix_trees<SingleRoot>(slots, a, b, score_of_heads(scores, slots), fits);
     }
 
-#ifndef __CUDACC_RTC__
     // options: single_root, the most children of a word
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         TreeSlots::set_size(size, shape, options);
         int64_t others = size[0] > 1 ? size[0] - 1 : 1;
         most = static_cast<int>(options[1] < others ? options[1] : others);
     }
-#endif
 
   private:
     SPARSEWOOD_HD int count_children(const int16_t* tree, int head) const {

@@ -24,6 +24,7 @@ struct Chain {
     }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) { best = arena.take<double>(int64_t(steps) * states); }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -66,9 +67,8 @@ struct Chain {
         fix_row(table + base(slot), states, option);
     }
 
-#ifndef __CUDACC_RTC__
     // options: whether transitions are penalised too
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         padded = shape[0];
         steps = static_cast<int>(size[0]);
         states = width = static_cast<int>(shape[1]);
@@ -77,26 +77,27 @@ struct Chain {
         penalised = options[0] ? slots : steps;
     }
     // The caller's array is (T, K, 1 + K): a state, then the transitions into it.
-    Row row(int r) const {
+    SPARSEWOOD_HD Row row(int r) const {
         int step = r < steps ? r : (r - steps) / states + 1;
         int column = r < steps ? 0 : 1 + (r - steps) % states;
         return {int64_t(step) * states * (states + 1) + column, states + 1, 0, 0};
     }
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         bool state = slot < steps;
         int step = state ? slot : slot - steps + 1;
         int to = state ? option : option % states, column = state ? 0 : 1 + option / states;
         return (int64_t(step) * states + to) * (states + 1) + column;
     }
-    int64_t event_size() const { return padded; }
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t t = 0; t < padded; ++t) out[t] = t < steps ? code[t] : -1;
+    SPARSEWOOD_HD int64_t event_size() const { return padded; }
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t t = g.lane(); t < padded; t += g.size()) out[t] = t < steps ? code[t] : -1;
     }
-    void shift(double* table) const {
-        for (int i = 0; i < slots; ++i)
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        for (int i = g.lane(); i < slots; i += g.size())
             shift_row(table + base(i), i < steps ? states : states * states);
     }
-#endif
 
   private:
     // What b scores above a in the slots from begin to end.

@@ -36,31 +36,49 @@ struct Codes {
 
     template <class G>
     SPARSEWOOD_HD void begin(const G& g) {
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < slots; i += g.size())
             base[i] = static_cast<int32_t>(family.base(i));
+        SPARSEWOOD_ROLLED
         for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
         g.sync();
     }
 
     // Takes over the codes of a set with less room.
-    SPARSEWOOD_HD void copy(const Codes& from) {
-        for (int64_t i = 0; i < int64_t(from.capacity) * stride; ++i) cells[i] = from.cells[i];
-        for (int a = 0; a < from.capacity; ++a) {
+    template <class G>
+    SPARSEWOOD_HD void copy(const G& g, const Codes& from) {
+        int64_t count = int64_t(from.capacity) * stride;
+        for (int64_t i = g.lane(); i < count; i += g.size()) cells[i] = from.cells[i];
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < from.capacity; a += g.size()) {
             place[a] = from.place[a];
             nearest[a] = from.nearest[a];
             shared[a] = from.shared[a];
         }
-        for (int a = from.capacity; a < capacity; ++a) place[a] = a;
+        for (int a = from.capacity + g.lane(); a < capacity; a += g.size()) place[a] = a;
+        g.sync();
     }
 
     SPARSEWOOD_HD int16_t* at(int p) const { return cells + int64_t(p) * stride; }
     SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
+
+    // By one lane, the same.
+    SPARSEWOOD_HD double score_above(const double* scores, const int16_t* h,
+                                     const int16_t* other) const {
+        double s = 0;
+        where_differ(h, other, slots, [&](int i, int mine, int theirs) {
+            const double* row = scores + base[i];
+            s += row[mine] - row[theirs];
+        });
+        return s;
+    }
 
     // <scores, h - other> summed slot by slot, so that what is common cancels exactly.
     template <class G>
     SPARSEWOOD_HD double score_above(const G& g, const double* scores, const int16_t* h,
                                      const int16_t* other) const {
         double s = 0;
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < slots; i += g.size()) {
             const double* row = scores + base[i];
             s += row[h[i]] - row[other[i]];
@@ -91,12 +109,14 @@ struct Codes {
     template <class G>
     SPARSEWOOD_HD void find_nearest(const G& g, int a, int size) {
         int near = -1, most = -1;
-        for (int b = 0; b < size; ++b) {
+        SPARSEWOOD_ROLLED
+        for (int b = g.lane(); b < size; b += g.size()) {
             if (b == a) continue;
-            int c = common_parts(g, code(a), code(b));
-            if (c > most) most = c, near = place[b];
+            int c = common_parts(typename G::Lane{}, code(a), code(b));
+            if (c > most) most = c, near = b;
         }
-        if (g.leader()) nearest[place[a]] = near, shared[place[a]] = most;
+        g.largest(most, near);
+        if (g.leader()) nearest[place[a]] = near < 0 ? -1 : place[near], shared[place[a]] = most;
         g.sync();
     }
 };

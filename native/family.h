@@ -14,11 +14,13 @@
 //
 // - base(slot): where the options of a slot begin in the table.
 // - lay_out(arena): takes scratch memory.
+// - lay_out_cross(arena): takes what cross() needs, each lane for itself.
 // - operator()(g, table, code): the MAP oracle. False when every structure uses a forbidden cell,
 //   and the cell of an empty option, the first of its row, may be forbidden as well: the slot then
 //   must not be empty. Ties are decided the same way each time.
 // - cross(table, a, b): mixes b into a where pieces of b can be exchanged and score higher; returns
-//   by how much the score rose, and leaves a as it was when that is 0.
+//   by how much the score rose, and leaves a as it was when that is 0. One lane's work; both codes
+//   are whole blocks, their padding 0.
 // - fix(table, slot, option): forbids cells so that, of the structures that the table allowed,
 //   exactly those are left that choose `option` in this penalised slot, and score what they did.
 //   For a row of its own that is fix_row(): every other option of the slot, the empty one too.
@@ -28,15 +30,15 @@
 // A fix() that leaves more lists structures twice, one that leaves less loses some;
 // sparsewood.testing finds both.
 //
-// What ties it to the caller's padded arrays, on the host:
+// What ties it to the caller's padded arrays:
 //
 // - set_size(size, shape, options): for an instance of `size` in an array of `shape` (batch not
 //   included).
 // - row(r): where a row of the table is in the caller's array.
 // - part(slot, option): the index of a part in that array; -1 for an empty option.
-// - shift(table): may subtract a constant from cells of which every structure uses exactly one, so
+// - shift(g, table): may subtract a constant from cells of which every structure uses exactly one, so
 //   that a large common score takes no digits from those that compete.
-// - event_size() and event(code, out): the structure as the caller sees it.
+// - event_size() and event(g, code, out): the structure as the caller sees it.
 #pragma once
 
 #include "group.h"
@@ -77,6 +79,17 @@ SPARSEWOOD_HD inline void shift_row(double* row, int width) {
     for (int o = 0; o < width; ++o) top = row[o] > top ? row[o] : top;
     if (top == kForbidden) return;
     for (int o = 0; o < width; ++o) row[o] -= top;
+}
+
+// shift() of a table of rows (0, score) of which every structure uses as many: to maximum 0.
+template <class G>
+SPARSEWOOD_HD void shift_in(const G& g, double* table, int rows) {
+    double top = kForbidden;
+    for (int r = g.lane(); r < rows; r += g.size())
+        top = table[2 * r + 1] > top ? table[2 * r + 1] : top;
+    top = g.max(top);
+    if (top == kForbidden) return;
+    for (int r = g.lane(); r < rows; r += g.size()) table[2 * r + 1] -= top;
 }
 
 }  // namespace sparsewood

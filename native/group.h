@@ -26,6 +26,20 @@ using uint64_t = unsigned long long;
 #define SPARSEWOOD_HD
 #endif
 
+// A GPU's instruction cache is small: ONCE for what is called in several places, ROLLED for loops
+// of few rounds.
+#ifdef __CUDACC__
+#define SPARSEWOOD_ONCE __noinline__
+#define SPARSEWOOD_ROLLED _Pragma("unroll 1")
+#else
+#define SPARSEWOOD_ONCE
+#define SPARSEWOOD_ROLLED
+#endif
+
+#ifndef SPARSEWOOD_PHASE  // what a benchmark puts here measures the rest of a block
+#define SPARSEWOOD_PHASE(name)
+#endif
+
 namespace sparsewood {
 
 constexpr double kEpsilon = 2.220446049250313e-16;
@@ -38,10 +52,77 @@ constexpr double kForbidden = -HUGE_VAL;
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
 
+// So many options of a code, two to a word.
+struct alignas(2 * kCodeBlock) CodeBlock {
+    uint32_t pairs[kCodeBlock / 2];
+
+    static SPARSEWOOD_HD CodeBlock load(const int16_t* code) {
+#if defined(__CUDA_ARCH__)
+        return *reinterpret_cast<const CodeBlock*>(code);
+#else
+        CodeBlock block;
+        std::memcpy(&block, code, sizeof block);
+        return block;
+#endif
+    }
+};
+
+// n: of whole blocks.
+SPARSEWOOD_HD inline void copy_code(const int16_t* from, int n, int16_t* to) {
+#if defined(__CUDA_ARCH__)
+    for (int i = 0; i < n; i += kCodeBlock)
+        *reinterpret_cast<CodeBlock*>(to + i) = CodeBlock::load(from + i);
+#else
+    for (int i = 0; i < n; ++i) to[i] = from[i];
+#endif
+}
+
+SPARSEWOOD_HD inline int lowest_bit(uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+    return __ffs(static_cast<int>(mask)) - 1;
+#elif defined(__GNUC__)
+    return __builtin_ctz(mask);
+#else
+    int bit = 0;
+    while (!(mask >> bit & 1)) ++bit;
+    return bit;
+#endif
+}
+
+// A bit for each slot of a block in which two codes differ.
+SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
+    CodeBlock x = CodeBlock::load(a), y = CodeBlock::load(b);
+    uint32_t found = 0;
+    for (int w = 0; w < kCodeBlock / 2; ++w) {
+        uint32_t other = x.pairs[w] ^ y.pairs[w];  // its halves not 0: their first bits
+        other = ((other & 0x7fff7fffu) + 0x7fff7fffu) | other;
+        found |= (other >> 15 & 1u) << 2 * w | (other >> 31) << (2 * w + 1);
+    }
+    return found;
+}
+
+// Calls f(i, a[i], b[i]) for the slots i < n, in their order, in which two codes differ. Both begin
+// and end with whole blocks; f may change a[i].
+template <class F>
+SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) {
+    SPARSEWOOD_ROLLED
+    for (int start = 0; start < n; start += 32) {
+        uint32_t found = 0;
+        for (int i = 0; i < 32 && start + i < n; i += kCodeBlock)
+            found |= differences(a + start + i, b + start + i) << i;
+        SPARSEWOOD_ROLLED
+        for (; found != 0; found &= found - 1) {
+            int i = start + lowest_bit(found);
+            f(i, a[i], b[i]);
+        }
+    }
+}
+
 // Hands out consecutive pieces of one block of memory. With a null base it only
 // measures, so that the same code lays a workspace out and tells its size.
 struct Arena {
     char* base;
+    int lanes = 1;  // of the Group that will work there
     int64_t used = 0;
 
     template <class T>

@@ -28,7 +28,7 @@ SPARSEWOOD_HD void apply_jacobian(const G& g, const int64_t* parts, int size, in
     }
     g.sync();
     Cholesky f{size, const_cast<double*>(factor), nullptr, ones};
-    f.forward(g, ones);
+    forward(g, factor, size, ones, 0);
     f.jacobian(g, x);
     for (int a = 0; a < size; ++a) {
         const int64_t* h = parts + a * width;

@@ -37,17 +37,12 @@ class BestFirst {
 
     // The next best structure; false when there is none left.
     bool next(std::vector<int16_t>& code) {
+        if (started_) split();
         if (pieces_.empty()) return false;
-        Piece best = pieces_.top();
+        found_ = pieces_.top();
         pieces_.pop();
-        code = best.code;
-        for (int i = best.fixed; i < family_.penalised; ++i) {
-            Piece rest{0, best.code, i, {}};
-            if (i == best.fixed) rest.banned = best.banned;
-            rest.banned.push_back(best.code[static_cast<size_t>(i)]);
-            push(std::move(rest));
-        }
-        return true;
+        code = found_.code;
+        return started_ = true;
     }
 
   private:
@@ -55,7 +50,18 @@ class BestFirst {
     const double* table_;
     std::vector<double> copy_;
     std::priority_queue<Piece> pieces_;
+    bool started_ = false;
+    Piece found_;  // the last one; its piece is split when the next is asked for
     int64_t calls_ = 0;
+
+    void split() {
+        for (int i = found_.fixed; i < family_.penalised; ++i) {
+            Piece rest{0, found_.code, i, {}};
+            if (i == found_.fixed) rest.banned = found_.banned;
+            rest.banned.push_back(found_.code[static_cast<size_t>(i)]);
+            push(std::move(rest));
+        }
+    }
 
     // Asks for the best of a piece, and keeps the piece if there is one.
     void push(Piece piece) {

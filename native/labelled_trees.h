@@ -19,14 +19,18 @@ struct LabelledTrees {
     int padded;  // words of the caller's array
 
     double* arcs;          // (n, n + 1) the score of each arc with its best label
-    int16_t* heads;        // (n)
-    int16_t* other_heads;  // (n)
+    int16_t* heads;        // (n) of a tree; for cross() too
+    int16_t* other_heads;  // for cross(): (n)
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         trees.lay_out(arena, slots);
         arcs = arena.take<double>(int64_t(slots) * (slots + 1));
+        heads = arena.take<int16_t>(slots);
+    }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
         heads = arena.take<int16_t>(slots);
         other_heads = arena.take<int16_t>(slots);
     }
@@ -47,20 +51,21 @@ struct LabelledTrees {
     }
 
     // Where both have the same head, the better label; the other arcs as trees are crossed.
-    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
+    SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double rise = 0;
+        auto more = [&](int word, int, int) {
+            const double* row = table + base(word - 1);
+            return row[b[word - 1]] - row[a[word - 1]];
+        };
         for (int i = 0; i < slots; ++i) {
-            const double* row = table + base(i);
-            double* arc = arcs + int64_t(i) * (slots + 1);
             heads[i] = static_cast<int16_t>(a[i] / labels);
             other_heads[i] = static_cast<int16_t>(b[i] / labels);
-            arc[heads[i]] = row[a[i]];
-            arc[other_heads[i]] = row[b[i]];
-            if (heads[i] != other_heads[i] || row[b[i]] <= row[a[i]]) continue;
-            rise += row[b[i]] - row[a[i]];
+            if (heads[i] != other_heads[i] || !(more(i + 1, 0, 0) > 0)) continue;
+            rise += more(i + 1, 0, 0);
             a[i] = b[i];
         }
-        rise += trees.cross(arcs, heads, other_heads);
+        for (int i = slots; i % kCodeBlock != 0; ++i) heads[i] = other_heads[i] = 0;
+        rise += trees.mix(heads, other_heads, more);
         for (int i = 0; i < slots; ++i)
             if (heads[i] != a[i] / labels) a[i] = b[i];
         return rise;
@@ -70,9 +75,8 @@ struct LabelledTrees {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size: (n); shape: (N, N + 1, L).
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         slots = penalised = rows = static_cast<int>(size[0]);
         padded = static_cast<int>(shape[0]);
         labels = static_cast<int>(shape[2]);
@@ -80,25 +84,26 @@ struct LabelledTrees {
     }
 
     // The arc from a word to itself is never read.
-    Row row(int r) const { return {part(r, 0), 1, (r + 1) * labels, (r + 2) * labels}; }
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 0), 1, (r + 1) * labels, (r + 2) * labels}; }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         return int64_t(slot) * (padded + 1) * labels + option;
     }
 
-    void shift(double* table) const {
-        for (int i = 0; i < slots; ++i) shift_row(table + base(i), width);
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        for (int i = g.lane(); i < slots; i += g.size()) shift_row(table + base(i), width);
     }
 
-    int64_t event_size() const { return int64_t(padded) * 2; }
+    SPARSEWOOD_HD int64_t event_size() const { return int64_t(padded) * 2; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int i = 0; i < padded; ++i) {
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int i = g.lane(); i < padded; i += g.size()) {
             out[2 * i] = i < slots ? code[i] / labels : -1;
             out[2 * i + 1] = i < slots ? code[i] % labels : -1;
         }
     }
-#endif
 };
 
 }  // namespace sparsewood

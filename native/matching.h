@@ -49,6 +49,15 @@ struct Matching : Bipartite<Partial> {
         priced = false;
     }
 
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
+        owner = arena.take<int16_t>(width);
+        waiting = arena.take<int16_t>(slots);
+        value = arena.take<double>(width);
+        tree = arena.take<int16_t>(slots);
+        through = arena.take<int16_t>(slots);
+        so_far = arena.take<double>(slots);
+    }
+
     // table: (slots, width).
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -85,20 +94,23 @@ struct Matching : Bipartite<Partial> {
         return total;
     }
 
-#ifndef __CUDACC_RTC__
     // Every slot has one option; and every option has one slot if there are as many.
-    void shift(double* table) const {
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
         if (Partial) return;
-        for (int i = 0; i < slots; ++i) lower(table + base(i), 1, width);
+        for (int i = g.lane(); i < slots; i += g.size()) lower(table + base(i), 1, width);
+        g.sync();
         if (slots < width) return;
-        for (int j = 0; j < width; ++j) lower(table + j, width, slots);
+        for (int j = g.lane(); j < width; j += g.size()) lower(table + j, width, slots);
     }
 
-    int64_t event_size() const { return this->padded_rows; }
+    SPARSEWOOD_HD int64_t event_size() const { return this->padded_rows; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t i = 0; i < this->padded_rows; ++i) out[i] = -1;
-        for (int i = 0; i < slots; ++i) {
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t i = g.lane(); i < this->padded_rows; i += g.size()) out[i] = -1;
+        g.sync();
+        for (int i = g.lane(); i < slots; i += g.size()) {
             int member = code[i] - Partial;
             if (member < 0) continue;
             if (transposed)
@@ -107,7 +119,6 @@ struct Matching : Bipartite<Partial> {
                 out[i] = member;
         }
     }
-#endif
 
   private:
     static constexpr double kDone = -kForbidden;
@@ -253,15 +264,13 @@ struct Matching : Bipartite<Partial> {
         return total;
     }
 
-#ifndef __CUDACC_RTC__
     // Lowers cells so that the largest is 0; does nothing where all are forbidden.
-    static void lower(double* cells, int step, int count) {
+    static SPARSEWOOD_HD void lower(double* cells, int step, int count) {
         double top = kForbidden;
         for (int c = 0; c < count; ++c) top = cells[c * step] > top ? cells[c * step] : top;
         if (top == kForbidden) return;
         for (int c = 0; c < count; ++c) cells[c * step] -= top;
     }
-#endif
 };
 
 }  // namespace sparsewood

@@ -40,7 +40,7 @@ std::vector<Ranking> kbest_batch(const Scores& scores, int64_t k, int threads) {
             std::vector<int16_t> code;
             for (int64_t found = 0; found < k && search.next(code); ++found) {
                 out.resize(out.size() + size);
-                worker.family().event(code.data(), out.data() + out.size() - size);
+                worker.family().event(Thread{}, code.data(), out.data() + out.size() - size);
             }
             if (out.empty()) scores.no_structure(b);
             ranking.calls = search.calls();

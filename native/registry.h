@@ -2,12 +2,8 @@
 //
 // SPARSEWOOD_FAMILY(name, Struct) has one struct for all options. With two, or four, the first
 // option, or the first two, choose: (false, false), (false, true), (true, false), (true, true).
+// src/sparsewood/structures/_kernels.py has the same list for kernels.
 #pragma once
-
-#ifdef __CUDACC__
-#define SPARSEWOOD_FAMILY(name, ...) \
-    __global__ void check_##name(const DeviceBatch b) { check<__VA_ARGS__>(b); }
-#else
 
 #include "operations.h"
 
@@ -32,4 +28,3 @@ struct Registered {
 
 #define SPARSEWOOD_FAMILY(name, ...) \
     static const sparsewood::Registered registered_##name(#name, choose<__VA_ARGS__>);
-#endif

@@ -30,6 +30,7 @@ struct SemiMarkov {
         column = arena.take<double>(labels);
         reach = arena.take<int32_t>(positions);
     }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -93,9 +94,8 @@ struct SemiMarkov {
         if (option != 0) cells[0] = kForbidden;
     }
 
-#ifndef __CUDACC_RTC__
     // size: T. shape: (T, K, D + K). options: D, whether transitions carry the penalty.
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         positions = static_cast<int>(size[0]);
         labels = static_cast<int>(shape[1]);
         longest = static_cast<int>(options[0]);
@@ -107,31 +107,32 @@ struct SemiMarkov {
     }
 
     // No segment reaches past the end, and no transition leads into the first position.
-    Row row(int r) const {
+    SPARSEWOOD_HD Row row(int r) const {
         int left = positions - r / labels;
         int stop = left == positions ? longest + labels : longest;
         return {int64_t(r) * (width - 1), 1, left < longest ? left : longest, stop};
     }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         if (option == 0) return -1;
         int64_t r = int64_t(position(slot)) * labels + option / width;
         return r * (width - 1) + option % width - 1;
     }
 
-    void shift(double*) const {}
+    template <class G>
+    SPARSEWOOD_HD void shift(const G&, double*) const {}
 
-    int64_t event_size() const { return 2 * padded; }
+    SPARSEWOOD_HD int64_t event_size() const { return 2 * padded; }
 
     // (length, label) where a segment starts, (0, -1) elsewhere.
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t t = 0; t < padded; ++t) {
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t t = g.lane(); t < padded; t += g.size()) {
             int option = t < positions ? code[t] : 0;
             out[2 * t] = option == 0 ? 0 : option % width;
             out[2 * t + 1] = option == 0 ? -1 : option / width;
         }
     }
-#endif
 
   private:
     int64_t padded;  // positions in the caller's array

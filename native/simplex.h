@@ -25,28 +25,31 @@ struct Simplex {
 
     SPARSEWOOD_HD void fix(double* table, int, int option) const { fix_row(table, width, option); }
 
-#ifndef __CUDACC_RTC__
     // size: n. shape: (n).
-    void set_size(const int64_t* size, const int64_t*, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t*, const int64_t*) {
         slots = penalised = rows = 1;
         width = static_cast<int>(size[0]);
     }
 
-    Row row(int) const { return {0, 1, 0, 0}; }
+    SPARSEWOOD_HD Row row(int) const { return {0, 1, 0, 0}; }
 
-    int64_t part(int, int option) const { return option; }
+    SPARSEWOOD_HD int64_t part(int, int option) const { return option; }
 
-    void shift(double* table) const {
-        int best = Thread::argmax(table, width);
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        int best = g.argmax(table, width);
         if (best < 0) return;
         double top = table[best];
-        for (int i = 0; i < width; ++i) table[i] -= top;
+        g.sync();
+        for (int i = g.lane(); i < width; i += g.size()) table[i] -= top;
     }
 
-    int64_t event_size() const { return 1; }
+    SPARSEWOOD_HD int64_t event_size() const { return 1; }
 
-    void event(const int16_t* code, int64_t* out) const { out[0] = code[0]; }
-#endif
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        if (g.leader()) out[0] = code[0];
+    }
 };
 
 }  // namespace sparsewood

@@ -55,13 +55,19 @@ struct Solver {
     SPARSEWOOD_HD Family& family() { return set.codes.family; }
     SPARSEWOOD_HD const Family& family() const { return set.codes.family; }
 
-    // For the size that the family has been set to.
-    SPARSEWOOD_HD void lay_out(Arena& arena) {
-        set.lay_out(arena);
-        family().lay_out(arena);
+    // For the size that the family has been set to. What is written and read again all the time is
+    // worth the fastest memory there is: `hot`.
+    SPARSEWOOD_HD void lay_out(Arena& hot, Arena& arena) {
+        lay_out_hot(hot);
+        crosses.lay_out(arena, set.codes);
         tilted = arena.take<double>(penalised_cells(family()));
-        reduced = arena.take<double>(cells(family()));
-        entering = arena.take<int16_t>(set.codes.stride);
+    }
+
+    SPARSEWOOD_HD void lay_out_hot(Arena& hot) {
+        set.lay_out(hot);
+        family().lay_out(hot);
+        reduced = hot.take<double>(cells(family()));
+        entering = hot.take<int16_t>(set.codes.stride);
     }
 
     SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
@@ -117,8 +123,7 @@ struct Solver {
 
     template <class G>
     SPARSEWOOD_HD bool start(const G& g) {
-        ++calls;
-        if (!family()(g, set.theta, set.origin)) return false;
+        if (!ask(g, set.theta, set.origin)) return false;
         for (int i = set.codes.slots + g.lane(); i < set.codes.stride; i += g.size())
             entering[i] = 0;
         set.begin(g);
@@ -186,6 +191,7 @@ struct Solver {
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
     SPARSEWOOD_HD void settle(const G& g) {
+        SPARSEWOOD_PHASE(settle);
         do {
             g.poll();
             ++set.iterations;
@@ -199,23 +205,28 @@ struct Solver {
         set.objective = now;
     }
 
+    template <class G>
+    SPARSEWOOD_HD SPARSEWOOD_ONCE bool ask(const G& g, const double* table, int16_t* code) {
+        SPARSEWOOD_PHASE(oracle);
+        ++calls;
+        return family()(g, table, code);
+    }
+
     // The oracle's structure for the reduced scores, and the gap it leaves.
     template <class G>
     SPARSEWOOD_HD void price(const G& g) {
         reduce(g, set.weights);
-        ++calls;
-        family()(g, reduced, entering);
-        gap = above_first(g, entering);
+        ask(g, reduced, entering);
+        gap = set.codes.score_above(g, reduced, entering, set.codes.code(0));
         double s = 0;
         for (int i = g.lane(); i < set.codes.slots; i += g.size())
             s += fabs(reduced[set.codes.base[i] + entering[i]]);
         noise = 2 * kEpsilon * (1 + g.sum(s));
     }
 
-    // By how much h scores above the first active structure.
-    template <class G>
-    SPARSEWOOD_HD double above_first(const G& g, const int16_t* h) const {
-        return set.codes.score_above(g, reduced, h, set.codes.code(0));
+    // By how much h scores above the first active structure; by one lane.
+    SPARSEWOOD_HD double above_first(const int16_t* h) const {
+        return set.codes.score_above(reduced, h, set.codes.code(0));
     }
 
     // The gap above what the active structures score on average: that is above the first, but for
@@ -223,15 +234,16 @@ struct Solver {
     template <class G>
     SPARSEWOOD_HD void certify(const G& g) {
         double mean = 0;
-        for (int a = 1; a < set.size(); ++a)
-            mean += set.weights[a] * above_first(g, set.codes.code(a));
-        gap -= mean;
+        for (int a = 1 + g.lane(); a < set.size(); a += g.size())
+            mean += set.weights[a] * above_first(set.codes.code(a));
+        gap -= g.sum(mean);
     }
 
-    // reduced <- theta - D M q. At an optimum over the active set many structures score the
+    // reduced <- theta - D M q, a slot's part of it by one lane. At an optimum over the active set many structures score the
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
-    SPARSEWOOD_HD void reduce(const G& g, const double* q) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE void reduce(const G& g, const double* q) {
+        SPARSEWOOD_PHASE(reduce);
         const double* from = level ? set.theta : tilted;
         int64_t count = penalised_cells(family());
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
@@ -241,8 +253,8 @@ struct Solver {
             double w = q[a];
             for (int i = g.lane(); i < family().penalised; i += g.size())
                 if (!Family::kEmpty || h[i] != 0) reduced[set.codes.base[i] + h[i]] -= w;
-            g.sync();
         }
+        g.sync();
     }
 
     // One step of iterative refinement: at the optimum all active structures score the same, and
@@ -251,10 +263,8 @@ struct Solver {
     SPARSEWOOD_HD void refine(const G& g) {
         reduce(g, set.target);
         double* residual = set.scratch;
-        for (int a = 0; a < set.size(); ++a) {
-            double r = above_first(g, set.codes.code(a));
-            if (g.leader()) residual[a] = r;
-        }
+        for (int a = g.lane(); a < set.size(); a += g.size())
+            residual[a] = above_first(set.codes.code(a));
         g.sync();
         set.factor.jacobian(g, residual);
         for (int a = g.lane(); a < set.size(); a += g.size()) set.target[a] += residual[a];

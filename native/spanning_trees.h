@@ -14,13 +14,17 @@ struct SpanningTrees {
     int slots, penalised, rows, width;
     int vertices;
     double* key;     // (vertices) the score of the best edge to the tree, kForbidden inside it
-    int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree
-    int32_t* order;  // (2 vertices) edges that one of two trees holds, the best first
+    int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree; for cross() too
+    int32_t* order;  // for cross(): (2 vertices) edges that one of two trees holds, the best first
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         key = arena.take<double>(vertices);
+        link = arena.take<int32_t>(vertices);
+    }
+
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
         link = arena.take<int32_t>(vertices);
         order = arena.take<int32_t>(2 * int64_t(vertices));
     }
@@ -82,49 +86,49 @@ struct SpanningTrees {
         fix_row(table + base(slot), 2, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size: n. shape: (n, n).
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         vertices = static_cast<int>(size[0]);
         slots = penalised = rows = vertices * (vertices - 1) / 2;
         width = 2;
         padded = shape[0];
     }
 
-    Row row(int r) const { return {part(r, 1), 1, 0, 0}; }
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 1), 1, 0, 0}; }
 
-    int64_t part(int slot, int option) const {
+    SPARSEWOOD_HD int64_t part(int slot, int option) const {
         if (option == 0) return -1;
         int64_t i = upper(slot);
         return i * padded + slot - i * (i - 1) / 2;
     }
 
     // Every tree has one edge less than vertices, and loses as many times the constant.
-    void shift(double* table) const {
-        double top = kForbidden;
-        for (int e = 0; e < slots; ++e) top = top > table[base(e) + 1] ? top : table[base(e) + 1];
-        if (top == kForbidden) return;
-        for (int e = 0; e < slots; ++e) table[base(e) + 1] -= top;
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        shift_in(g, table, slots);
     }
 
-    int64_t event_size() const { return padded - 1; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded - 1; }
 
     // The parents of vertices 1, 2, ... in the tree rooted at vertex 0.
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t v = 0; v < padded - 1; ++v) out[v] = -1;
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t v = g.lane(); v < padded - 1; v += g.size()) out[v] = -1;
+        g.sync();
         for (bool more = true; more;) {
-            more = false;
-            for (int i = 1, e = 0; i < vertices; ++i)
-                for (int j = 0; j < i; ++j, ++e) {
-                    if (!code[e]) continue;
-                    bool reached = out[i - 1] >= 0, other = j == 0 || out[j - 1] >= 0;
-                    if (reached == other) continue;
-                    reached ? out[j - 1] = i : out[i - 1] = j;
-                    more = true;
-                }
+            double changed = 0;
+            for (int e = g.lane(); e < slots; e += g.size()) {
+                if (!code[e]) continue;
+                int i = upper(e), j = e - i * (i - 1) / 2;
+                bool reached = out[i - 1] >= 0, other = j == 0 || out[j - 1] >= 0;
+                if (reached == other) continue;
+                reached ? out[j - 1] = i : out[i - 1] = j;
+                changed = 1;
+            }
+            more = g.sum(changed) > 0;
+            g.sync();
         }
     }
-#endif
 
   private:
     int64_t padded;  // vertices of the caller's array

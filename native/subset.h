@@ -12,11 +12,12 @@ struct Subset {
     static constexpr double kCross = kAlways;
     int slots, penalised, rows, width;
     int least, most;
-    int32_t* order;  // (slots) items to choose from, the chosen ones first
+    int32_t* order;  // (slots) items to choose from, the chosen ones first; for cross() too
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
     SPARSEWOOD_HD void lay_out(Arena& arena) { order = arena.take<int32_t>(slots); }
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) { lay_out(arena); }
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -52,9 +53,8 @@ struct Subset {
         fix_row(table + base(slot), 2, option);
     }
 
-#ifndef __CUDACC_RTC__
     // size: n. shape: (n). options: the fewest and the most items, -1 for all.
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         slots = penalised = rows = static_cast<int>(size[0]);
         width = 2;
         least = static_cast<int>(options[0]);
@@ -62,25 +62,22 @@ struct Subset {
         padded = shape[0];
     }
 
-    Row row(int r) const { return {r, 1, 0, 0}; }
+    SPARSEWOOD_HD Row row(int r) const { return {r, 1, 0, 0}; }
 
-    int64_t part(int slot, int option) const { return option == 0 ? -1 : slot; }
+    SPARSEWOOD_HD int64_t part(int slot, int option) const { return option == 0 ? -1 : slot; }
 
     // Every set of exactly k loses k times the constant.
-    void shift(double* table) const {
-        if (least < most) return;
-        double top = kForbidden;
-        for (int i = 0; i < slots; ++i) top = top > table[2 * i + 1] ? top : table[2 * i + 1];
-        if (top == kForbidden) return;
-        for (int i = 0; i < slots; ++i) table[2 * i + 1] -= top;
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        if (least >= most) shift_in(g, table, slots);
     }
 
-    int64_t event_size() const { return padded; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded; }
 
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t i = 0; i < padded; ++i) out[i] = i < slots ? code[i] : 0;
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t i = g.lane(); i < padded; i += g.size()) out[i] = i < slots ? code[i] : 0;
     }
-#endif
 
   private:
     int64_t padded;  // items in the caller's array

@@ -34,13 +34,34 @@ struct Pair {
 // One CPU thread. Reductions keep independent partial results so that they fill
 // the pipeline (and vectorise) without reassociating anything at compile time.
 struct Thread {
-    // How many independent rows one lane advances together.
-    static constexpr int rows = 4;
+    static constexpr int kLanes = 1;
     static constexpr int lane() { return 0; }
     static constexpr int size() { return 1; }
     static constexpr bool leader() { return true; }
     static void sync() {}
     static double sum(double x) { return x; }
+    static double max(double x) { return x; }
+
+    using Lane = Thread;  // one lane as a Group of its own
+    static uint32_t ballot(bool x) { return x; }
+    static bool any(bool x) { return x; }
+    // value <- the largest of all lanes, at <- the least that a lane with it has; or the smallest.
+    static void largest(int& value, int& at) { (void)value, (void)at; }
+    static void smallest(double& value, int& at) { (void)value, (void)at; }
+
+    // The last a < n for which holds(a), -1: none.
+    template <class Holds>
+    static int last(int n, Holds holds) {
+        while (n > 0 && !holds(n - 1)) --n;
+        return n - 1;
+    }
+
+    // out[v] = the dot product of a[v] and b[v].
+    template <int Count>
+    static void products(const double* const (&a)[Count], const double* const (&b)[Count], int n,
+                         double (&out)[Count]) {
+        for (int v = 0; v < Count; ++v) out[v] = dot(a[v], b[v], n);
+    }
 
     static double dot(const double* a, const double* b, int n) {
         Pair s = {}, t = {};
@@ -97,6 +118,8 @@ struct Thread {
         }
         return i;
     }
+
+    static int argmax(double x, int at) { return x == kForbidden ? -1 : at; }
 
     // out[i] = max(out[i], row[i] - base), or just row[i] - base when first.
     static void rebase(const double* row, double base, int n, double* out, bool first) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arborescence.h"
+#include "arborescence_rounds.h"
 #include "eisner.h"
 #include "family.h"
 
@@ -16,27 +17,28 @@ SPARSEWOOD_HD inline bool is_below(const int16_t* tree, int word, int ancestor) 
     return word != 0;
 }
 
-// Mixes tree b into tree a word by word wherever b's head scores higher and the result stays a
-// tree: fits(word, head) says so for one word of a as it then is. Returns how much the score rose;
-// 0 leaves a as it was. better: (n + 1) scratch, what the oracle does not need between its calls.
-template <bool SingleRoot, class Fits>
-SPARSEWOOD_HD double cross_trees(const double* scores, int words, int16_t* a, const int16_t* b,
-                                 int16_t* better, Fits fits) {
-    int count = 0, heads = words + 1;
-    const double* row = scores;
-    for (int i = 0; i < words; ++i, row += heads) {
-        better[count] = static_cast<int16_t>(i);
-        count += row[b[i]] > row[a[i]];
-    }
+// Mixes tree b into tree a word by word wherever b's head scores higher, more(word, head of a, head
+// of b) by how much, and the result stays a tree: fits(word, head) says so for one word of a as it
+// then is. Returns how much the score rose; 0 leaves a as it was.
+template <bool SingleRoot, class More, class Fits>
+SPARSEWOOD_HD double mix_trees(int words, int16_t* a, const int16_t* b, More more, Fits fits) {
     double gain = 0;
-    for (int c = 0; c < count; ++c) {
-        int i = better[c];
-        if ((SingleRoot && (a[i] == 0 || b[i] == 0)) || !fits(i + 1, b[i])) continue;
-        row = scores + int64_t(i) * heads;
-        gain += row[b[i]] - row[a[i]];
-        a[i] = b[i];
-    }
+    where_differ(a, b, words, [&](int i, int mine, int theirs) {
+        double rise = more(i + 1, mine, theirs);
+        if (!(rise > 0) || (SingleRoot && (mine == 0 || theirs == 0))) return;
+        if (!fits(i + 1, theirs)) return;
+        gain += rise;
+        a[i] = static_cast<int16_t>(theirs);
+    });
     return gain;
+}
+
+// By how much a head scores above another, the scores of word i in row i - 1.
+SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
+    return [=](int word, int mine, int theirs) {
+        const double* row = scores + int64_t(word - 1) * (words + 1);
+        return row[theirs] - row[mine];
+    };
 }
 
 template <bool Projective, bool SingleRoot>
@@ -44,22 +46,44 @@ struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
+    ArborescenceRounds rounds;  // where a group has lanes
+
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
+        words = n;
+        if (arena.lanes > 1)
+            rounds.lay_out(arena, n);
+        else
+            Arborescence::lay_out(arena, n);
+    }
+
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         // An unconstrained tree that happens to have one root child is the answer,
         // and the scan without root counts is several times cheaper.
-        if (SingleRoot && argmax<false>(g, scores, tree)) {
-            bool single = root_arcs(tree) == 1;
-            g.sync();
-            if (single) return true;
-        }
-        return argmax<SingleRoot>(g, scores, tree);
+        if (SingleRoot && find<false>(g, scores, tree) && has_one_root(g, tree)) return true;
+        return find<SingleRoot>(g, scores, tree);
     }
 
-    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
-        return cross_trees<SingleRoot>(scores, words, a, b, path, [&](int word, int head) {
-            return !is_below(a, head, word);
-        });
+    template <class More>
+    SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
+        return mix_trees<SingleRoot>(
+            words, a, b, more, [&](int word, int head) { return !is_below(a, head, word); });
+    }
+
+  private:
+    template <bool One, class G>
+    SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
+        if constexpr (G::size() > 1)
+            return rounds.argmax<One>(g, scores, tree);
+        else
+            return argmax<One>(g, scores, tree);
+    }
+
+    template <class G>
+    SPARSEWOOD_HD bool has_one_root(const G& g, const int16_t* tree) const {
+        bool has = root_arcs(tree) == 1;
+        g.sync();  // before the tree is written to again
+        return has;
     }
 };
 
@@ -70,9 +94,10 @@ struct TreeOracle<true, SingleRoot> : Eisner {
         return argmax<SingleRoot>(g, scores, tree);
     }
 
-    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
-        return cross_trees<SingleRoot>(scores, words, a, b, stack,
-                                       [&](int word, int head) { return fits(a, word, head); });
+    template <class More>
+    SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
+        return mix_trees<SingleRoot>(words, a, b, more,
+                                     [&](int word, int head) { return fits(a, word, head); });
     }
 
   protected:
@@ -98,32 +123,37 @@ struct TreeSlots {
     int64_t padded;  // words of the caller's array
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
     SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), width, option);
     }
 
-#ifndef __CUDACC_RTC__
-    void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
         slots = penalised = rows = static_cast<int>(size[0]);
         width = rows + 1;
         padded = shape[0];
     }
-    Row row(int r) const { return {part(r, 0), 1, r + 1, r + 2}; }
-    int64_t part(int slot, int option) const { return slot * (padded + 1) + option; }
-    int64_t event_size() const { return padded; }
-    void event(const int16_t* code, int64_t* out) const {
-        for (int64_t i = 0; i < padded; ++i) out[i] = i < slots ? code[i] : -1;
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 0), 1, r + 1, r + 2}; }
+    SPARSEWOOD_HD int64_t part(int slot, int option) const { return slot * (padded + 1) + option; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded; }
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t i = g.lane(); i < padded; i += g.size()) out[i] = i < slots ? code[i] : -1;
     }
-    void shift(double* table) const {
-        for (int i = 0; i < slots; ++i) shift_row(table + base(i), width);
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        for (int i = g.lane(); i < slots; i += g.size()) shift_row(table + base(i), width);
     }
-#endif
 };
 
 template <bool Projective, bool SingleRoot>
 struct Trees : TreeSlots, TreeOracle<Projective, SingleRoot> {
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         TreeOracle<Projective, SingleRoot>::lay_out(arena, slots);
+    }
+
+    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+        return this->mix(a, b, score_of_heads(scores, slots));
     }
 };
 

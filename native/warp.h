@@ -3,9 +3,46 @@
 
 namespace sparsewood {
 
+// One lane of it as a Group of its own.
+struct Lane {
+    static constexpr int kLanes = 1;
+    static __device__ constexpr int lane() { return 0; }
+    static __device__ constexpr int size() { return 1; }
+    static __device__ constexpr bool leader() { return true; }
+    static __device__ void sync() {}
+    static __device__ double sum(double x) { return x; }
+
+    static __device__ int argmax(const double* a, int n) {
+        double best = kForbidden;
+        int at = -1;
+#pragma unroll 4
+        for (int i = 0; i < n; ++i)
+            if (a[i] > best) best = a[i], at = i;
+        return at;
+    }
+    static __device__ int argmax(double x, int at) { return x == kForbidden ? -1 : at; }
+    static __device__ void largest(int&, int&) {}
+
+    template <bool NonZero>
+    static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
+        int count = 0;
+#pragma unroll 2
+        for (int i = 0; i < n; i += kCodeBlock) {
+            CodeBlock x = CodeBlock::load(a + i), y = CodeBlock::load(b + i);
+            for (int w = 0; w < kCodeBlock / 2; ++w) {
+                unsigned same = __vcmpeq2(x.pairs[w], y.pairs[w]);
+                if (NonZero) same &= __vcmpne2(x.pairs[w], 0);
+                count += __popc(same);
+            }
+        }
+        return count / 16;
+    }
+};
+
 // The 32 lanes of a CUDA warp.
 struct Warp {
-    static constexpr int rows = 1;
+    using Lane = sparsewood::Lane;
+    static constexpr int kLanes = 32;
     static constexpr unsigned kAll = 0xffffffffu;
     static __device__ int lane() { return threadIdx.x & 31; }
     static __device__ constexpr int size() { return 32; }
@@ -18,15 +55,78 @@ struct Warp {
         return x;
     }
 
+    static __device__ double max(double x) {
+        for (int d = 16; d > 0; d >>= 1) {
+            double other = __shfl_xor_sync(kAll, x, d);
+            x = other > x ? other : x;
+        }
+        return x;
+    }
+
+    static __device__ uint32_t ballot(bool x) { return __ballot_sync(kAll, x); }
+    static __device__ bool any(bool x) { return __any_sync(kAll, x); }
+
+    static __device__ void largest(int& value, int& at) {
+        int top = static_cast<int>(reduce_max(static_cast<unsigned>(value + 1))) - 1;
+        at = static_cast<int>(reduce_min(value == top ? static_cast<unsigned>(at) : kAll));
+        value = top;
+    }
+
+    static __device__ void smallest(double& value, int& at) {
+        for (int d = 16; d > 0; d >>= 1) {
+            double other = __shfl_xor_sync(kAll, value, d);
+            int where = __shfl_xor_sync(kAll, at, d);
+            if (other < value || (other == value && static_cast<unsigned>(where) <
+                                                        static_cast<unsigned>(at)))
+                value = other, at = where;
+        }
+    }
+
+    template <class Holds>
+    static __device__ int last(int n, Holds holds) {
+#pragma unroll 1
+        for (int stop = n; stop > 0; stop -= 32) {
+            int a = stop - 32 + lane();
+            uint32_t found = ballot(a >= 0 && holds(a));
+            if (found) return stop - 1 - __clz(static_cast<int>(found));
+        }
+        return -1;
+    }
+
+    template <int Count>
+    static __device__ void products(const double* const (&a)[Count],
+                                    const double* const (&b)[Count], int n, double (&out)[Count]) {
+        for (int v = 0; v < Count; ++v) out[v] = 0;
+#pragma unroll 1
+        for (int i = lane(); i < n; i += 32)
+            for (int v = 0; v < Count; ++v) out[v] += a[v][i] * b[v][i];
+        for (int d = 16; d > 0; d >>= 1)
+            for (int v = 0; v < Count; ++v) out[v] += __shfl_xor_sync(kAll, out[v], d);
+    }
+
+    // The sum of whole numbers.
+    static __device__ int total(int x) {
+        for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);
+        return x;
+    }
+
+    // The largest of whole numbers.
+    static __device__ int largest(int x) {
+        const unsigned sign = 0x80000000u;
+        return static_cast<int>(reduce_max(static_cast<unsigned>(x) ^ sign) ^ sign);
+    }
+
+    // How many lanes before this one have it; `count`: how many of all.
+    static __device__ int rank(bool has, int& count) {
+        unsigned which = ballot(has);
+        count = __popc(which);
+        return __popc(which & ((1u << lane()) - 1));
+    }
+
     static __device__ double dot(const double* a, const double* b, int n) {
         double s = 0;
         for (int i = lane(); i < n; i += 32) s += a[i] * b[i];
         return sum(s);
-    }
-
-    static __device__ void dots(const double* a, const double* b, const double* c, const double* d,
-                                const double* x, int n, double* out) {
-        out[0] = dot(a, x, n), out[1] = dot(b, x, n), out[2] = dot(c, x, n), out[3] = dot(d, x, n);
     }
 
     static __device__ void solve_columns(const double* rows, int n, double* x, int width) {
@@ -43,15 +143,22 @@ struct Warp {
 
     static __device__ int argmax(const double* a, int n) {
         double best = kForbidden;
-        int at = n;
+        int at = -1;
         for (int i = lane(); i < n; i += 32)
             if (a[i] > best) best = a[i], at = i;
-        for (int d = 16; d > 0; d >>= 1) {
-            double other = __shfl_xor_sync(kAll, best, d);
-            int where = __shfl_xor_sync(kAll, at, d);
-            if (other > best || (other == best && where < at)) best = other, at = where;
-        }
-        return best == kForbidden ? -1 : at;
+        return argmax(best, at);
+    }
+
+    // The least `at` of the lanes with the largest number, -1 when all are forbidden.
+    static __device__ int argmax(double x, int at) {
+        // As integers that are ordered like the numbers; 0 turns -0 into 0.
+        uint64_t bits = __double_as_longlong(x + 0.0);
+        bits = bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
+        unsigned high = static_cast<unsigned>(bits >> 32), top = reduce_max(high);
+        if (top == 0x000fffffu) return -1;
+        unsigned low = high == top ? static_cast<unsigned>(bits) : 0;
+        bool mine = reduce_max(low) == low && high == top;
+        return static_cast<int>(reduce_min(mine ? static_cast<unsigned>(at) : kAll));
     }
 
     static __device__ void rebase(const double* row, double base, int n, double* out, bool first) {
@@ -74,13 +181,20 @@ struct Warp {
         sync();
     }
 
-    template <bool NonZero>
-    static __device__ int agree(const int16_t* a, const int16_t* b, int n) {
-        int c = 0;
-        for (int i = lane(); i < n; i += 32) c += a[i] == b[i] && !(NonZero && a[i] == 0);
-        for (int d = 16; d > 0; d >>= 1) c += __shfl_xor_sync(kAll, c, d);
-        return c;
+  private:
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    static __device__ unsigned reduce_max(unsigned x) {
+        for (int d = 16; d > 0; d >>= 1) {
+            unsigned other = __shfl_xor_sync(kAll, x, d);
+            x = other > x ? other : x;
+        }
+        return x;
     }
+    static __device__ unsigned reduce_min(unsigned x) { return ~reduce_max(~x); }
+#else
+    static __device__ unsigned reduce_max(unsigned x) { return __reduce_max_sync(kAll, x); }
+    static __device__ unsigned reduce_min(unsigned x) { return __reduce_min_sync(kAll, x); }
+#endif
 };
 
 }  // namespace sparsewood

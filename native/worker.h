@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "batch.h"
+#include "instance.h"
 
 namespace sparsewood {
 
@@ -32,22 +33,17 @@ class Worker {
     void solve(const Scores& scores, int64_t b, double temperature, Limits limits, Solution& out) {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
-        // A cap that binds is filled best by the oracle's structures alone; one below the number of
-        // slots is sure to. Where all scores are equal a few of the oracle's suffice, and crosses
-        // from the start would only add to them.
-        bool crosses = limits.max_iter == 0 &&
-                       (limits.max_active == 0 || limits.max_active >= family().slots) &&
-                       (range > 0 || Family::kCross < kAlways);
+        bool crosses = starts_with_crosses(family(), limits, range);
         Status status = run(theta, range, limits, crosses);
         if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
         if (status == Status::kNoStructure) scores.no_structure(b);
-        write(status, limits.tol, out);
+        write(status, out);
     }
 
     void argmax(const Scores& scores, int64_t b, int64_t* events) {
         const double* theta = table(scores, b);
         if (!family()(Thread{}, theta, solver_.entering)) scores.no_structure(b);
-        family().event(solver_.entering, events + b * family().event_size());
+        family().event(Thread{}, solver_.entering, events + b * family().event_size());
     }
 
     // Sets the family to the size of instance b and reads its table.
@@ -60,8 +56,6 @@ class Worker {
     Family& family() { return solver_.family(); }
 
   private:
-    static constexpr double kLargest = 1e200;  // sums of such scores still fit in a double
-
     Solver<Family> solver_;
     Block fixed_, active_;
     int room_ = 64;  // for active structures; what one instance needed the next ones find
@@ -69,47 +63,24 @@ class Worker {
     double* lay_out(const Scores& scores, int64_t b) {
         family().set_size(scores.size(b), scores.shape.data(), scores.options.data());
         Arena measure{nullptr};
-        solver_.lay_out(measure);
+        solver_.lay_out(measure, measure);
         measure.take<double>(cells(family()));
         Arena arena{fixed_.reserve(measure.used)};
-        solver_.lay_out(arena);
+        solver_.lay_out(arena, arena);
         return arena.take<double>(cells(family()));
     }
 
     // Copies instance b, divided by the temperature, to the table. Returns the range of its finite
     // scores.
     double read(const Scores& scores, int64_t b, double temperature, double* table) {
-        if (!(temperature > 0) || std::isinf(temperature))
+        if (!is_temperature(temperature))
             throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
                                         std::to_string(temperature) +
                                         ", expected a positive finite number");
-        const Family& f = family();
         const double* from = scores.instance(b);
-        double lowest = -kForbidden, highest = kForbidden;
-        double* to = table;
-        for (int r = 0; r < f.rows; ++r) {
-            Row row = f.row(r);
-            if (Family::kEmpty) *to++ = 0;
-            int stop = f.width - Family::kEmpty;
-            int skip = row.skip_begin < stop ? row.skip_begin : stop;
-            for (int c = 0; c < stop; ++c) {
-                if (c == skip)  // what is never read
-                    while (c < row.skip_end && c < stop) to[c++] = kForbidden;
-                if (c == stop) break;
-                const double* cell = from + row.start + c * row.step;
-                double s = temperature == 1 ? *cell : *cell / temperature;
-                to[c] = s;
-                if (!(s <= kLargest && s >= -kLargest)) {
-                    if (*cell == kForbidden) continue;
-                    scores.reject(b, cell - from, *cell);
-                }
-                highest = s > highest ? s : highest;
-                lowest = s < lowest ? s : lowest;
-            }
-            to += stop;
-        }
-        f.shift(table);
-        return highest > lowest ? highest - lowest : 0;
+        Reading found = read_scores(Thread{}, family(), from, temperature, table);
+        if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
+        return found.range;
     }
 
     void lay_out_active(Block& block, int room) {
@@ -131,11 +102,11 @@ class Worker {
         Solver<Family> before = solver_;
         Block larger;
         lay_out_active(larger, room_ += room_ / 2 + solver_.set.size());
-        solver_.set.copy(before.set);
+        solver_.set.copy(Thread{}, before.set);
         active_ = std::move(larger);
     }
 
-    void write(Status status, double tol, Solution& out) const {
+    void write(Status status, Solution& out) const {
         const Family& f = solver_.family();
         int k = solver_.set.size();
         int64_t event = f.event_size();
@@ -143,7 +114,7 @@ class Worker {
         out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
         for (int a = 0; a < k; ++a) {
             const int16_t* code = solver_.set.codes.code(a);
-            f.event(code, out.events.data() + a * event);
+            f.event(Thread{}, code, out.events.data() + a * event);
             size_t before = out.parts.size();
             for (int i = 0; i < f.slots; ++i) {
                 int64_t part = f.part(i, code[i]);
@@ -154,11 +125,7 @@ class Worker {
         out.weights.assign(solver_.set.weights, solver_.set.weights + k);
         out.factor.assign(solver_.set.factor.rows, solver_.set.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
-        // What rounding hides of the gap counts.
-        bool certified = out.gap + solver_.noise <= tol * solver_.range;
-        out.status = status == Status::kCapped ? status
-                     : certified               ? Status::kSolved
-                                               : Status::kStalled;
+        out.status = verdict(solver_, status);
         out.calls = solver_.calls;
     }
 };

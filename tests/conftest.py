@@ -1,14 +1,16 @@
 """One thread for each process of tests, and inputs that several files of them share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 from torch import Tensor
 
 import sparsewood as sp
+from sparsewood import _cuda
 from sparsewood.nn._composer import TreeComposer
+from tests.emulator import EmulatedKernels
 
 # Processes of tests share the cores: with several threads each they wait for one another, a check
 # of a second for a minute. The variable is for the processes that tests start.
@@ -90,3 +92,15 @@ def check_recursion() -> Callable[..., None]:
     is given the weights (n,) of the tree's edges too.
     """
     return _check_recursion
+
+
+@pytest.fixture(params=["emulated", "cuda"])
+def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
+    """A device whose tensors take the path of CUDA kernels: a CPU that emulates one, and a GPU."""
+    if request.param == "emulated":
+        with _cuda.emulate(EmulatedKernels):
+            yield torch.device("cpu")
+    elif torch.cuda.is_available():
+        yield torch.device("cuda")
+    else:
+        pytest.skip("no GPU")

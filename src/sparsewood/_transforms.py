@@ -15,14 +15,16 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def is_transformed(tensor: Tensor) -> bool:
-    """Whether a graph is compiled, `torch.func` is at work, or `tensor` has a tangent.
+def is_transformed(*tensors: Tensor) -> bool:
+    """Whether a graph is compiled, `torch.func` is at work, or one of `tensors` has a tangent.
 
     Then a tensor cannot be told to require a gradient, and `torch.func.grad` is the way to one.
     """
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return True
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None
+    return forward_ad._current_level >= 0 and any(
+        forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors
+    )
 
 
 def check_not_mapped(what: str, tensor: Tensor) -> None:

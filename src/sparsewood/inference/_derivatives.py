@@ -26,7 +26,8 @@ from torch import Tensor
 
 from sparsewood import _native
 from sparsewood._threads import get_num_threads
-from sparsewood._transforms import nested, no_vmap
+from sparsewood._transforms import is_transformed, nested, no_vmap
+from sparsewood.inference import _kernels
 
 _AT_ONCE = 2**22  # numbers that are copied at once to map over directions
 
@@ -52,6 +53,9 @@ def differentiable(
 
     `solve` is called on plain values. It takes scores (B, *parts) and temperatures (B,) float64.
     """
+    learns = torch.is_grad_enabled() and (scores.requires_grad or temperature.requires_grad)
+    if not (learns or is_transformed(scores, temperature)):
+        return solve(scores, temperature)
     # Affine in theta, and constant in all else: derivatives of any order are those of theta.
     theta = _usable(scores) / temperature[:, None]
     return Solution(*_Solve.apply(theta, scores.detach(), temperature.detach(), solve))
@@ -199,6 +203,9 @@ def jacobian_op(
     used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
     """`jacobian` as an op."""
+    found = _kernels.jacobian(used, sizes, factor, on_weights, on_parts)
+    if found is not None:
+        return found
     x, out = _native.jacobian(
         array(used, torch.int64),
         array(sizes, torch.int64),

@@ -9,8 +9,9 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._numbers import check_whole
 from sparsewood._threads import get_num_threads
-from sparsewood._transforms import on_values
+from sparsewood._transforms import is_transformed, on_values
 from sparsewood.calls import count
+from sparsewood.inference import _kernels
 from sparsewood.inference._check import check_input
 from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
@@ -50,7 +51,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
     k = check_whole("kbest: k", k)
     if not isinstance(structure, NativeStructure):
         raise ValueError(f"kbest: no k-best algorithm is known for {structure}")
-    event = structure.event_shape(tuple(scores.shape[1:]))
+    event = _event(structure, scores)
     if len(scores) * k * prod(event) > _LARGEST:
         raise ValueError(
             f"kbest: k = {k} structures of shape {event} for each of {len(scores)} instances are "
@@ -63,6 +64,12 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 
 def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None) -> KBest:
     """The same of one batch dimension."""
+    if not is_transformed(scores):
+        batch = structure.padded("kbest", scores, lengths)
+        best = None if batch is None else _kernels.kbest(batch, _event(structure, scores), k)
+        if best is not None:
+            count("map", best.calls)
+            return KBest(best.structures, best.scores.to(scores.dtype))
     structures, found, calls = on_values(lambda x: _search(x, structure, k, lengths), scores)
     count("map", calls)
     instance = torch.arange(len(scores), device=scores.device).repeat_interleave(found)
@@ -80,11 +87,15 @@ def _search(
 
     The last two are (B,).
     """
-    event = structure.event_shape(tuple(scores.shape[1:]))
+    event = _event(structure, scores)
     batch = structure.native_batch(scores, lengths)
     found = _native.kbest(*batch, prod(event), k, get_num_threads())
     structures, counts, calls = (torch.from_numpy(array).to(scores.device) for array in found)
     return structures.reshape(-1, *event), counts, calls
+
+
+def _event(structure: NativeStructure, scores: Tensor) -> tuple[int, ...]:
+    return structure.event_shape(tuple(scores.shape[1:]))
 
 
 def _totals(scores: Tensor, structures: Tensor, instance: Tensor, structure: Structure) -> Tensor:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood._transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference._check import (
     check_input,
@@ -13,7 +14,7 @@ from sparsewood.inference._check import (
     no_structures,
 )
 from sparsewood.inference._gold import total
-from sparsewood.structures.base import Structure
+from sparsewood.structures.base import NativeStructure, Structure
 
 
 class Best(NamedTuple):
@@ -56,6 +57,11 @@ def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Best:
     """The same of one batch dimension."""
     if len(scores) == 0:
         return Best(no_structures(scores, structure), scores.new_zeros(0))
+    if isinstance(structure, NativeStructure) and not is_transformed(scores):
+        best = structure.best(scores, lengths)
+        if best is not None:
+            count("map", len(scores))
+            return Best(best.structures, best.scores.to(scores.dtype))
     check_values(scores, structure.reads(scores, lengths))
     count("map", len(scores))
     structures = structure.argmax(scores.double(), lengths)

@@ -11,6 +11,7 @@ from torch.autograd.forward_ad import unpack_dual
 from sparsewood import _native
 from sparsewood._batch import Batch
 from sparsewood._threads import get_num_threads
+from sparsewood.inference import _kernels
 from sparsewood.inference._derivatives import (
     Solution,
     array,
@@ -18,6 +19,8 @@ from sparsewood.inference._derivatives import (
     save_solution,
     solution_backward,
 )
+from sparsewood.inference._kernels import Limits
+from sparsewood.structures._kernels import Padded
 from sparsewood.structures.base import NativeStructure
 
 
@@ -37,7 +40,7 @@ def solve(
     """
     scores = structure.restrict(scores)
     shape = tuple(scores.shape[1:])
-    sizes = structure.size_of(scores, lengths)
+    sizes = None if lengths is None else structure.size_of(scores, lengths)
     name, options = structure.native
     rest = (
         list(structure.event_shape(shape)),
@@ -75,7 +78,7 @@ def _run(
     scores: Tensor,
     temperature: Tensor,
     event: Sequence[int],
-    lengths: Tensor,
+    lengths: Tensor | None,
     full: Sequence[int],
     family: str,
     options: Sequence[int],
@@ -89,27 +92,32 @@ def _run(
     Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
     packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
     the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
-    asked. `lengths` is (B, d), `full` what they are at most, `event` the shape of a structure. A
-    cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them as they are.
+    asked. `lengths` is (B, d) or None, `full` what they are at most, `event` the shape of one
+    structure. A cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them
+    as they are.
     """
-    with Batch(torch.Size(batch)):
-        found = _native.solve(
-            family,
-            options,
-            array(scores, torch.float64),
-            array(lengths, torch.int64),
-            full,
-            prod(event),
-            array(temperature, torch.float64),
-            tol,
-            max_active,
-            max_iter,
-            get_num_threads(),
-        )
-    tensors = [torch.from_numpy(values) for values in found]
-    if scores.device.type != "cpu":
-        tensors = [tensor.to(scores.device) for tensor in tensors]
-    structures, weights, sizes, marginals, gap, status, factor, used, calls = tensors
+    padded = Padded.of("solve", family, options, scores, lengths, full)
+    limits = Limits(tol, max_active, max_iter)
+    found = None
+    if padded is not None:
+        found = _kernels.solve(padded, prod(event), temperature, limits)
+    if found is None:
+        if lengths is None:
+            lengths = torch.tensor(full).repeat(len(scores), 1)
+        with Batch(torch.Size(batch)):
+            arrays = _native.solve(
+                family,
+                options,
+                array(scores, torch.float64),
+                array(lengths, torch.int64),
+                full,
+                prod(event),
+                array(temperature, torch.float64),
+                *limits,
+                get_num_threads(),
+            )
+        found = [torch.from_numpy(values).to(scores.device) for values in arrays]
+    structures, weights, sizes, marginals, gap, status, factor, used, calls = found
     weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
     marginals = marginals.reshape(scores.shape)
     structures = structures.reshape(-1, *event)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -97,7 +97,8 @@ def sparsemap(
         # A compiled graph cannot branch on values. The native solver looks where it reads them.
         in_graph = solve is native.solve and torch.compiler.is_compiling()
         if isinstance(temperature, Tensor):
-            if not in_graph:
+            # Nor should the host wait for a GPU: it looks when something is wrong.
+            if not (solve is native.solve and (in_graph or scores.is_cuda)):
                 check_positive(temperature)
             heat = temperature.double()
         else:
@@ -105,13 +106,26 @@ def sparsemap(
         options = structure, lengths, heat, tol, max_active, max_iter
         if scores.shape[0] == 0:
             found = _empty(scores, structure)
+        elif in_graph:
+            found = solve(scores, *options, batch)
         else:
-            found = solve(scores, *options, batch) if in_graph else solve(scores, *options)
+            found = _solve(solve, scores, *options)
     count("map", found.calls)
     post = _posterior(found, scores, structure, lengths, batch)
     if on_unconverged != "return":
         _report(post, on_unconverged)
     return post
+
+
+def _solve(
+    solve: Callable[..., Solution], scores: Tensor, structure: Structure, *options: Any
+) -> Solution:
+    """`solve`; where a temperature is wrong, that comes before what else is."""
+    try:
+        return solve(scores, structure, *options)
+    except ValueError:
+        check_positive(options[1])
+        raise
 
 
 def check_solver(solver: str | None) -> None:

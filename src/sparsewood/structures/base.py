@@ -11,6 +11,7 @@ from sparsewood import _native
 from sparsewood._lengths import check_lengths
 from sparsewood._threads import get_num_threads
 from sparsewood._transforms import on_values
+from sparsewood.structures import _kernels
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
 
@@ -247,11 +248,29 @@ class NativeStructure(Structure):
         event = self.event_shape(tuple(scores.shape[1:]))
 
         def find(scores: Tensor) -> Tensor:
+            found = self.best(scores, lengths)
+            if found is not None:
+                return found.structures
             structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
             _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
             return structures.reshape(-1, *event).to(scores.device)
 
         return on_values(find, scores)
+
+    def best(self, scores: Tensor, lengths: Tensor | None) -> _kernels.Best | None:
+        """`argmax` and its scores by kernels, which check the values of `scores` and `lengths`.
+
+        None: there are none for the device, or an instance has no structure. The host says why.
+        """
+        batch = self.padded("argmax", scores, lengths)
+        if batch is None:
+            return None
+        return _kernels.argmax(batch, self.event_shape(tuple(scores.shape[1:])))
+
+    def padded(self, task: str, scores: Tensor, lengths: Tensor | None) -> _kernels.Padded | None:
+        """How kernels are told of a batch; None: there are none for its device."""
+        full = self.full_size(tuple(scores.shape[1:]))
+        return _kernels.Padded.of(task, *self.native, self.restrict(scores), lengths, full)
 
     def native_batch(
         self, scores: Tensor, lengths: Tensor | None

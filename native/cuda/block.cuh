@@ -1,0 +1,18 @@
+// What the kernels share: the memory that a launch gives to each block.
+#pragma once
+
+#include "../group.h"
+
+namespace sparsewood {
+
+#ifdef SPARSEWOOD_EMULATED
+char* dynamic_shared();
+#else
+// Aligned for any type; as large as the launch says.
+__device__ inline char* dynamic_shared() {
+    extern __shared__ __align__(16) char sparsewood_dynamic_shared[];
+    return sparsewood_dynamic_shared;
+}
+#endif
+
+}  // namespace sparsewood

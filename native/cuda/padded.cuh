@@ -1,0 +1,42 @@
+// A padded batch of scores on the device, as the caller's arrays hold it.
+//
+// Kernels take it as SPARSEWOOD_PADDED among their parameters, and SPARSEWOOD_PADDED_ARGUMENTS make
+// it a `Padded`. What is wrong with an instance the CPU says (batch.h): here it is only told that
+// something is.
+#pragma once
+
+#include "instance.h"
+
+namespace sparsewood {
+
+struct Padded {
+    const double* scores;  // (batch, *shape)
+    const int64_t* sizes;  // (batch, dims); null: all instances fill their arrays
+    int64_t dims;
+    int64_t shape[3];    // of one instance; 1 for dimensions that it does not have
+    int64_t full[2];     // the size of an instance that fills its array
+    int64_t options[2];  // of the family
+
+    __device__ int64_t parts() const { return shape[0] * shape[1] * shape[2]; }
+    __device__ const double* instance(int64_t b) const { return scores + b * parts(); }
+
+    // Sets a family to the size of instance b; false where that is out of range.
+    template <class Family>
+    __device__ bool set_size(Family& family, int64_t b) const {
+        int64_t size[2] = {full[0], full[1]};
+        for (int64_t d = 0; sizes && d < dims; ++d) {
+            size[d] = sizes[b * dims + d];
+            if (size[d] < 1 || size[d] > full[d]) return false;
+        }
+        family.set_size(size, shape, options);
+        return true;
+    }
+};
+
+#define SPARSEWOOD_PADDED                                                                      \
+    const double *scores, const int64_t *sizes, int64_t dims, int64_t shape0, int64_t shape1, \
+        int64_t shape2, int64_t full0, int64_t full1, int64_t option0, int64_t option1
+#define SPARSEWOOD_PADDED_ARGUMENTS \
+    scores, sizes, dims, {shape0, shape1, shape2}, {full0, full1}, { option0, option1 }
+
+}  // namespace sparsewood

@@ -1,0 +1,276 @@
+// SparseMAP of each instance (solver.h): one group of lanes to an instance. `Chosen` is the family,
+// which the source says before it includes this.
+//
+// solve, tally, and one look at the totals by the host; solve again for the instances that need
+// more room, until there are none; write_solutions. Between launches an instance's solver lies on its desk.
+#pragma once
+
+#include "cuda/block.cuh"
+#include "cuda/padded.cuh"
+#include "cuda/tally.cuh"
+
+namespace sparsewood {
+
+using SolveGroup = Warp;
+
+// Both ends are aligned, as all memory of an Arena.
+template <class G>
+__device__ void copy_words(const G& g, char* to, const char* from, int64_t bytes) {
+    g.sync();
+    auto* target = reinterpret_cast<int64_t*>(to);
+    auto* source = reinterpret_cast<const int64_t*>(from);
+    for (int64_t i = g.lane(); i < bytes / 8; i += g.size()) target[i] = source[i];
+    g.sync();
+}
+
+// The head of the memory of an instance that it keeps from launch to launch.
+template <class Family>
+struct Desk {
+    Solver<Family> solver;
+    char* home;    // of the hot memory of the solver between launches
+    int64_t hot;   // bytes of it
+    double range;  // of the finite scores
+    bool crosses;  // whether they enter in this run
+
+    // While it works the hot memory is shared memory, if there is enough of it.
+    __device__ void move_in(SolveGroup g, char* shared) {
+        if (!shared) return;
+        copy_words(g, shared, home, hot);
+        place(shared);
+    }
+    __device__ void move_out(SolveGroup g, const char* shared) {
+        if (!shared) return;
+        copy_words(g, home, shared, hot);
+        place(home);
+    }
+    __device__ void place(char* at) {
+        Arena arena{at, SolveGroup::size()};
+        solver.lay_out_hot(arena);
+    }
+};
+
+// The memory that an instance keeps.
+template <class Family>
+struct Kept {
+    double* theta;  // (cells)
+
+    __device__ Kept(Desk<Family>& desk, Arena& arena, char* shared) {
+        Arena measure{nullptr, arena.lanes};
+        desk.solver.lay_out_hot(measure);
+        desk.hot = measure.used;
+        arena.take<Desk<Family>>(1);
+        desk.home = arena.take<char>(desk.hot);
+        Arena hot{shared ? shared : desk.home, arena.lanes};
+        desk.solver.lay_out(hot, arena);
+        theta = arena.take<double>(cells(desk.solver.family()));
+    }
+};
+
+// Where the result of each instance goes; status is kNoStructure where there is none, for whatever
+// reason.
+struct Results {
+    int64_t* sizes;   // (batch)
+    int64_t* widths;  // (batch) the most parts that a structure has
+    int64_t* status;  // (batch)
+    int64_t* calls;   // (batch)
+    double* gap;      // (batch)
+};
+
+// For so many active structures most instances need no more.
+template <class Family>
+__device__ int64_t first_room(const Family& family, int64_t max_active) {
+    constexpr int64_t kLeast = 64, kMost = 512, kEach = 8;
+    int64_t room = kEach * family.slots;
+    room = room < kLeast ? kLeast : room > kMost ? kMost : room;
+    int64_t capped = 2 * max_active + 4;  // each may be crossed, and one more comes in
+    return max_active > 0 && capped < room ? capped : room;
+}
+
+template <class G, class Family>
+__device__ Status start(const G& g, const Padded& given, int64_t b, double temperature,
+                        Limits limits, Arena& arena, char* shared, Desk<Family>& desk) {
+    Solver<Family>& solver = desk.solver;
+    if (!given.set_size(solver.family(), b) || !is_temperature(temperature))
+        return Status::kNoStructure;
+    Kept<Family> kept(desk, arena, shared);
+    Reading found = read_scores(g, solver.family(), given.instance(b), temperature, kept.theta);
+    if (found.bad >= 0) return Status::kNoStructure;
+    desk.range = found.range;
+    desk.crosses = starts_with_crosses(solver.family(), limits, found.range);
+    solver.reset(kept.theta, desk.range, limits, desk.crosses);
+    return Status::kMoreRoom;
+}
+
+// Until the end, or until the room is too small.
+template <class G, class Family>
+__device__ Status advance(const G& g, Limits limits, Solver<Family>& solver, Desk<Family>& desk) {
+    Status status;
+    while ((status = solver.run(g)) == Status::kCapped && desk.crosses) {
+        desk.crosses = false;
+        solver.reset(solver.set.theta, desk.range, limits, false);
+    }
+    return status;
+}
+
+template <class G, class Family>
+__device__ int most_parts(const G& g, const Solver<Family>& solver) {
+    if (!Family::kEmpty) return solver.family().slots;
+    double most = 0;
+    for (int a = 0; a < solver.set.size(); ++a) {
+        const int16_t* code = solver.set.codes.code(a);
+        double parts = 0;
+        for (int i = g.lane(); i < solver.family().slots; i += g.size()) parts += code[i] != 0;
+        parts = g.sum(parts);
+        most = parts > most ? parts : most;
+    }
+    return static_cast<int>(most);
+}
+
+template <class G, class Family>
+__device__ void report(const G& g, int64_t b, Status status, const Solver<Family>& solver,
+                       const Results& out) {
+    bool ended = status != Status::kMoreRoom && status != Status::kNoStructure;
+    int width = ended ? most_parts(g, solver) : 0;
+    if (!g.leader()) return;
+    out.sizes[b] = ended ? solver.set.size() : 0;
+    out.widths[b] = width;
+    out.status[b] = static_cast<int64_t>(ended ? verdict(solver, status) : status);
+    if (!ended) return;
+    out.calls[b] = solver.calls;
+    out.gap[b] = solver.gap > 0 ? solver.gap : 0;
+}
+
+// The parts of a structure, in the order of its slots; -1 after the last.
+template <class Family>
+__device__ void write_parts(Warp g, const Family& family, const int16_t* code, int64_t* used,
+                            int64_t width) {
+    int64_t count = 0;
+    for (int start = 0; start < family.slots; start += g.size()) {
+        int i = start + g.lane();
+        int64_t part = i < family.slots ? family.part(i, code[i]) : -1;
+        unsigned filled = __ballot_sync(Warp::kAll, part >= 0);
+        if (part >= 0) used[count + __popc(filled & ((1u << g.lane()) - 1))] = part;
+        count += __popc(filled);
+    }
+    for (int64_t i = count + g.lane(); i < width; i += g.size()) used[i] = -1;
+}
+
+// (parts) the sums of the weights of the structures that use a part, in their order.
+template <class Family>
+__device__ void write_marginals(Warp g, const Solver<Family>& solver, double* marginals,
+                                int64_t parts) {
+    for (int64_t p = g.lane(); p < parts; p += g.size()) marginals[p] = 0;
+    g.sync();
+    for (int a = 0; a < solver.set.size(); ++a) {
+        const int16_t* code = solver.set.codes.code(a);
+        double weight = solver.set.weights[a];
+        for (int i = g.lane(); i < solver.family().slots; i += g.size()) {
+            int64_t part = solver.family().part(i, code[i]);
+            if (part >= 0) marginals[part] += weight;
+        }
+        g.sync();
+    }
+}
+
+}  // namespace sparsewood
+
+extern "C" {
+
+// For an instance of full size: (bytes that it keeps, bytes for active structures, room for so
+// many, threads, bytes of hot memory). room 0: as many as most instances need.
+__global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int64_t* found) {
+    using namespace sparsewood;
+    Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
+    Desk<Chosen> desk;
+    Solver<Chosen>& solver = desk.solver;
+    solver.family().set_size(given.full, given.shape, given.options);
+    Arena kept{nullptr, SolveGroup::size()}, active{nullptr, SolveGroup::size()};
+    Kept<Chosen> memory(desk, kept, nullptr);
+    if (room == 0) room = first_room(solver.family(), max_active);
+    solver.lay_out_active(active, static_cast<int>(room));
+    found[0] = kept.used, found[1] = active.used, found[2] = room;
+    found[3] = SolveGroup::size(), found[4] = desk.hot;
+}
+
+// kept: (batch, kept_share). active: (grid, active_share), with room for so many structures.
+// pending: null, or the instances (grid) that go on. hot: bytes of shared memory, 0: none.
+__global__ void solve(SPARSEWOOD_PADDED, const double* temperature, double tol, int64_t max_active,
+                      int64_t max_iter, char* kept, int64_t kept_share, char* active,
+                      int64_t active_share, int64_t room, int64_t hot, const int64_t* pending,
+                      int64_t* sizes_out, int64_t* widths, int64_t* status_out, int64_t* calls,
+                      double* gap) {
+    using namespace sparsewood;
+    Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
+    Limits limits{tol, max_active, max_iter};
+    SolveGroup g;
+    int64_t b = pending ? pending[blockIdx.x] : blockIdx.x;
+    char* memory = kept + b * kept_share;
+    auto* desk = reinterpret_cast<Desk<Chosen>*>(memory);
+    char* shared = hot > 0 ? dynamic_shared() : nullptr;
+    Arena own{memory, g.size()}, roomy{active + blockIdx.x * active_share, g.size()};
+    Desk<Chosen> now;
+    Status status = Status::kMoreRoom;
+    if (pending) {
+        now = *desk;
+        now.move_in(g, shared);
+        now.solver.lay_out_active(roomy, static_cast<int>(room));
+        now.solver.set.copy(g, desk->solver.set);
+        g.sync();
+    } else {
+        status = start(g, given, b, temperature[b], limits, own, shared, now);
+        if (status == Status::kMoreRoom)
+            now.solver.lay_out_active(roomy, static_cast<int>(room));
+    }
+    if (status == Status::kMoreRoom) status = advance(g, limits, now.solver, now);
+    report(g, b, status, now.solver, {sizes_out, widths, status_out, calls, gap});
+    if (status == Status::kMoreRoom) now.move_out(g, shared);
+    if (g.leader()) *desk = now;
+}
+
+// totals: structures, entries of factors, parts of a structure at most, instances that need more
+// room (they are in `pending`), instances without a result.
+__global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t* status,
+                      int64_t batch, int64_t* first, int64_t* packed, int64_t* pending,
+                      int64_t* totals) {
+    using namespace sparsewood;
+    __shared__ long long width, failed;
+    if (threadIdx.x == 0) width = failed = 0;
+    __syncthreads();
+    for (int64_t b = threadIdx.x; b < batch; b += kTallyThreads) {
+        atomicMax(&width, static_cast<long long>(widths[b]));
+        if (status[b] == static_cast<int64_t>(Status::kNoStructure)) atomicMax(&failed, 1LL);
+    }
+    Tally all = tally_sizes(sizes, batch, first, packed, pending, [&](int64_t b) {
+        return status[b] == static_cast<int64_t>(Status::kMoreRoom);
+    });
+    if (threadIdx.x > 0) return;
+    totals[0] = all.structures, totals[1] = all.packed, totals[2] = width;
+    totals[3] = all.pending, totals[4] = failed;
+}
+
+// structures: (total, event); weights: (total); used: (total, width); factor: (packed);
+// marginals: (batch, parts). A block of several warps to an instance: the first adds up the
+// marginals.
+__global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
+                                const int64_t* packed, int64_t event, int64_t width,
+                                int64_t parts, int64_t* structures, double* weights, int64_t* used,
+                                double* factor, double* marginals) {
+    using namespace sparsewood;
+    int64_t b = blockIdx.x, begin = first[b];
+    const auto& solver = reinterpret_cast<const Desk<Chosen>*>(kept + b * kept_share)->solver;
+    const auto& set = solver.set;
+    Warp g;
+    int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    if (warp == 0) write_marginals(g, solver, marginals + b * parts, parts);
+    for (int a = warp; a < set.size(); a += warps) {
+        const int16_t* code = set.codes.code(a);
+        solver.family().event(g, code, structures + (begin + a) * event);
+        write_parts(g, solver.family(), code, used + (begin + a) * width, width);
+    }
+    for (int a = threadIdx.x; a < set.size(); a += blockDim.x)
+        weights[begin + a] = set.weights[a];
+    for (int64_t i = threadIdx.x; i < Cholesky::packed(set.size()); i += blockDim.x)
+        factor[packed[b] + i] = set.factor.rows[i];
+}
+
+}  // extern "C"

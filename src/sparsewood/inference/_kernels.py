@@ -1,0 +1,182 @@
+"""SparseMAP, its Jacobian and the k best structures by kernels, for CUDA tensors.
+
+A function gives None where an instance has no answer: the host then says what is wrong.
+"""
+
+from math import prod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from sparsewood import _cuda
+from sparsewood.structures import _kernels as families
+from sparsewood.structures._kernels import Padded
+
+_JACOBIAN = _cuda.Program('#include "cuda/jacobian.cuh"\n', ("offsets", "jacobian"))
+_TALLY_THREADS = 256  # kTallyThreads in native/cuda/tally.cuh
+_WRITE_THREADS = 128
+_FEW = 0.02  # of the instances may need more room than the first
+# What room batches like one before needed.
+_rooms: dict[tuple[object, ...], int] = {}
+
+
+class Limits(NamedTuple):
+    """When to stop; a cap of 0 is none."""
+
+    tol: float
+    max_active: int
+    max_iter: int
+
+
+class Found(NamedTuple):
+    """What `_native.solve` finds, in its order; T structures of B instances."""
+
+    structures: Tensor  # (T, event) int64
+    weights: Tensor  # (T,)
+    sizes: Tensor  # (B,) int64
+    marginals: Tensor  # (B, P)
+    gap: Tensor  # (B,)
+    status: Tensor  # (B,) int64
+    factor: Tensor  # packed lower triangles, one after the other
+    used: Tensor  # (T, *) int64, -1 after the last part of a structure
+    calls: Tensor  # (B,) int64
+
+
+def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
+    """SparseMAP of each instance; a structure has `event` numbers, `temperature` is (B,) float64.
+
+    One look of the host at what the device found, and one more each time that instances need more
+    room than they were given.
+    """
+    temperature = temperature.detach().contiguous()
+    kept, active, *_ = _measure(batch, limits)
+    at_once = max(1, families.MEMORY // (kept + active))
+    if len(batch) > at_once:
+        return _in_turns(batch, event, temperature, limits, at_once)
+    return _solve_at_once(batch, event, temperature, limits)
+
+
+def _key(batch: Padded, limits: Limits) -> tuple[object, ...]:
+    return batch.program, batch.layout, limits.max_active
+
+
+def _measure(batch: Padded, limits: Limits) -> tuple[int, ...]:
+    room = _rooms.get(_key(batch, limits), 0)
+    return batch.measure(limits.max_active, room)
+
+
+def _in_turns(
+    batch: Padded, event: int, temperature: Tensor, limits: Limits, at_once: int
+) -> Found | None:
+    """The same for so many instances at a time."""
+    blocks = []
+    for begin in range(0, len(batch), at_once):
+        some = batch.part(begin, begin + at_once)
+        found = solve(some, event, temperature[begin : begin + at_once], limits)
+        if found is None:
+            return None
+        blocks.append(found)
+    width = max(block.used.shape[1] for block in blocks)
+    wide = (pad(block.used, (0, width - block.used.shape[1]), value=-1) for block in blocks)
+    blocks = [block._replace(used=used) for block, used in zip(blocks, wide, strict=True)]
+    return Found(*(torch.cat(tables) for tables in zip(*blocks, strict=True)))
+
+
+def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
+    count, device = len(batch), batch.scores.device
+    kept, active, room, threads, hot = _measure(batch, limits)
+    hot = hot if hot <= families.SHARED else 0
+    sizes, status, calls = (_whole(device, count) for _ in range(3))
+    gap, totals = temperature.new_empty(count), _whole(device, 5)
+    # Every torch call costs as much as a launch: desks and offsets are one piece of memory.
+    desks = _bytes(device, count * (kept + 32))
+    offsets = desks.data_ptr() + count * kept
+    widths, first, packed, pending = (offsets + 8 * count * row for row in range(4))
+    rooms: list[Tensor] = []  # those that were left hold what finished in them
+    total = entries = width = 0
+    left = count
+    while left:
+        resumed = pending if rooms else 0
+        rooms.append(_bytes(device, left * active))
+        memory = desks, kept, rooms[-1], active, room, hot, resumed
+        results = sizes, widths, status, calls, gap
+        given = *batch.arguments, temperature, *limits, *memory, *results
+        batch.kernels.launch("solve", left, threads, *given, shared=hot)
+        found = sizes, widths, status, count, first, packed, pending, totals
+        batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
+        total, entries, width, left, failed = totals.tolist()
+        if failed:
+            return None
+        if left:
+            room *= 2
+            if left > _FEW * count:
+                _rooms[_key(batch, limits)] = room
+            active = batch.measure(limits.max_active, room)[1]
+            if left * active > families.MEMORY and count > 1:
+                return _in_turns(batch, event, temperature, limits, (count + 1) // 2)
+    structures, used = _whole(device, total, event), _whole(device, total, width)
+    weights, factor = gap.new_empty(total), gap.new_empty(entries)
+    parts = prod(batch.scores.shape[1:])
+    marginals = gap.new_empty(count, parts)
+    out = event, width, parts, structures, weights, used, factor, marginals
+    at = desks, kept, first, packed
+    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *at, *out)
+    return Found(structures, weights, sizes, marginals, gap, status, factor, used, calls)
+
+
+def _whole(device: torch.device, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.int64, device=device)
+
+
+def _bytes(device: torch.device, count: int) -> Tensor:
+    return torch.empty(count, dtype=torch.uint8, device=device)
+
+
+class Ranked(NamedTuple):
+    """The best structures of each instance, best first; the last one repeated if there are few."""
+
+    structures: Tensor  # (B, k, *event) int64
+    scores: Tensor  # (B, k) float64, -inf for what is repeated
+    calls: Tensor  # (B,) int64, how often the oracle was asked
+
+
+def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
+    """The `k` best structures of each instance, and their scores."""
+    share, threads, *_ = batch.measure(k)
+    at_once = max(1, families.MEMORY // share)
+    structures = batch.scores.new_empty(len(batch), k, *event, dtype=torch.int64)
+    totals, calls = batch.scores.new_empty(len(batch), k), structures.new_empty(len(batch))
+    failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
+    memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
+    for begin in range(0, len(batch), at_once):
+        some = batch.part(begin, begin + at_once)
+        out = prod(event), structures[begin:], totals[begin:], calls[begin:], failed
+        batch.kernels.launch("kbest", len(some), threads, *some.arguments, k, memory, share, *out)
+    return None if failed.item() else Ranked(structures, totals, calls)
+
+
+def jacobian(
+    used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
+) -> tuple[Tensor, Tensor] | None:
+    """See `_derivatives.jacobian`; nothing waits. None: there are no kernels for this device."""
+    kernels = _cuda.load(_JACOBIAN, factor.device)
+    if kernels is None:
+        return None
+    total, batch = len(used), len(sizes)
+    if len(on_weights) != total or len(on_parts) != batch:
+        raise ValueError("posterior and gradient do not belong together")
+    used, sizes, factor = used.contiguous(), sizes.contiguous(), factor.contiguous()
+    on_weights, on_parts = (
+        table.to(factor.device, torch.float64).contiguous() for table in (on_weights, on_parts)
+    )
+    scratch = _bytes(factor.device, 16 * batch + 8 * total)
+    first = scratch.data_ptr()
+    packed, ones = first + 8 * batch, first + 16 * batch
+    out_weights, out_parts = torch.empty_like(on_weights), torch.empty_like(on_parts)
+    kernels.launch("offsets", 1, _TALLY_THREADS, sizes, batch, first, packed)
+    support = used, total, used.shape[1], sizes, first, packed, factor, len(factor)
+    gradients = on_weights, on_parts, on_parts.shape[1], out_weights, out_parts, ones
+    kernels.launch("jacobian", batch, 32, *support, *gradients)
+    return out_weights, out_parts

@@ -1,0 +1,171 @@
+"""The families of the native solver on CUDA tensors: their programs, and the MAP oracle."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from math import prod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood import _cuda
+
+MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
+# Bytes of shared memory that an instance may take: a multiprocessor then works on three at least.
+# It is some ten times as fast as memory that has just been written to.
+SHARED = 75 * 2**10
+
+# Which struct stands for a family, by its first options: as in native/families.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "alignment": ("Warping", "GappedAlignment"),
+    "binary_trees": ("BinaryTrees",),
+    "bounded_trees": ("BoundedTrees<false>", "BoundedTrees<true>"),
+    "chain": ("Chain",),
+    "labelled_trees": tuple(
+        f"LabelledTrees<{projective}, {single}>"
+        for projective in ("false", "true")
+        for single in ("false", "true")
+    ),
+    "matching": ("Matching<false>", "Matching<true>"),
+    "semi_markov": ("SemiMarkov",),
+    "simplex": ("Simplex",),
+    "spanning_trees": ("SpanningTrees",),
+    "subset": ("Subset",),
+    "trees": tuple(
+        f"Trees<{projective}, {single}>"
+        for projective in ("false", "true")
+        for single in ("false", "true")
+    ),
+}
+_KERNELS = {
+    "argmax": ("measure", "argmax"),
+    "kbest": ("measure", "kbest"),
+    "solve": ("measure", "solve", "tally", "write_solutions"),
+}
+
+
+@cache
+def _program(family: str, struct: str, task: str) -> _cuda.Program:
+    source = f"""#include "{family}.h"
+namespace sparsewood {{
+using Chosen = {struct};
+}}
+#include "cuda/{task}.cuh"
+"""
+    return _cuda.Program(source, _KERNELS[task])
+
+
+def program(family: str, options: Sequence[int], task: str) -> _cuda.Program:
+    """The kernels of a family for a task: "argmax", "kbest" or "solve"."""
+    structs, at = FAMILIES[family], 0
+    for flag in range((len(structs) - 1).bit_length()):
+        at = 2 * at + bool(options[flag])
+    return _program(family, structs[at], task)
+
+
+@dataclass(frozen=True)
+class Padded:
+    """A batch as the kernels that work on it are told of it."""
+
+    program: _cuda.Program
+    kernels: _cuda.Kernels
+    options: tuple[int, ...]
+    scores: Tensor  # (B, *parts) float64, contiguous
+    sizes: Tensor | None  # (B, d) int64, contiguous; None: all are full
+    full: tuple[int, ...]  # (d) the size of an instance that fills its scores
+
+    @classmethod
+    def of(
+        cls,
+        task: str,
+        family: str,
+        options: Sequence[int],
+        scores: Tensor,
+        sizes: Tensor | None,
+        full: Sequence[int],
+    ) -> "Padded | None":
+        """From scores of any dtype and sizes (B,) or (B, d). None: there are no kernels for them.
+
+        Raises:
+            RuntimeError: while a CUDA graph is captured: the host has to see what a kernel found.
+        """
+        needs = program(family, options, task)
+        kernels = _cuda.load(needs, scores.device)
+        if kernels is None:
+            return None
+        if scores.is_cuda and torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                f"{task} cannot be captured in a CUDA graph: what it found, how many structures "
+                "and whether all scores were usable, is known on the device alone until it has run"
+            )
+        scores = scores.detach().to(torch.float64).contiguous()
+        if sizes is not None:
+            sizes = sizes.to(scores.device, torch.int64).contiguous()
+        return cls(needs, kernels, tuple(options), scores, sizes, tuple(full))
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def part(self, begin: int, end: int) -> "Padded":
+        """Some of the instances."""
+        sizes = None if self.sizes is None else self.sizes[begin:end]
+        return replace(self, scores=self.scores[begin:end], sizes=sizes)
+
+    @property
+    def layout(self) -> tuple[int, ...]:
+        """What is the same for all batches that need as much memory."""
+        shape = tuple(self.scores.shape[1:])
+        return (
+            len(self.full),
+            *shape,
+            *(1,) * (3 - len(shape)),
+            *self.full,
+            *(0,) * (2 - len(self.full)),
+            *map(int, self.options),
+            *(0,) * (2 - len(self.options)),
+        )
+
+    @property
+    def arguments(self) -> tuple[_cuda.Argument, ...]:
+        """SPARSEWOOD_PADDED in native/cuda/padded.cuh."""
+        return self.scores, 0 if self.sizes is None else self.sizes, *self.layout
+
+    def measure(self, *more: int) -> tuple[int, ...]:
+        """What the kernel `measure` finds for instances of full size."""
+        return _measure(self.program, self.scores.device, self.layout, more)
+
+
+@lru_cache(maxsize=4096)
+def _measure(
+    needs: _cuda.Program, device: torch.device, layout: tuple[int, ...], more: tuple[int, ...]
+) -> tuple[int, ...]:
+    kernels = _cuda.load(needs, device)
+    assert kernels is not None
+    found = torch.zeros(5, dtype=torch.int64, device=device)
+    kernels.launch("measure", 1, 1, 0, 0, *layout, *more, found)
+    return tuple(found.tolist())
+
+
+class Best(NamedTuple):
+    """The best structure of each instance."""
+
+    structures: Tensor  # (B, *event) int64
+    scores: Tensor  # (B,) float64
+
+
+def argmax(batch: Padded, event: tuple[int, ...]) -> Best | None:
+    """The highest scoring structures; None where an instance has none, for the host to say why."""
+    share = batch.measure()[0]
+    shared = share if share <= SHARED else 0
+    at_once = len(batch) if shared else max(1, MEMORY // max(1, share))
+    events = batch.scores.new_empty(len(batch), *event, dtype=torch.int64)
+    totals = batch.scores.new_empty(len(batch))
+    failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
+    own = 0 if shared else min(len(batch), at_once) * share
+    memory = failed.new_empty(own, dtype=torch.uint8) if own else 0
+    for begin in range(0, len(batch), at_once):
+        some = batch if at_once >= len(batch) else batch.part(begin, begin + at_once)
+        out = memory, share, prod(event), events[begin:], totals[begin:], failed
+        batch.kernels.launch("argmax", len(some), 32, *some.arguments, *out, shared=shared)
+    return None if failed.item() else Best(events, totals)

@@ -1,0 +1,111 @@
+"""The path of CUDA tensors, taken by the emulator and, where there is one, by a GPU."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+
+from sparsewood import _cuda
+from sparsewood._cuda import cache, program
+from tests.emulator import ORDERS, EmulatedKernels
+
+SOURCE = """
+#include "cuda/block.cuh"
+
+extern "C" __global__ void add_blocks(const double* x, int64_t n, double scale, double* out) {
+    double* sums = reinterpret_cast<double*>(sparsewood::dynamic_shared());
+    int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+    sums[threadIdx.x] = i < n ? x[i] * scale : 0;
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = sums[0];
+}
+
+extern "C" __global__ void warp_sums(const int64_t* x, int64_t* out, int64_t* above) {
+    int v = static_cast<int>(x[threadIdx.x]);
+    int total = v;
+    for (int d = 16; d > 0; d >>= 1) total += __shfl_xor_sync(~0u, total, d);
+    unsigned seen = __ballot_sync(~0u, v > 3);
+    out[threadIdx.x] = total;
+    above[threadIdx.x] = __popc(seen);
+}
+"""
+PROGRAM = _cuda.Program(SOURCE, ("add_blocks", "warp_sums"))
+
+
+@pytest.fixture(params=[*ORDERS, "cuda"])
+def place(request: pytest.FixtureRequest) -> tuple[_cuda.Kernels, torch.device]:
+    if request.param != "cuda":
+        return EmulatedKernels(PROGRAM, request.param), torch.device("cpu")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    device = torch.device("cuda")
+    kernels = _cuda.load(PROGRAM, device)
+    assert kernels is not None
+    return kernels, device
+
+
+def test_blocks_and_shared_memory(place: tuple[_cuda.Kernels, torch.device]) -> None:
+    kernels, device = place
+    x = torch.randn(500, dtype=torch.float64, device=device)
+    out = torch.empty(4, dtype=torch.float64, device=device)
+    kernels.launch("add_blocks", 4, 128, x, 500, 0.5, out, shared=128 * 8)
+    expected = torch.cat([x, x.new_zeros(12)]).reshape(4, 128).sum(1) / 2
+    torch.testing.assert_close(out, expected)
+
+
+def test_warps(place: tuple[_cuda.Kernels, torch.device]) -> None:
+    kernels, device = place
+    x = torch.randint(10, (64,), device=device)
+    out, above = torch.empty_like(x), torch.empty_like(x)
+    kernels.launch("warp_sums", 1, 64, x, out, above)
+    warps = x.reshape(2, 32)
+    assert torch.equal(out, warps.sum(1).repeat_interleave(32))
+    assert torch.equal(above, (warps > 3).sum(1).repeat_interleave(32))
+
+
+def test_cpu_tensors_take_the_path_only_where_it_is_emulated() -> None:
+    cpu = torch.device("cpu")
+    assert _cuda.load(PROGRAM, cpu) is None
+    with _cuda.emulate(EmulatedKernels):
+        assert isinstance(_cuda.load(PROGRAM, cpu), EmulatedKernels)
+    assert _cuda.load(PROGRAM, cpu) is None
+
+
+def test_one_warning_where_no_kernels_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sparsewood._cuda.runtime", None)
+    monkeypatch.setattr("sparsewood._cuda.loader._missing", None)
+    monkeypatch.setattr("sparsewood._cuda.loader._loaded", {})
+    device = torch.device("cuda", 0)
+    with pytest.warns(RuntimeWarning, match=r"by the host.*sparsewood\[cuda\]"):
+        assert _cuda.load(PROGRAM, device) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _cuda.load(PROGRAM, device) is None
+
+
+def test_the_cache_keeps_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "kernels"))
+    assert cache.read("a.cubin") is None
+    cache.write("a.cubin", b"code")
+    assert cache.read("a.cubin") == b"code"
+    assert [path.name for path in (tmp_path / "kernels").iterdir()] == ["a.cubin"]
+    monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "kernels" / "a.cubin" / "below"))
+    cache.write("b.cubin", b"code")  # a file stands where the folder would be
+    assert cache.read("b.cubin") is None
+
+
+def test_the_digest_tells_programs_and_targets_apart() -> None:
+    other = _cuda.Program(SOURCE + "\n", PROGRAM.kernels)
+    names = [
+        program.digest(PROGRAM, "sm_90"),
+        program.digest(PROGRAM, "sm_80"),
+        program.digest(other, "sm_90"),
+    ]
+    assert len(set(names)) == 3
+    assert (program.headers() / "cuda" / "block.cuh").is_file()

@@ -1,0 +1,75 @@
+"""CUDA kernels on the CPU: the same source, compiled by the system's C++ compiler.
+
+Slow, but it needs no GPU, and finds what depends on the order in which the threads of a block run.
+"""
+
+import ctypes
+import fcntl
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+from torch import Tensor
+
+from sparsewood._cuda.program import Argument, Program, digest, headers
+
+HERE = Path(__file__).parent
+BUILD = HERE.parents[1] / "build" / "emulator"
+ORDERS = {"rising": 0, "falling": 1, "shuffled": 2}
+
+
+class EmulatedKernels:
+    """The kernels of a program; their tensors are on the CPU."""
+
+    def __init__(self, program: Program, order: str = "rising") -> None:
+        self.order = ORDERS[order]
+        self._library = ctypes.CDLL(str(_build(program)))
+        self.launches: list[str] = []
+
+    def launch(
+        self, kernel: str, grid: int, block: int, *arguments: Argument, shared: int = 0
+    ) -> None:
+        """See `Kernels.launch`."""
+        self.launches.append(kernel)
+        boxes = [_box(argument) for argument in arguments]
+        pointers = (ctypes.c_void_p * len(boxes))(*(ctypes.addressof(box) for box in boxes))
+        run = getattr(self._library, f"emulate_{kernel}")
+        sizes = (ctypes.c_int64(size) for size in (grid, block, shared))
+        run(ctypes.c_int(self.order), ctypes.c_int(len(boxes)), pointers, *sizes)
+
+
+def _box(argument: Argument) -> ctypes.c_void_p | ctypes.c_double | ctypes.c_int64:
+    if isinstance(argument, Tensor):
+        assert argument.device.type == "cpu", argument.device
+        return ctypes.c_void_p(argument.data_ptr())
+    return ctypes.c_double(argument) if isinstance(argument, float) else ctypes.c_int64(argument)
+
+
+@cache
+def _build(program: Program) -> Path:
+    """The library of a program, made once for all processes of tests."""
+    compiler = os.environ.get("CXX", "c++")
+    own = [(HERE / name).read_text() for name in ("cuda_on_cpu.h", "fiber.h")]
+    path = BUILD / f"{digest(program, compiler, *own)}.so"
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            _compile(program, compiler, path)
+    return path
+
+
+def _compile(program: Program, compiler: str, path: Path) -> None:
+    source, draft = path.with_suffix(".cpp"), path.with_suffix(".draft")
+    starts = "\n".join(f"EMULATE({name})" for name in program.kernels)
+    source.write_text(f'#include "cuda_on_cpu.h"\n{program.source}\n{starts}\n')
+    # Undefined names belong to what the headers have for the host, which no kernel calls.
+    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-w", f"-I{HERE}", f"-I{headers()}"]
+    done = subprocess.run(
+        [compiler, *options, str(source), "-o", str(draft)], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{source}:\n{done.stderr[:4000]}")
+    draft.replace(path)
