@@ -34,7 +34,7 @@ from sparsewood.lab.train.progress import Progress, Values
 from sparsewood.lab.train.stages import check_stages, given_up
 from sparsewood.lab.train.state import TrainingState
 
-_LOOK = 64  # steps on a GPU after which their losses are looked at, for which the host must wait
+_LOOK = 64  # steps on a GPU: to look at a loss, the host has to wait for it
 
 
 class NonFiniteLoss(ValueError):  # noqa: N818 (named after what happened)
@@ -182,17 +182,18 @@ class Trainer:
 
     def _update(self, rows: Sequence[int], seen: _Seen) -> bool:
         """End a step; whether a signal has asked some process to stop."""
-        state, group = self.state, self.group
+        state = self.state
         self._losses.append(_Loss(state.step + 1, rows, seen.loss))
-        at_once = group.size > 1 or group.device.type == "cpu"
-        broken, stopping = group.any(at_once and self._broken() is not None, self.stop.raised)
-        if broken:
-            raise self._non_finite(self._losses[-1])
-        if at_once or len(self._losses) >= _LOOK:
-            self._check_losses()
+        look = len(self._losses) >= self._look_every
+        (stopping,) = (self._check_losses if look else self.group.any)(self.stop.raised)
         state.add(seen.metrics, seen.calls)
         state.update()
         return stopping
+
+    @property
+    def _look_every(self) -> int:
+        """Steps after which their losses are looked at: the same in all processes."""
+        return 1 if self.group.device.type == "cpu" else _LOOK
 
     def _broken(self) -> _Loss | None:
         """The first loss that is not finite, of those that no one has looked at."""
@@ -203,15 +204,18 @@ class Trainer:
             (loss for loss, good in zip(self._losses, finite, strict=True) if not good), None
         )
 
-    def _check_losses(self) -> None:
-        """Raise NonFiniteLoss at the first of them that is not finite, and forget them.
+    def _check_losses(self, *flags: bool) -> list[bool]:
+        """Raise NonFiniteLoss in all processes if a loss is not finite in one; else forget them.
 
-        Nothing is saved before: on a GPU steps have been taken since.
+        Nothing is saved before: on a GPU steps have been taken since. Returns each of `flags`, as
+        raised by any of the processes.
         """
         broken = self._broken()
-        if broken is not None:
-            raise self._non_finite(broken)
+        found, *raised = self.group.any(broken is not None, *flags)
+        if found:
+            raise self._non_finite(broken or self._losses[-1])
         self._losses.clear()
+        return raised
 
     def _forward(self, batch: Any, rows: Sequence[int]) -> Output:
         try:
