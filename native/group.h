@@ -27,7 +27,7 @@ using uint64_t = unsigned long long;
 #endif
 
 // A GPU's instruction cache is small: ONCE for what is called in several places, ROLLED for loops
-// of few rounds. UNROLLED where loads would wait for each other.
+// of few rounds, UNROLLED where loads are to overlap.
 #ifdef __CUDACC__
 #define SPARSEWOOD_ONCE __noinline__
 #define SPARSEWOOD_ROLLED _Pragma("unroll 1")

@@ -55,19 +55,14 @@ struct Solver {
     SPARSEWOOD_HD Family& family() { return set.codes.family; }
     SPARSEWOOD_HD const Family& family() const { return set.codes.family; }
 
-    // For the size that the family has been set to. What is written and read again all the time is
-    // worth the fastest memory there is: `hot`.
-    SPARSEWOOD_HD void lay_out(Arena& hot, Arena& arena) {
-        lay_out_hot(hot);
+    // For the size that the family has been set to.
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
+        set.lay_out(arena);
+        family().lay_out(arena);
         crosses.lay_out(arena, set.codes);
         tilted = arena.take<double>(penalised_cells(family()));
-    }
-
-    SPARSEWOOD_HD void lay_out_hot(Arena& hot) {
-        set.lay_out(hot);
-        family().lay_out(hot);
-        reduced = hot.take<double>(cells(family()));
-        entering = hot.take<int16_t>(set.codes.stride);
+        reduced = arena.take<double>(cells(family()));
+        entering = arena.take<int16_t>(set.codes.stride);
     }
 
     SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {

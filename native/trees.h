@@ -5,6 +5,7 @@
 #pragma once
 
 #include "arborescence.h"
+#include "arborescence_lanes.h"
 #include "arborescence_path.h"
 #include "eisner.h"
 #include "family.h"
@@ -46,14 +47,16 @@ struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
-    ArborescencePath by_lanes;  // where a group has them
+    // Where a group has lanes: of a sentence that has one for each word, and of any.
+    ArborescenceLanes lanes;
+    ArborescencePath by_path;
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
-        if (arena.lanes > 1)
-            by_lanes.lay_out(arena, n);
-        else
-            Arborescence::lay_out(arena, n);
+        heads = n + 1;
+        if (arena.lanes == 1) return Arborescence::lay_out(arena, n);
+        if (heads <= ArborescenceLanes::kMostHeads) lanes.lay_out(arena, n);
+        if (SingleRoot || heads > ArborescenceLanes::kMostHeads) by_path.lay_out(arena, n);
     }
 
     template <class G>
@@ -73,10 +76,12 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
   private:
     template <bool One, class G>
     SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
-        if constexpr (G::size() > 1)
-            return by_lanes.argmax<One>(g, scores, tree);
-        else
+        if constexpr (G::size() == 1)
             return argmax<One>(g, scores, tree);
+        else if (!One && heads <= ArborescenceLanes::kMostHeads)
+            return lanes.argmax(g, scores, tree);
+        else
+            return by_path.argmax<One>(g, scores, tree);
     }
 
     template <class G>

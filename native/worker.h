@@ -63,10 +63,10 @@ class Worker {
     double* lay_out(const Scores& scores, int64_t b) {
         family().set_size(scores.size(b), scores.shape.data(), scores.options.data());
         Arena measure{nullptr};
-        solver_.lay_out(measure, measure);
+        solver_.lay_out(measure);
         measure.take<double>(cells(family()));
         Arena arena{fixed_.reserve(measure.used)};
-        solver_.lay_out(arena, arena);
+        solver_.lay_out(arena);
         return arena.take<double>(cells(family()));
     }
 

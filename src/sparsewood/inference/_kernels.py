@@ -3,7 +3,6 @@
 A function gives None where an instance has no answer: the host then says what is wrong.
 """
 
-from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -35,7 +34,7 @@ class Found(NamedTuple):
     """What `_native.solve` finds, in its order; T structures of B instances."""
 
     structures: Tensor  # (T, event) int64
-    weights: Tensor  # (T,)
+    weights: Tensor  # (T,) float32 where the scores are, else float64, as are the marginals
     sizes: Tensor  # (B,) int64
     marginals: Tensor  # (B, P)
     gap: Tensor  # (B,)
@@ -51,7 +50,7 @@ def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Fou
     One look of the host at what the device found, and one more each time that instances need more
     room than they were given.
     """
-    temperature = temperature.detach().contiguous()
+    temperature = temperature.to(torch.float64)
     kept, active, *_ = _measure(batch, limits)
     at_once = max(1, families.MEMORY // (kept + active))
     if len(batch) > at_once:
@@ -85,52 +84,62 @@ def _in_turns(
     return Found(*(torch.cat(tables) for tables in zip(*blocks, strict=True)))
 
 
-def _solve_at_once(
-    batch: Padded, event: int, temperature: Tensor, limits: Limits
-) -> Found | None:
+def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
     count, device = len(batch), batch.scores.device
-    kept, active, room, threads, hot = _measure(batch, limits)
-    hot = hot if hot <= families.SHARED else 0
-
-    def whole(*shape: int) -> Tensor:
-        return torch.empty(shape, dtype=torch.int64, device=device)
-
-    sizes, status, calls = whole(count), whole(count), whole(count)
-    widths, first, packed, pending = whole(4, count)
-    gap, totals = temperature.new_empty(count), whole(5)
-    results = sizes, widths, status, calls, gap
-    desks = torch.empty(count * kept, dtype=torch.uint8, device=device)
+    kept, active, room, threads = _measure(batch, limits)
+    sizes, status, calls = (_whole(device, count) for _ in range(3))
+    gap, totals = _real(device, count), _whole(device, 5)
+    # Every torch call costs as much as a launch: desks and offsets are one piece of memory.
+    parts = prod(batch.scores.shape[1:])
+    desks = _bytes(device, count * (kept + 32 + 8 * parts * batch.narrow))
+    offsets = desks.data_ptr() + count * kept
+    widths, first, packed, pending, sums = (offsets + 8 * count * row for row in range(5))
     rooms: list[Tensor] = []  # those that were left hold what finished in them
-    grid, left = count, count
+    total = entries = width = 0
+    left = count
     while left:
         resumed = pending if rooms else 0
-        rooms.append(torch.empty(left * active, dtype=torch.uint8, device=device))
-        memory = desks, kept, rooms[-1], active, room, hot, resumed
-        arguments = *batch.arguments, temperature, *limits, *memory, *results
-        batch.kernels.launch("solve", left, threads, *arguments, shared=hot)
-        at = first, packed, pending, totals
-        batch.kernels.launch("tally", 1, _TALLY_THREADS, sizes, widths, status, count, *at)
+        rooms.append(_bytes(device, left * active))
+        memory = desks, kept, rooms[-1], active, room, resumed
+        results = sizes, widths, status, calls, gap
+        heat = temperature, temperature.stride(0)
+        given = *batch.arguments, *heat, *limits, *memory, *results
+        batch.kernels.launch("solve", left, threads, *given)
+        found = sizes, widths, status, count, first, packed, pending, totals
+        batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
         total, entries, width, left, failed = totals.tolist()
         if failed:
             return None
         if left:
             room *= 2
-            if left > _FEW * grid:
+            if left > _FEW * count:
                 _rooms[_key(batch, limits)] = room
             active = batch.measure(limits.max_active, room)[1]
             if left * active > families.MEMORY and count > 1:
                 return _in_turns(batch, event, temperature, limits, (count + 1) // 2)
-    structures, used = whole(total, event), whole(total, width)
-    weights, factor = gap.new_empty(total), gap.new_empty(entries)
-    parts = prod(batch.scores.shape[1:])
-    marginals = gap.new_empty(count, parts)
+    structures, used = _whole(device, total, event), _whole(device, total, width)
+    weights, factor = batch.scores.new_empty(total), _real(device, entries)
+    marginals = batch.scores.new_empty(count, parts)
     out = event, width, parts, structures, weights, used, factor, marginals
-    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, desks, kept, first, packed, *out)
+    given = desks, kept, first, packed, *out, sums if batch.narrow else 0
+    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *given)
     return Found(structures, weights, sizes, marginals, gap, status, factor, used, calls)
 
 
+def _real(device: torch.device, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.float64, device=device)
+
+
+def _whole(device: torch.device, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.int64, device=device)
+
+
+def _bytes(device: torch.device, count: int) -> Tensor:
+    return torch.empty(count, dtype=torch.uint8, device=device)
+
+
 class Ranked(NamedTuple):
-    """The best structures of each instance, best first; the last one repeated where it has fewer."""
+    """The best structures of each instance, best first; the last one repeated if there are few."""
 
     structures: Tensor  # (B, k, *event) int64
     scores: Tensor  # (B, k) float64, -inf for what is repeated
@@ -142,7 +151,8 @@ def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
     share, threads, *_ = batch.measure(k)
     at_once = max(1, families.MEMORY // share)
     structures = batch.scores.new_empty(len(batch), k, *event, dtype=torch.int64)
-    totals, calls = batch.scores.new_empty(len(batch), k), structures.new_empty(len(batch))
+    totals = batch.scores.new_empty(len(batch), k, dtype=torch.float64)
+    calls = structures.new_empty(len(batch))
     failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
     memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
     for begin in range(0, len(batch), at_once):
@@ -166,9 +176,10 @@ def jacobian(
     on_weights, on_parts = (
         table.to(factor.device, torch.float64).contiguous() for table in (on_weights, on_parts)
     )
-    first, packed = sizes.new_empty(2, batch)
-    out_weights, ones = torch.empty_like(on_weights), torch.empty_like(on_weights)
-    out_parts = torch.empty_like(on_parts)
+    scratch = _bytes(factor.device, 16 * batch + 8 * total)
+    first = scratch.data_ptr()
+    packed, ones = first + 8 * batch, first + 16 * batch
+    out_weights, out_parts = torch.empty_like(on_weights), torch.empty_like(on_parts)
     kernels.launch("offsets", 1, _TALLY_THREADS, sizes, batch, first, packed)
     support = used, total, used.shape[1], sizes, first, packed, factor, len(factor)
     gradients = on_weights, on_parts, on_parts.shape[1], out_weights, out_parts, ones

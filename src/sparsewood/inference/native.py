@@ -92,8 +92,9 @@ def _run(
     Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
     packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
     the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
-    asked. `lengths` is (B, d) or None, `full` what they are at most, `event` the shape of a structure.
-    A cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them as they are.
+    asked. `lengths` is (B, d) or None, `full` what they are at most, `event` the shape of one
+    structure. A cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them
+    as they are.
     """
     padded = Padded.of("solve", family, options, scores, lengths, full)
     limits = Limits(tol, max_active, max_iter)

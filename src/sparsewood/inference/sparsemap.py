@@ -2,13 +2,15 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Literal, get_args
+from functools import lru_cache
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
 
 from sparsewood._batch import Batch
 from sparsewood._numbers import check_real
+from sparsewood._transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
@@ -94,25 +96,53 @@ def sparsemap(
     check_unconverged(on_unconverged)
     solve = _pick(structure, solver)
     with batch:
-        # A compiled graph cannot branch on values, and for those on a GPU the host would wait. The
-        # native solver looks where it reads them.
+        # A compiled graph cannot branch on values. The native solver looks where it reads them.
         in_graph = solve is native.solve and torch.compiler.is_compiling()
         if isinstance(temperature, Tensor):
-            if not (in_graph or solve is native.solve and scores.is_cuda):
+            # Nor should the host wait for a GPU: it looks when something is wrong.
+            if not (solve is native.solve and (in_graph or scores.is_cuda)):
                 check_positive(temperature)
             heat = temperature.double()
         else:
-            heat = scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
+            heat = _same_heat(temperature, scores)
         options = structure, lengths, heat, tol, max_active, max_iter
         if scores.shape[0] == 0:
             found = _empty(scores, structure)
+        elif in_graph:
+            found = solve(scores, *options, batch)
         else:
-            found = solve(scores, *options, batch) if in_graph else solve(scores, *options)
+            found = _solve(solve, scores, *options)
     count("map", found.calls)
     post = _posterior(found, scores, structure, lengths, batch)
     if on_unconverged != "return":
         _report(post, on_unconverged)
     return post
+
+
+def _same_heat(temperature: float, scores: Tensor) -> Tensor:
+    """(B,) float64, the same for all; on a GPU without a launch."""
+    kept = scores.is_cuda and not torch.compiler.is_compiling()
+    if kept and not torch.cuda.is_current_stream_capturing():
+        return _heat(temperature, scores.device).expand(len(scores))
+    return scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
+
+
+@lru_cache(maxsize=64)
+def _heat(temperature: float, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # for calls that are not in it, too
+        return torch.full((1,), temperature, dtype=torch.float64, device=device)
+
+
+def _solve(
+    solve: Callable[..., Solution], scores: Tensor, structure: Structure, *options: Any
+) -> Solution:
+    """`solve`; where a temperature on a GPU is wrong, that comes before what else is."""
+    try:
+        return solve(scores, structure, *options)
+    except ValueError:
+        if scores.is_cuda and not is_transformed(scores):
+            check_positive(options[1])
+        raise
 
 
 def check_solver(solver: str | None) -> None:

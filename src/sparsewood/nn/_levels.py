@@ -44,13 +44,53 @@ class States:
         return values if self.edges is None else values * self.edges[edges]
 
 
-class Cell(ABC):
-    """The elementwise part of a composition. Compiled graphs know it by the name of its class."""
+class Composition(ABC):
+    """Both passes over a forest. Compiled graphs know it by the name of its class."""
 
-    named: ClassVar[dict[str, type["Cell"]]] = {}
+    named: ClassVar[dict[str, type["Composition"]]] = {}
 
     def __init_subclass__(cls) -> None:
-        Cell.named[cls.__name__] = cls
+        Composition.named[cls.__name__] = cls
+
+    @abstractmethod
+    def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
+        """`h` (N, hidden) and empty tensors like the others that `pass_up` gives.
+
+        `columns` is that of the inputs.
+        """
+
+    @abstractmethod
+    def pass_up(
+        self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
+    ) -> Sequence[Tensor]:
+        """h (N, hidden), in float32 at least, and what the pass down needs besides.
+
+        The first `split` rows of the weight U are for the sums over children, the rest for each
+        child.
+        """
+
+    @abstractmethod
+    def pass_down(
+        self,
+        on_h: Tensor,
+        weight: Tensor,
+        kept: Sequence[Tensor],
+        split: int,
+        forest: Forest,
+        rows: int,
+        dtype: torch.dtype,
+        *,
+        learns: bool = True,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of the `rows` inputs, of the weight and of those of edges, from that of h.
+
+        `kept` is what the pass up gave, `dtype` that of the inputs. The gradient of the weight is
+        empty unless it `learns`, that of the edges' weights unless there are some.
+        """
+
+
+class Cell(Composition):
+    """The elementwise part of a composition, between matrix products of PyTorch."""
 
     @abstractmethod
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
@@ -67,6 +107,29 @@ class Cell(ABC):
         What `h` owes to the sums other than through U is added to `on.h` of the children; what it
         owes to the weights other than through the sums, to `on.edges`, where there are weights.
         """
+
+    def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
+        gates = h.new_empty(h.shape[0], columns)
+        return [h, gates, torch.empty_like(h), *self.buffers(forest, h)]
+
+    def pass_up(
+        self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
+    ) -> Sequence[Tensor]:
+        return pass_up(inputs, weight, split, forest, self)
+
+    def pass_down(
+        self,
+        on_h: Tensor,
+        weight: Tensor,
+        kept: Sequence[Tensor],
+        split: int,
+        forest: Forest,
+        rows: int,
+        dtype: torch.dtype,
+        *,
+        learns: bool = True,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return pass_down(on_h, weight, kept, split, forest, self, rows, dtype, learns=learns)
 
     def add_rows(
         self, out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
@@ -93,12 +156,12 @@ class Compose(torch.autograd.Function):
         edges: Tensor | None,
         split: int,
         forest: Forest,
-        cell: Cell,
+        cell: Composition,
     ) -> Tensor:
         weight = weight.detach()
         if edges is not None:
             forest = replace(forest, weights=edges.detach())
-        h, *rest = pass_up(inputs.detach(), weight, split, forest, cell)
+        h, *rest = cell.pass_up(inputs.detach(), weight, split, forest)
         ctx.save_for_backward(weight, h, *rest)
         ctx.split, ctx.forest, ctx.cell = split, forest, cell
         ctx.rows, ctx.dtype = len(inputs), inputs.dtype
@@ -110,13 +173,12 @@ class Compose(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError("a forest is differentiable once: create_graph=True does not work")
         weight, *states = ctx.saved_tensors
-        on_inputs, on_weight, on_edges = pass_down(
+        on_inputs, on_weight, on_edges = ctx.cell.pass_down(
             gradients[0],
             weight,
             states,
             ctx.split,
             ctx.forest,
-            ctx.cell,
             ctx.rows,
             ctx.dtype,
             learns=ctx.needs_input_grad[1],

@@ -6,7 +6,8 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood.forest import Forest, Level
 from sparsewood.nn._composer import LevelComposer
-from sparsewood.nn._levels import AddRows, Cell, States, Step
+from sparsewood.nn._cuda_levels import KernelCell
+from sparsewood.nn._levels import AddRows, Cell, Composition, States, Step
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward
 _tanh_backward = torch.ops.aten.tanh_backward
@@ -34,9 +35,18 @@ class ChildSumTreeLSTM(LevelComposer):
 
     gates, each = 4, 1
 
-    def cell(self, forest: Forest) -> Cell:
+    def cell(self, forest: Forest) -> Composition:
+        if KernelLSTM.serves(forest):
+            return KernelLSTM()
         native = forest.row.device.type == "cpu" and forest.weights is None
         return NativeCell() if native else TorchCell()
+
+
+class KernelLSTM(KernelCell):
+    """On a device that has kernels; its formulas: native/cuda/tree_lstm.cuh."""
+
+    cell, gates = "lstm", 4
+    of_edges, carries = True, True  # f and c
 
 
 class NativeCell(Cell):

@@ -1,0 +1,232 @@
+"""SparseMAP, its derivatives and the k best by kernels: what the CPU finds."""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import sparsewood as sp
+from sparsewood import _cuda
+from sparsewood.inference import _kernels
+from sparsewood.inference.kbest import KBest
+from sparsewood.structures import _kernels as families
+from tests.families import FAMILIES, Family, batch_of
+
+KBEST = ("trees", "chain", "segments", "subset")  # what is compiled for the CPU too
+TREES = FAMILIES["trees"]
+every_family = pytest.mark.parametrize("name", FAMILIES)
+
+
+def on_host(call: Callable[[], Any]) -> Any:
+    """What a call finds without kernels."""
+
+    def nothing(program: _cuda.Program) -> Any:
+        return None
+
+    with _cuda.emulate(nothing):
+        return call()
+
+
+def pick(name: str, device: torch.device, emulated: bool) -> Family:
+    if device.type == "cpu" and not emulated:
+        pytest.skip("compiled on GPUs alone")
+    return FAMILIES[name]
+
+
+def same_error(device: torch.device, call: Callable[[torch.device], object]) -> str:
+    """The message of the error that a call ends in on the device, as on the host."""
+    with pytest.raises(ValueError, match=r"instance|temperature") as expected:
+        on_host(lambda: call(torch.device("cpu")))
+    with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+        call(device)
+    return str(expected.value)
+
+
+def assert_same(
+    found: sp.SparsePosterior, expected: sp.SparsePosterior, unique: slice, scores: Tensor
+) -> None:
+    """The same answer; the same structures in the instances where only one support is right."""
+    close = {"rtol": 0, "atol": 1e-12}
+    penalised = expected.structure.penalised(scores)
+    u, v = found.marginals.cpu(), expected.marginals
+    if penalised is not None:
+        u, v = u * penalised, v * penalised
+    large = scores.nan_to_num(0, 0, 0).abs().flatten(1).amax(1).clamp(min=1)
+    torch.testing.assert_close(u, v, **close)
+    gaps = found.gap.cpu() / large, expected.gap / large
+    torch.testing.assert_close(*gaps, **close)
+    assert torch.equal(found.status.cpu(), expected.status)
+    assert torch.equal(found.sizes.cpu()[unique], expected.sizes[unique])
+    count = int(expected.sizes[unique].sum())
+    assert torch.equal(found.structures.cpu()[:count], expected.structures[:count])
+    weights = found.weights.cpu()[:count], expected.weights[:count]
+    torch.testing.assert_close(*weights, **close)
+
+
+@every_family
+def test_solves_what_the_host_solves(name: str, device: torch.device) -> None:
+    family = pick(name, device, FAMILIES[name].emulated)
+    scores, lengths = batch_of(family)
+    heat = torch.linspace(0.5, 2, len(scores), dtype=torch.float64)
+
+    def call(device: torch.device) -> sp.SparsePosterior:
+        given = scores.to(device), family.structure
+        return sp.sparsemap(*given, lengths=lengths.to(device), temperature=heat.to(device))
+
+    expected = on_host(lambda: call(torch.device("cpu")))
+    assert_same(call(device), expected, slice(4), scores)
+
+
+@pytest.mark.parametrize("limits", [(3, None), (8, None), (None, 4)])
+def test_limits(limits: tuple[int | None, int | None], device: torch.device) -> None:
+    scores = torch.randn(4, 7, 8, generator=torch.Generator().manual_seed(1))
+
+    def call(device: torch.device) -> sp.SparsePosterior:
+        return sp.sparsemap(
+            scores.to(device), TREES.structure, max_active=limits[0], max_iter=limits[1]
+        )
+
+    found, expected = call(device), on_host(lambda: call(torch.device("cpu")))
+    assert found.weights.dtype == torch.float32
+    assert torch.equal(found.structures.cpu(), expected.structures)
+    assert torch.equal(found.status.cpu(), expected.status)
+    assert torch.equal(found.calls.cpu(), expected.calls)
+    torch.testing.assert_close(found.marginals.cpu(), expected.marginals)
+
+
+class SmallRooms(dict[Any, int]):
+    """Rooms for so few structures at first that hardly any instance is solved in them."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, 4)
+
+
+@pytest.mark.parametrize("memory", [families.MEMORY, 1])
+def test_instances_that_need_more_room_go_on(
+    memory: int, device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores, lengths = batch_of(TREES)
+    expected = on_host(lambda: sp.sparsemap(scores, TREES.structure, lengths=lengths))
+    monkeypatch.setattr(_kernels, "_rooms", SmallRooms())
+    monkeypatch.setattr(families, "MEMORY", memory)  # with little of it, one after the other
+    found = sp.sparsemap(scores.to(device), TREES.structure, lengths=lengths.to(device))
+    assert_same(found, expected, slice(4), scores)
+    assert max(_kernels._rooms.values()) > 8
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
+@pytest.mark.parametrize("name", ["trees", "chain"])
+def test_derivatives(name: str, device: torch.device) -> None:
+    family = FAMILIES[name]
+    scores = batch_of(family)[0][:1].nan_to_num(0).to(device).requires_grad_()
+    heat = torch.tensor([1.3], dtype=torch.float64, device=device, requires_grad=True)
+
+    def call(scores: Tensor, heat: Tensor) -> tuple[Tensor, Tensor]:
+        post = sp.sparsemap(scores, family.structure, temperature=heat)
+        return post.weights, post.marginals
+
+    assert torch.autograd.gradcheck(call, (scores, heat), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(call, (scores, heat))
+
+
+def test_gradients_of_a_batch(device: torch.device) -> None:
+    scores, lengths = (table[:4] for table in batch_of(TREES))
+
+    def call(device: torch.device) -> Tensor:
+        given = scores.to(device).requires_grad_()
+        post = sp.sparsemap(given, TREES.structure, lengths=lengths.to(device))
+        toward = torch.linspace(-1, 1, given.numel(), dtype=given.dtype).reshape(given.shape)
+        return torch.autograd.grad((post.marginals * toward.to(device)).sum(), given)[0].cpu()
+
+    expected = on_host(lambda: call(torch.device("cpu")))
+    torch.testing.assert_close(call(device), expected, rtol=0, atol=1e-12)
+
+
+def test_a_posterior_and_a_gradient_of_another(device: torch.device) -> None:
+    post = sp.sparsemap(torch.zeros(2, 3, 4, dtype=torch.float64, device=device), TREES.structure)
+    used = torch.zeros(len(post.weights), 3, dtype=torch.int64, device=device)
+    factor = torch.ones(9, dtype=torch.float64, device=device)
+    with pytest.raises(ValueError, match="do not belong together"):
+        _kernels.jacobian(used, post.sizes, factor, post.weights[1:], post.marginals.flatten(1))
+
+
+@every_family
+def test_the_k_best(name: str, device: torch.device) -> None:
+    family = pick(name, device, name in KBEST)
+    scores, lengths = batch_of(family)
+
+    def call(device: torch.device) -> KBest:
+        with sp.count_calls() as calls:
+            best = sp.kbest(scores.to(device), family.structure, 9, lengths=lengths.to(device))
+        asked.append(calls.map)
+        return best
+
+    asked: list[int] = []
+    found, expected = call(device), on_host(lambda: call(torch.device("cpu")))
+    torch.testing.assert_close(found.scores.cpu(), expected.scores, rtol=1e-14, atol=1e-12)
+    assert torch.equal(found.structures.cpu()[:5], expected.structures[:5])
+    assert asked[0] == asked[1]
+
+
+BAD = {
+    "NaN": torch.nan,
+    "infinite": torch.inf,
+    "too large": 1e250,
+    "no structure": -torch.inf,
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_errors_name_the_first_instance_that_is_wrong(what: str, device: torch.device) -> None:
+    scores = torch.zeros(6, 5, 6, dtype=torch.float64)
+    scores[3, 2], scores[5, 0] = BAD[what], torch.nan
+    for call in (
+        lambda device: sp.sparsemap(scores.to(device), TREES.structure),
+        lambda device: sp.sparsemap(scores.to(device).unflatten(0, (2, 3)), TREES.structure),
+        lambda device: sp.kbest(scores.to(device), TREES.structure, 2),
+    ):
+        message = same_error(device, call)
+        assert "3" in message or "(1, 0)" in message
+
+
+def test_a_temperature_that_is_wrong(device: torch.device) -> None:
+    heat = torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64)
+    scores = torch.full((3, 5, 6), torch.nan)
+
+    def call(device: torch.device) -> object:
+        return sp.sparsemap(scores.to(device), TREES.structure, temperature=heat.to(device))
+
+    assert same_error(device, call).startswith("temperature[1] must be positive")
+
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+
+
+@needs_gpu
+def test_one_synchronisation() -> None:
+    scores = torch.randn(16, 8, 9, device="cuda")
+    for call in (
+        lambda: sp.sparsemap(scores, TREES.structure, max_active=5),
+        lambda: sp.map(scores, TREES.structure),
+        lambda: sp.kbest(scores, TREES.structure, 3),
+    ):
+        call()
+        torch.cuda.set_sync_debug_mode("warn")
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            call()
+        torch.cuda.set_sync_debug_mode("default")
+        assert len([w for w in seen if "synchroniz" in str(w.message)]) == 1
+
+
+@needs_gpu
+def test_a_graph_that_is_captured_says_why_not() -> None:
+    scores = torch.randn(2, 4, 5, device="cuda")
+    sp.sparsemap(scores, TREES.structure)
+    graph = torch.cuda.graph(torch.cuda.CUDAGraph())
+    with pytest.raises(RuntimeError, match="known on the device alone"), graph:
+        sp.sparsemap(scores, TREES.structure)

@@ -1,0 +1,56 @@
+"""The MAP oracle by kernels, and which struct stands for a family."""
+
+import re
+
+import pytest
+import torch
+
+import sparsewood as sp
+from sparsewood._cuda.program import headers
+from sparsewood.inference.map import Best
+from sparsewood.structures import _kernels
+from tests.families import FAMILIES, batch_of
+from tests.inference.test_kernels import BAD, every_family, on_host, pick, same_error
+
+MAP = ("trees", "chain", "matching", "spanning")  # what is compiled for the CPU too
+
+
+def test_structs_are_those_of_the_host() -> None:
+    known = {}
+    for path in (headers() / "families").glob("*.cpp"):
+        found = re.search(r"SPARSEWOOD_FAMILY\((\w+),(.*)\)\n", path.read_text(), re.DOTALL)
+        assert found is not None, path
+        structs = re.findall(r"\w+(?:<[^>]*>)?", found[2])
+        known[found[1]] = tuple(re.sub(r"\s+", " ", struct) for struct in structs)
+    assert known == _kernels.FAMILIES
+
+
+@every_family
+def test_finds_what_the_host_finds(name: str, device: torch.device) -> None:
+    family = pick(name, device, name in MAP)
+    scores, lengths = batch_of(family)
+
+    def call(device: torch.device) -> Best:
+        return sp.map(scores.to(device), family.structure, lengths=lengths.to(device))
+
+    found, expected = call(device), on_host(lambda: call(torch.device("cpu")))
+    torch.testing.assert_close(found.scores.cpu(), expected.scores, rtol=1e-14, atol=1e-12)
+    assert torch.equal(found.structures.cpu()[:5], expected.structures[:5])
+    argmax = family.structure.argmax(scores.to(device), lengths.to(device))
+    assert torch.equal(argmax, found.structures)
+
+
+def test_in_turns_where_memory_is_short(
+    device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = torch.randn(5, 5, 6, device=device)
+    whole = sp.map(scores, FAMILIES["trees"].structure)
+    monkeypatch.setattr(_kernels, "MEMORY", 1)
+    assert torch.equal(sp.map(scores, FAMILIES["trees"].structure).structures, whole.structures)
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_errors(what: str, device: torch.device) -> None:
+    scores = torch.zeros(4, 5, 6, dtype=torch.float64)
+    scores[2, 2] = BAD[what]
+    same_error(device, lambda device: sp.map(scores.to(device), FAMILIES["trees"].structure))
