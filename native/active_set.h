@@ -291,7 +291,7 @@ struct ActiveSet {
         g.sync();
         if (!factor.append(g, known, parts + 1, codes.score_above(g, theta, h, origin)))
             return Entry::kDependent;
-        for (int a = g.lane(); a < k; a += g.size()) {
+        for (int a = g.lane(); Family::kCross > kNever && a < k; a += g.size()) {
             int b = codes.place[a];
             if (codes.nearest[b] >= 0 && common[a] > codes.shared[b])
                 codes.shared[b] = common[a], codes.nearest[b] = p;

@@ -39,6 +39,11 @@ SPARSEWOOD_HD double cross_trees(const double* scores, int words, int16_t* a, co
     return gain;
 }
 
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+// Arborescence::argmax<false> with at least 3 words, for a CPU thread.
+bool argmax_wide(const Arborescence& memory, const double* scores, int16_t* tree);  // arborescence.cpp
+#endif
+
 template <bool Projective, bool SingleRoot>
 struct TreeOracle;
 
@@ -48,13 +53,24 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
     SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         // An unconstrained tree that happens to have one root child is the answer,
         // and the scan without root counts is several times cheaper.
-        if (SingleRoot && argmax<false>(g, scores, tree)) {
+        if (SingleRoot && best_tree(g, scores, tree)) {
             bool single = root_arcs(tree) == 1;
             g.sync();
             if (single) return true;
         }
-        return argmax<SingleRoot>(g, scores, tree);
+        return SingleRoot ? argmax<true>(g, scores, tree) : best_tree(g, scores, tree);
     }
+
+    template <class G>
+    SPARSEWOOD_HD bool best_tree(const G& g, const double* scores, int16_t* tree) {
+        return argmax<false>(g, scores, tree);
+    }
+
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+    bool best_tree(const Thread& g, const double* scores, int16_t* tree) {
+        return words < 3 ? argmax<false>(g, scores, tree) : argmax_wide(*this, scores, tree);
+    }
+#endif
 
     SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
         return cross_trees<SingleRoot>(scores, words, a, b, path, [&](int word, int head) {
