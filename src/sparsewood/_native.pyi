@@ -61,33 +61,36 @@ def build_forest(
     """(words, row, child_offsets, children, parents, roots, level_offsets, tree_nodes)."""
 
 def lstm_up_levels(
+    row: _Whole,
     child_offsets: _Whole,
     children: _Whole,
-    gates: _Floats,
-    forget: _Floats,
-    c: _Floats,
+    inputs: _Floats,
     products: _Floats,
     h: _Floats,
-) -> Callable[[int, int], None]:
-    """A function (begin, end) that computes the states of these nodes."""
+    gates: _Floats,
+    sums: _Floats,
+    forget: _Floats,
+    c: _Floats,
+) -> Callable[[int, int, int], None]:
+    """A function (begin, end, next): the states of nodes begin:end, the sums of end:next."""
 
 def lstm_down_levels(
+    row: _Whole,
     child_offsets: _Whole,
     children: _Whole,
+    parents: _Whole,
+    given: _Floats,
     gates: _Floats,
     forget: _Floats,
     c: _Floats,
     on_h: _Floats,
     on_c: _Floats,
     on_gates: _Floats,
+    on_sums: _Floats,
     on_products: _Floats,
-) -> Callable[[int, int], None]:
-    """A function (begin, end) that passes the gradients of these nodes down."""
-
-def add_rows_levels(
-    out: _Floats, to: _Whole, values: _Floats, from_: _Whole
-) -> Callable[[int, int], None]:
-    """A function (begin, end): out[to[e]] += values[from_[e]] for these edges."""
+    on_inputs: _Floats,
+) -> tuple[Callable[[int, int], None], Callable[[int, int], None]]:
+    """Two functions (begin, end): collect the gradients of these nodes, pass them down."""
 
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
     """Takes off arcs, in place, what all trees share, and writes that."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from sparsewood.forest import Forest
 from sparsewood.nn._check import check_words, root_vector
 from sparsewood.nn._graph import compose_in_graph
-from sparsewood.nn._levels import Cell, Compose
+from sparsewood.nn._levels import Compose, Composition
 from sparsewood.posterior import Posterior
 
 
@@ -118,8 +118,8 @@ class LevelComposer(TreeComposer):
         self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
 
     @abstractmethod
-    def cell(self, forest: Forest) -> Cell:
-        """The cell that serves a forest, on its device."""
+    def cell(self, forest: Forest) -> Composition:
+        """The passes that serve a forest, on its device."""
 
     def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
         split = (self.gates - self.each) * self.hidden_size
