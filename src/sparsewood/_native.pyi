@@ -92,6 +92,39 @@ def lstm_down_levels(
 ) -> tuple[Callable[[int, int], None], Callable[[int, int], None]]:
     """Two functions (begin, end): collect the gradients of these nodes, pass them down."""
 
+def lstm_up_steps(
+    starts: _Whole, gates: _Floats, c: _Floats, h: _Floats
+) -> Callable[[int], None]:
+    """A function (t) that computes the states of word t, both directions."""
+
+def lstm_down_steps(
+    starts: _Whole,
+    gates: _Floats,
+    c: _Floats,
+    on_h: _Floats,
+    by_h: _Floats,
+    by_c: _Floats,
+    on_gates: _Floats,
+) -> Callable[[int], None]:
+    """A function (t) that passes the gradients of word t down."""
+
+def score_pairs(
+    heads: _Floats, dependents: _Floats, v: _Floats, scores: _Floats, threads: int
+) -> None:
+    """Writes v^T tanh(heads + dependents) for all pairs."""
+
+def pass_to_pairs(
+    heads: _Floats,
+    dependents: _Floats,
+    v: _Floats,
+    on_scores: _Floats,
+    on_heads: _Floats,
+    on_dependents: _Floats,
+    on_v: _Floats,
+    threads: int,
+) -> None:
+    """Adds the gradients of heads, dependents and v, of v for each sentence."""
+
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
     """Takes off arcs, in place, what all trees share, and writes that."""
 

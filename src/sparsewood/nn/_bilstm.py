@@ -1,8 +1,14 @@
 """A bidirectional LSTM over sentences of unlike length, the quickest way on each device."""
 
+from collections.abc import Sequence
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from sparsewood.nn import _lstm_steps
+from sparsewood.nn._lstm_steps import BiLSTMLayer
 
 
 def run_bilstm(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
@@ -21,6 +27,19 @@ def _packed(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _padded(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
+    weights = iter(lstm.all_weights)
+    for layer in range(lstm.num_layers):
+        if layer > 0:
+            x = nn.functional.dropout(x, lstm.dropout, lstm.training)
+        parameters = (*next(weights), *next(weights))
+        if _lstm_steps.serves(x, parameters):
+            x = cast(Tensor, BiLSTMLayer.apply(x, lengths, _run_layer, *parameters))
+        else:
+            x = _run_layer(x, lengths, parameters)
+    return x
+
+
+def _run_layer(x: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
     """Each direction over the padded batch, where padding comes last.
 
     The fused kernels of the CPU take no packed batch; with them this takes less than half of the
@@ -29,16 +48,11 @@ def _padded(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
     position, last = torch.arange(x.shape[1]), lengths[:, None] - 1
     mirror = torch.where(position <= last, last - position, position)
     sentence = torch.arange(len(x))[:, None]
-    start = x.new_zeros(1, len(x), lstm.hidden_size)
-    weights = iter(lstm.all_weights)
-    for layer in range(lstm.num_layers):
-        if layer > 0:
-            x = nn.functional.dropout(x, lstm.dropout, lstm.training)
-        forward, backward = (
-            torch.lstm(
-                y, (start, start), tuple(next(weights)), True, 1, 0.0, lstm.training, False, True
-            )[0]
-            for y in (x, x[sentence, mirror])
-        )
-        x = torch.cat([forward, backward[sentence, mirror]], -1)
+    half = len(weights) // 2
+    start = x.new_zeros(1, len(x), weights[1].shape[1])
+    forward, backward = (
+        torch.lstm(y, (start, start), tuple(parameters), half > 2, 1, 0.0, True, False, True)[0]
+        for y, parameters in ((x, weights[:half]), (x[sentence, mirror], weights[half:]))
+    )
+    x = torch.cat([forward, backward[sentence, mirror]], -1)
     return torch.where((position <= last)[..., None], x, 0)
