@@ -174,12 +174,11 @@ template <class Real>
 std::pair<nb::object, nb::object> lstm_down_levels(
     Ids row, Ids child_offsets, Ids children, Ids parents, Matrix<Real> given, Matrix<Real> gates,
     Matrix<Real> forget, Matrix<Real> c, Matrix<Real> on_h, Matrix<Real> on_c,
-    Matrix<Real> on_gates, Matrix<Real> on_sums, Matrix<Real> on_products,
-    Matrix<Real> on_inputs) {
+    Matrix<Real> on_gates, Matrix<Real> on_products, Matrix<Real> on_inputs) {
     LstmArrays<Real> net{row, child_offsets, children, gates, forget, c};
     net.check();
     expect(parents.shape(0) == children.shape(0), "parents (E,)");
-    for (const auto& array : {given, on_h, on_c, on_sums})
+    for (const auto& array : {given, on_h, on_c})
         expect(net.is(array, net.nodes(), 1), "gradients (N, H)");
     expect(net.is(on_gates, net.nodes(), 3), "on_gates (N, 3 H)");
     expect(net.has_columns(on_products, 1), "on_products (., H)");
@@ -188,8 +187,8 @@ std::pair<nb::object, nb::object> lstm_down_levels(
     auto view = [=]() -> OnTreeLstm<Real> {
         return {parents.data(),   state->above.offsets.data(), state->above.edges.data(),
                 given.data(),     on_h.data(),                 on_c.data(),
-                on_gates.data(),  on_sums.data(),              on_products.data(),
-                on_inputs.data(), state->reached.data()};
+                on_gates.data(),  on_products.data(),          on_inputs.data(),
+                state->reached.data()};
     };
     auto collect = [=](int64_t begin, int64_t end) {
         net.check_level(begin, end);
@@ -213,7 +212,7 @@ void bind_levels(nb::module_& m) {
     m.def("lstm_down_levels", &lstm_down_levels<Real>, "row"_a, "child_offsets"_a, "children"_a,
           "parents"_a, "given"_a.noconvert(), "gates"_a.noconvert(), "forget"_a.noconvert(),
           "c"_a.noconvert(), "on_h"_a.noconvert(), "on_c"_a.noconvert(), "on_gates"_a.noconvert(),
-          "on_sums"_a.noconvert(), "on_products"_a.noconvert(), "on_inputs"_a.noconvert(),
+          "on_products"_a.noconvert(), "on_inputs"_a.noconvert(),
           "Two functions (begin, end): collect the gradients of these nodes, pass them down.");
 }
 

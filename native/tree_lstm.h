@@ -98,10 +98,10 @@ template <class Real>
 struct OnTreeLstm {
     const int64_t *parents, *offsets, *edges;  // of each edge; the edges above each node
     const Real* given;                         // (N, hidden) on h, from outside the forest
-    Real* h;                                   // (N, hidden) in all
+    Real* h;                                   // (N, hidden) in all; of a node that is done, that
+                                               // on the sum over its children
     Real* c;                                   // (N, hidden)
     Real* gates;                               // (N, 3 hidden), not set at leaves
-    Real* sums;                                // (N, hidden), not set at leaves
     Real* products;                            // (word nodes, hidden)
     Real* inputs;                              // (rows, 4 hidden)
     unsigned char* reached;                    // (rows) whether an input has been written to
@@ -123,7 +123,7 @@ SPARSEWOOD_INLINE void lstm_collect(const TreeLstm<Real>& net, const OnTreeLstm<
         }
         for (int64_t a = first; a < last; ++a) {
             const int64_t e = on.edges[a], p = on.parents[e];
-            const Real *f = net.forget + e * n, *sum = on.sums + p * n, *above = on.c + p * n;
+            const Real *f = net.forget + e * n, *sum = on.h + p * n, *above = on.c + p * n;
             if (a == first) {
                 SPARSEWOOD_APART
                 for (int64_t d = 0; d < n; ++d) {

@@ -86,7 +86,6 @@ def lstm_down_levels(
     on_h: _Floats,
     on_c: _Floats,
     on_gates: _Floats,
-    on_sums: _Floats,
     on_products: _Floats,
     on_inputs: _Floats,
 ) -> tuple[Callable[[int, int], None], Callable[[int, int], None]]:

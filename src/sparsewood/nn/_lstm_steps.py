@@ -31,6 +31,7 @@ class _Rows(NamedTuple):
 
     starts: Tensor  # (longest + 1,) the first row of each word
     words: tuple[Tensor, Tensor]  # (rows,) each direction's words as flat indices into (B, n)
+    states: Tensor  # (2 rows,) of both directions, as flat indices into (B, n, 2)
     before: Tensor  # (rows of all words but the first,) the row of the word before
 
     @property
@@ -49,7 +50,8 @@ def _make_rows(lengths: Tensor, n: int) -> _Rows:
         words.expand_as(inside)[inside] for words in (first + step, first + lengths - 1 - step)
     )
     before = (starts[:-2, None] + torch.arange(len(lengths)))[inside[1:]]
-    return _Rows(starts, (forward, backward), before)
+    states = torch.cat([2 * forward, 2 * backward + 1])
+    return _Rows(starts, (forward, backward), states, before)
 
 
 class BiLSTMLayer(torch.autograd.Function):
@@ -69,7 +71,8 @@ class BiLSTMLayer(torch.autograd.Function):
         c = torch.empty_like(h)
         for which in range(2):
             W, _, b, recurrent_b = (w.detach() for w in weights[4 * which : 4 * which + 4])
-            torch.addmm(b + recurrent_b, flat[rows.words[which]], W.t(), out=gates[which])
+            vectors = flat.index_select(0, rows.words[which])
+            torch.addmm(b + recurrent_b, vectors, W.t(), out=gates[which])
         # Products of few rows are quicker with a matrix that lies as it is read.
         across = [weights[at].detach().t().contiguous() for at in (1, 5)]
         run = _native.lstm_up_steps(rows.starts.numpy(), gates.numpy(), c.numpy(), h.numpy())
@@ -80,9 +83,7 @@ class BiLSTMLayer(torch.autograd.Function):
                 for gates_of, h_of, matrix in by_word:
                     gates_of[t].addmm_(h_of[t - 1][:size], matrix)
             run(t)
-        out = x.new_zeros(batch * n, 2, hidden)
-        for which in range(2):
-            out[rows.words[which], which] = h[which]
+        out = x.new_zeros(2 * batch * n, hidden).index_copy_(0, rows.states, h.flatten(0, 1))
         ctx.save_for_backward(x, lengths, *weights, gates, h, c)
         ctx.rows, ctx.layer = rows, layer
         return out.view(batch, n, 2 * hidden)
@@ -99,8 +100,7 @@ class BiLSTMLayer(torch.autograd.Function):
             return on_x, None, None, *on_weights
         rows: _Rows = ctx.rows
         hidden = h.shape[2]
-        on_words = on_out.reshape(-1, 2, hidden)
-        on_h = torch.stack([on_words[rows.words[d], d] for d in range(2)])
+        on_h = on_out.reshape(-1, hidden).index_select(0, rows.states).view_as(h)
         on_gates = _pass_down(rows, weights, gates, c, on_h)
         flat = x.flatten(0, 1)
         on_x = torch.zeros_like(flat) if ctx.needs_input_grad[0] else None
@@ -113,8 +113,8 @@ class BiLSTMLayer(torch.autograd.Function):
             if any(ctx.needs_input_grad[3 + 4 * which : 7 + 4 * which]):
                 on_bias = on.sum(0)
                 on_weights += [
-                    on.t() @ flat[words],
-                    on[first:].t() @ h[which][rows.before],
+                    on.t() @ flat.index_select(0, words),
+                    on[first:].t() @ h[which].index_select(0, rows.before),
                     on_bias,
                     on_bias.clone(),
                 ]

@@ -96,23 +96,23 @@ class NativeCell(Composition):
         own, weight = weight.dtype, weight.to(dtype)
         for_sums, for_each = weight[:split], weight[split:]
         given = on_h.to(h.dtype).contiguous()
-        on_h, on_c, on_sums, on_products = (torch.empty_like(h) for _ in range(4))
+        on_h, on_c, on_products = (torch.empty_like(h) for _ in range(3))
         on_gates, on_inputs = torch.empty_like(gates), h.new_empty(rows, len(weight))
         graph = (forest.row, forest.child_offsets, forest.children, forest.parents)
-        on = (on_h, on_c, on_gates, on_sums, on_products, on_inputs)
+        on = (on_h, on_c, on_gates, on_products, on_inputs)
         tensors = (*graph, given, gates, forget, c, *on)
         collect, run = _native.lstm_down_levels(*(tensor.detach().numpy() for tensor in tensors))
         with torch.autocast("cpu", enabled=False):
-            by_level = _by_level(forest, on_h, on_gates, on_sums, on_products)
-            for level, on_states, on_these, on_sums_here, on_products_here in zip(
+            by_level = _by_level(forest, on_h, on_gates, on_products)
+            for level, on_states, on_these, on_products_here in zip(
                 reversed(forest.levels), *map(reversed, by_level), strict=True
             ):
                 collect(level.begin, level.end)
                 if level.end < forest.num_nodes:
                     add_product(on_products_here, for_each, out=on_states)
                 run(level.begin, level.end)
-                if level.begin > 0:
-                    multiply(on_these, for_sums, out=on_sums_here)
+                if level.begin > 0:  # nobody asks for that on h any more: that on the sums
+                    multiply(on_these, for_sums, out=on_states)
             nothing = h.new_empty(0)
             if not learns:
                 return on_inputs.to(dtype), nothing, nothing
