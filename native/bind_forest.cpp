@@ -110,8 +110,9 @@ struct LstmArrays {
     int64_t edges() const { return static_cast<int64_t>(children.shape(0)); }
 
     TreeLstm<Real> view() const {
-        return {row.data(),   child_offsets.data(), children.data(), static_cast<int64_t>(c.shape(1)),
-                gates.data(), forget.data(),        c.data()};
+        return {
+            row.data(),   child_offsets.data(), children.data(), static_cast<int64_t>(c.shape(1)),
+            gates.data(), forget.data(),        c.data()};
     }
 
     void check() const {
@@ -149,8 +150,7 @@ nb::object lstm_up_levels(Ids row, Ids child_offsets, Ids children, Matrix<Real>
         net.check_level(begin, end);
         net.check_level(end, next);
         nb::gil_scoped_release release;
-        run_up(net.view(), inputs.data(), products.data(), h.data(), sums.data(), begin, end,
-               next);
+        run_up(net.view(), inputs.data(), products.data(), h.data(), sums.data(), begin, end, next);
     });
 }
 
@@ -185,9 +185,15 @@ std::pair<nb::object, nb::object> lstm_down_levels(
     expect(net.has_columns(on_inputs, 4), "on_inputs (., 4 H)");
     auto state = std::make_shared<DownState<Real>>(net, on_inputs);
     auto view = [=]() -> OnTreeLstm<Real> {
-        return {parents.data(),   state->above.offsets.data(), state->above.edges.data(),
-                given.data(),     on_h.data(),                 on_c.data(),
-                on_gates.data(),  on_products.data(),          on_inputs.data(),
+        return {parents.data(),
+                state->above.offsets.data(),
+                state->above.edges.data(),
+                given.data(),
+                on_h.data(),
+                on_c.data(),
+                on_gates.data(),
+                on_products.data(),
+                on_inputs.data(),
                 state->reached.data()};
     };
     auto collect = [=](int64_t begin, int64_t end) {

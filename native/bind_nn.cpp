@@ -98,8 +98,8 @@ nb::object lstm_down_steps(Starts starts, Table gates, Table c, Table on_h, Tabl
     });
 }
 
-PairVectors sentence(const Table& heads, const Table& dependents,
-                     const Out<float, nb::ndim<1>>& v, int64_t b) {
+PairVectors sentence(const Table& heads, const Table& dependents, const Out<float, nb::ndim<1>>& v,
+                     int64_t b) {
     int64_t m = static_cast<int64_t>(heads.shape(1)), size = static_cast<int64_t>(v.shape(0));
     int64_t n = static_cast<int64_t>(dependents.shape(1));
     const float *from = heads.data() + b * m * size, *to = dependents.data() + b * n * size;
@@ -154,8 +154,8 @@ void pass_to_all_pairs(Table heads, Table dependents, Out<float, nb::ndim<1>> v,
 void bind_nn(nb::module_& m) {
     m.def("lstm_up_steps", &lstm_up_steps, "starts"_a, "gates"_a.noconvert(), "c"_a.noconvert(),
           "h"_a.noconvert(), "A function (t) that computes the states of word t, both directions.");
-    m.def("lstm_down_steps", &lstm_down_steps, "starts"_a, "gates"_a.noconvert(),
-          "c"_a.noconvert(), "on_h"_a.noconvert(), "by_h"_a.noconvert(), "by_c"_a.noconvert(),
+    m.def("lstm_down_steps", &lstm_down_steps, "starts"_a, "gates"_a.noconvert(), "c"_a.noconvert(),
+          "on_h"_a.noconvert(), "by_h"_a.noconvert(), "by_c"_a.noconvert(),
           "on_gates"_a.noconvert(), "A function (t) that passes the gradients of word t down.");
     m.def("score_pairs", &score_all_pairs, "heads"_a.noconvert(), "dependents"_a.noconvert(),
           "v"_a.noconvert(), "scores"_a.noconvert(), "threads"_a,

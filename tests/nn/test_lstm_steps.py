@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood.nn import _lstm_steps
-from sparsewood.nn._bilstm import _run_layer
+from sparsewood.nn._bilstm import _run_layer, run_bilstm
 from sparsewood.nn._lstm_steps import BiLSTMLayer
 
 LENGTHS = [[2, 5, 3, 5, 1], [1], [4, 4], [1, 6]]
@@ -72,3 +72,16 @@ def test_other_layers_are_left_to_pytorch() -> None:
     assert not _lstm_steps.serves(x, weights[:4])  # without biases
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert not _lstm_steps.serves(x, weights)
+
+
+def test_transforms_of_functions() -> None:
+    x, counts, _ = make([3, 7])
+    lstm = nn.LSTM(4, 20, bidirectional=True, batch_first=True)
+    clean = x.detach().nan_to_num()
+
+    def total(x: Tensor) -> Tensor:
+        return run_bilstm(lstm, x, counts).square().sum()
+
+    expected = clean.clone().requires_grad_()
+    total(expected).backward()
+    torch.testing.assert_close(torch.func.grad(total)(clean), expected.grad)

@@ -17,12 +17,16 @@ Layer = Callable[[Tensor, Tensor, Sequence[Tensor]], Tensor]
 
 
 def serves(x: Tensor, weights: Sequence[Tensor]) -> bool:
-    """Whether a layer is one of float32 on the CPU, with biases, outside of graphs and autocast."""
+    """Whether a layer is one of float32 on the CPU, with biases.
+
+    Graphs, autocast and the transforms of `torch.func` are left to PyTorch.
+    """
     return (
         len(weights) == 8
         and all(t.dtype == torch.float32 and t.device.type == "cpu" for t in (x, *weights))
         and not torch.is_autocast_enabled("cpu")
         and not torch.compiler.is_compiling()
+        and not torch._C._are_functorch_transforms_active()
     )
 
 
