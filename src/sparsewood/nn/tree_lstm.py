@@ -38,14 +38,21 @@ class ChildSumTreeLSTM(LevelComposer):
     gates, each = 4, 1
 
     def cell(self, forest: Forest) -> Composition:
-from sparsewood.nn._cuda_levels import KernelCell
-from sparsewood.nn._levels import Cell, Composition, States, Step, add_product, multiply
+        if KernelLSTM.serves(forest):
+            return KernelLSTM()
         native = forest.row.device.type == "cpu" and forest.weights is None
         return NativeCell() if native else TorchCell()
 
 
-from sparsewood.nn._cuda_levels import KernelCell
-from sparsewood.nn._levels import Cell, Composition, States, Step, add_product, multiply
+class KernelLSTM(KernelCell):
+    """On a device that has kernels; its formulas: native/cuda/tree_lstm.cuh."""
+
+    cell, gates = "lstm", 4
+    of_edges, carries = True, True  # f and c
+
+
+class NativeCell(Composition):
+    """On the CPU, in float32 or float64, without weights; its formulas: native/tree_lstm.h.
 
     Leaves take part in no product of the sums, and only the gates that both passes read are kept.
     """
