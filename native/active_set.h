@@ -31,7 +31,6 @@ struct ActiveSet {
     double objective;    // at the last one
 
     static constexpr int kWaiting = 32;         // structures that enter in one pass over the factor
-    static constexpr int kTogether = 4;         // fewer go through the factor one by one
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
@@ -139,9 +138,10 @@ struct ActiveSet {
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
         SPARSEWOOD_PHASE(waiting);
-        int before = size(), known = 0, width = (count + 7) / 8 * 8;
+        int before = size(), known = 0;
+        int width = (count + G::kColumns - 1) / G::kColumns * G::kColumns;
         compare(g, count);
-        if (count >= kTogether) {
+        if (count >= G::kTogether) {
             known = before;
             SPARSEWOOD_ROLLED
             for (int a = g.lane(); a < known; a += g.size())
@@ -149,7 +149,7 @@ struct ActiveSet {
                     columns[int64_t(a) * width + w] =
                         w < count ? overlap[int64_t(w) * codes.capacity + a] + 1 : 0;
             g.sync();
-            g.solve_columns(factor.rows, known, columns, width);
+            solve_columns(g, factor.rows, known, columns, width);
         }
         for (int w = 0; w < count; ++w) admit(g, w, before, known, width);
         return size() - before;
@@ -280,6 +280,7 @@ struct ActiveSet {
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
+        SPARSEWOOD_PHASE(match);
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             SPARSEWOOD_ROLLED

@@ -1,6 +1,6 @@
-// Maximum spanning arborescence by a warp whose lanes are the words of a sentence: the rounds of
-// arborescence_rounds.h for at most 31 words, with what is known of a component in the registers of
-// a lane. A component is named by its least word, and that word's lane knows its row, its best
+// Maximum spanning arborescence by a warp whose lanes are the words of a sentence, at most 31. In
+// each round all cycles are found by pointer jumping and contracted; what is known of a component
+// is in the registers of a lane. A component is named by its least word, and that word's lane knows its row, its best
 // incoming arc and the score of that. Lane 0 is the root.
 #pragma once
 

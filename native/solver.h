@@ -258,15 +258,36 @@ struct Solver {
         SPARSEWOOD_PHASE(reduce);
         const double* from = level ? set.theta : tilted;
         int64_t count = penalised_cells(family());
+        SPARSEWOOD_UNROLLED
         for (int64_t c = g.lane(); c < count; c += g.size()) reduced[c] = from[c];
         g.sync();
-        for (int a = 0; a < set.size(); ++a) {
-            const int16_t* h = set.codes.code(a);
-            double w = q[a];
-            for (int i = g.lane(); i < family().penalised; i += g.size())
-                if (!Family::kEmpty || h[i] != 0) reduced[set.codes.base[i] + h[i]] -= w;
+        if constexpr (G::kLanes == 1) {
+            for (int a = 0; a < set.size(); ++a) subtract(0, family().penalised, a, q[a]);
+        } else {
+            for (int i = g.lane(); i < family().penalised; i += g.size()) {
+                int a = 0;
+                for (; a + 4 <= set.size(); a += 4) subtract_four(i, a, q);
+                for (; a < set.size(); ++a) subtract(i, i + 1, a, q[a]);
+            }
         }
         g.sync();
+    }
+
+    // The weight w of structure a, for the slots from `begin` to `end`.
+    SPARSEWOOD_HD void subtract(int begin, int end, int a, double w) {
+        const int16_t* h = set.codes.code(a);
+        for (int i = begin; i < end; ++i)
+            if (!Family::kEmpty || h[i] != 0) reduced[set.codes.base[i] + h[i]] -= w;
+    }
+
+    // The weights of structures a .. a + 3, for slot i: what is read does not wait for what is
+    // written.
+    SPARSEWOOD_HD void subtract_four(int i, int a, const double* q) {
+        double *row = reduced + set.codes.base[i], w[4];
+        int h[4];
+        for (int v = 0; v < 4; ++v) h[v] = set.codes.code(a + v)[i], w[v] = q[a + v];
+        for (int v = 0; v < 4; ++v)
+            if (!Family::kEmpty || h[v] != 0) row[h[v]] -= w[v];
     }
 
     // One step of iterative refinement: at the optimum all active structures score the same, and

@@ -6,7 +6,7 @@
 
 #include "arborescence.h"
 #include "arborescence_lanes.h"
-#include "arborescence_rounds.h"
+#include "arborescence_path.h"
 #include "eisner.h"
 #include "family.h"
 
@@ -54,14 +54,14 @@ template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
     // Where a group has lanes: of a sentence that has one for each word, and of any.
     ArborescenceLanes lanes;
-    ArborescenceRounds rounds;
+    ArborescencePath by_path;
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
         if (arena.lanes == 1) return Arborescence::lay_out(arena, n);
         if (heads <= ArborescenceLanes::kMostHeads) lanes.lay_out(arena, n);
-        if (SingleRoot || heads > ArborescenceLanes::kMostHeads) rounds.lay_out(arena, n);
+        if (SingleRoot || heads > ArborescenceLanes::kMostHeads) by_path.lay_out(arena, n);
     }
 
     template <class G>
@@ -86,7 +86,7 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
         else if (!One && heads <= ArborescenceLanes::kMostHeads)
             return lanes.argmax(g, scores, tree);
         else
-            return rounds.argmax<One>(g, scores, tree);
+            return by_path.argmax<One>(g, scores, tree);
     }
 
     template <bool One, class G>
