@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from sparsewood._batch import Batch
 from sparsewood.nn._check import check_words
+from sparsewood.nn._cuda_pairs import pull_pairs, score_pairs, serves
 
 _CHUNK = 1 << 22  # numbers held by the hidden layer of an `MLPArcScorer` at a time
 
@@ -38,8 +39,8 @@ class MLPArcScorer(_ArcScorer):
     The hidden layer of all pairs has B n (n + 1) hidden_size numbers. If these are at most 2^22
     they are held for the backward pass. A larger layer is worked off in chunks of dependents and
     computed again in the backward pass: beyond input and output, the larger of 2^22 and
-    B (n + 1) hidden_size numbers are held at a time, and none between the passes. Differentiable
-    once.
+    B (n + 1) hidden_size numbers are held at a time, and none between the passes. On a GPU that
+    has our kernels it is never stored. Differentiable once.
 
     Args:
         input_size: d, the size of a word vector.
@@ -114,6 +115,10 @@ class _PairwiseTanh(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
+        ctx.by_kernels = serves(heads)
+        if ctx.by_kernels:
+            ctx.save_for_backward(heads, dependents, v, None)
+            return score_pairs(heads, dependents, v)
         hidden = None
         scores = dependents.new_empty(*dependents.shape[:2], heads.shape[1])
         chunks = _chunks(heads, dependents)
@@ -131,6 +136,8 @@ class _PairwiseTanh(torch.autograd.Function):
             raise RuntimeError("MLPArcScorer is differentiable once: not with create_graph=True")
         (on_scores,) = gradients
         heads, dependents, v, kept = ctx.saved_tensors
+        if ctx.by_kernels:
+            return pull_pairs(heads, dependents, v, on_scores)
         on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
         on_v = torch.zeros_like(v)
         for rows in _chunks(heads, dependents):
