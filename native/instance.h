@@ -17,9 +17,10 @@ struct Reading {
 };
 
 // Copies an instance, divided by the temperature, to the table of a family that has its size.
-template <class G, class Family>
-SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const double* from,
-                                  double temperature, double* table) {
+// from: an array of numbers, or what can be indexed like one.
+template <class G, class Family, class From>
+SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from, double temperature,
+                                  double* table) {
     double lowest = -kForbidden, highest = kForbidden;
     int64_t bad = -1;
     int width = f.width, down = g.size() / width, across = g.size() % width, known = -1;

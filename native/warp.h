@@ -104,6 +104,25 @@ struct Warp {
             for (int v = 0; v < Count; ++v) out[v] += __shfl_xor_sync(kAll, out[v], d);
     }
 
+    // What another lane has.
+    template <class T>
+    static __device__ T shuffle(T x, int from) {
+        return __shfl_sync(kAll, x, from);
+    }
+
+    // The lowest bit that is set.
+    static __device__ int first_bit(uint32_t x) { return __ffs(static_cast<int>(x)) - 1; }
+
+    // The bits that are set in any lane.
+    static __device__ uint32_t bits(uint32_t x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+        for (int d = 16; d > 0; d >>= 1) x |= __shfl_xor_sync(kAll, x, d);
+        return x;
+#else
+        return __reduce_or_sync(kAll, x);
+#endif
+    }
+
     // The sum of whole numbers.
     static __device__ int total(int x) {
         for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);

@@ -1,6 +1,7 @@
 // What one CPU thread works with: a solver and its memory.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -63,10 +64,10 @@ class Worker {
     double* lay_out(const Scores& scores, int64_t b) {
         family().set_size(scores.size(b), scores.shape.data(), scores.options.data());
         Arena measure{nullptr};
-        solver_.lay_out(measure, measure);
+        solver_.lay_out(measure);
         measure.take<double>(cells(family()));
         Arena arena{fixed_.reserve(measure.used)};
-        solver_.lay_out(arena, arena);
+        solver_.lay_out(arena);
         return arena.take<double>(cells(family()));
     }
 
@@ -92,6 +93,7 @@ class Worker {
 
     Status run(const double* theta, double range, Limits limits, bool crosses) {
         solver_.reset(theta, range, limits, crosses);
+        room_ = std::max(room_, solver_.propose(Thread{}));
         lay_out_active(active_, room_);
         Status status;
         while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();

@@ -68,7 +68,6 @@ struct Batch {
     const double* range;
     Limits limits;
     int room;
-    bool hot;  // whether the hot memory is shared memory
     char* memory;
     int64_t share;
     double* parts;  // (batch, cells) marginals
@@ -90,9 +89,7 @@ __global__ void __launch_bounds__(32) solve(Batch batch) {
     Solver<Family> solver;
     solver.family() = batch.family;
     Arena arena{batch.memory + b * batch.share, Warp::size()};
-    extern __shared__ __align__(16) char fast[];
-    Arena hot{fast, Warp::size()};
-    solver.lay_out(batch.hot ? hot : arena, arena);
+    solver.lay_out(arena);
     solver.lay_out_active(arena, batch.room);
     int64_t count = cells(solver.family());
     bool crosses = batch.limits.max_active == 0 || batch.limits.max_active >= batch.family.slots;
@@ -124,9 +121,7 @@ __global__ void __launch_bounds__(32) best(Batch batch) {
     Solver<Family> solver;
     solver.family() = batch.family;
     Arena arena{batch.memory + b * batch.share, Warp::size()};
-    extern __shared__ __align__(16) char fast[];
-    Arena hot{fast, Warp::size()};
-    solver.lay_out(batch.hot ? hot : arena, arena);
+    solver.lay_out(arena);
     solver.family()(Warp{}, batch.theta + b * cells(solver.family()), solver.entering);
 }
 
@@ -178,13 +173,7 @@ void report(int count, int n, int64_t most, int room) {
     solver.family() = batch.family;
     Arena measure{nullptr};
     measure.lanes = 32;
-    Arena quick{nullptr, 32};
-    solver.lay_out_hot(quick);
-    batch.hot = quick.used <= 100 * 1024 && !getenv("COLD");
-    int bytes = batch.hot ? static_cast<int>(quick.used) : 0;
-    cudaFuncSetAttribute(solve, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    cudaFuncSetAttribute(best, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    solver.lay_out(measure, measure);
+    solver.lay_out(measure);
     solver.lay_out_active(measure, room);
     batch.share = measure.used;
     batch.room = room;
@@ -196,8 +185,8 @@ void report(int count, int n, int64_t most, int room) {
     batch.counts = on_device(counts);
     std::vector<long long> spent(26 * static_cast<size_t>(count));
     batch.spent = on_device(spent);
-    double ms = time_of([&] { solve<<<count, 32, bytes>>>(batch); });
-    double map = time_of([&] { best<<<count, 32, bytes>>>(batch); });
+    double ms = time_of([&] { solve<<<count, 32>>>(batch); });
+    double map = time_of([&] { best<<<count, 32>>>(batch); });
     std::vector<double> parts(theta.size());
     cudaMemcpy(parts.data(), batch.parts, parts.size() * 8, cudaMemcpyDeviceToHost);
     cudaMemcpy(counts.data(), batch.counts, counts.size() * 4, cudaMemcpyDeviceToHost);
@@ -212,12 +201,12 @@ void report(int count, int n, int64_t most, int room) {
     double off = 0;
     int other_calls = 0, checked = std::min(count, 64);
     Arena host{nullptr};
-    solver.lay_out(host, host);
+    solver.lay_out(host);
     solver.lay_out_active(host, room);
     std::vector<char> memory(static_cast<size_t>(host.used) + 64);
     for (int b = 0; b < checked; ++b) {
         Arena arena{memory.data()};
-        solver.lay_out(arena, arena);
+        solver.lay_out(arena);
         solver.lay_out_active(arena, room);
         solver.reset(theta.data() + b * all, range[b], batch.limits, most == 0 || most >= n);
         if (counts[3 * b] != static_cast<int>(solver.run(Thread{}))) ++status[0], off = 9;

@@ -2,7 +2,6 @@
 // which the source says before it includes this.
 #pragma once
 
-#include "cuda/block.cuh"
 #include "cuda/oracle.cuh"
 
 namespace sparsewood {
@@ -37,14 +36,13 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t* bytes) {
     *bytes = arena.used;
 }
 
-// memory: (batch, share), or null: `share` bytes of shared memory serve each instance. events:
-// (batch, event); totals: (batch) their scores; failed: set where an instance has none.
+// events: (batch, event); totals: (batch) their scores; failed: set where an instance has none.
 __global__ void argmax(SPARSEWOOD_PADDED, char* memory, int64_t share, int64_t event,
                        int64_t* events, double* totals, int64_t* failed) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
     int64_t b = blockIdx.x;
-    char* own = memory ? memory + b * share : dynamic_shared();
+    char* own = memory + b * share;
     if (!find_best<Chosen>(Warp{}, given, b, own, events + b * event, totals + b)) *failed = 1;
 }
 

@@ -20,7 +20,7 @@ struct OracleMemory {
 
 // The sum of the scores that a structure has in the caller's array.
 template <class Family>
-__device__ double total_score(Warp g, const Family& family, const double* from,
+__device__ double total_score(Warp g, const Family& family, Numbers from,
                               const int16_t* code) {
     double s = 0;
     for (int i = g.lane(); i < family.slots; i += g.size()) {

@@ -9,8 +9,21 @@
 
 namespace sparsewood {
 
+// Numbers of the caller: float64, or float32 if `narrow`.
+struct Numbers {
+    const void* data;
+    int64_t narrow;
+
+    __device__ double operator[](int64_t i) const {
+        return narrow ? static_cast<const float*>(data)[i] : static_cast<const double*>(data)[i];
+    }
+    __device__ Numbers from(int64_t i) const {
+        return {static_cast<const char*>(data) + i * (narrow ? 4 : 8), narrow};
+    }
+};
+
 struct Padded {
-    const double* scores;  // (batch, *shape)
+    Numbers scores;        // (batch, *shape)
     const int64_t* sizes;  // (batch, dims); null: all instances fill their arrays
     int64_t dims;
     int64_t shape[3];    // of one instance; 1 for dimensions that it does not have
@@ -18,7 +31,7 @@ struct Padded {
     int64_t options[2];  // of the family
 
     __device__ int64_t parts() const { return shape[0] * shape[1] * shape[2]; }
-    __device__ const double* instance(int64_t b) const { return scores + b * parts(); }
+    __device__ Numbers instance(int64_t b) const { return scores.from(b * parts()); }
 
     // Sets a family to the size of instance b; false where that is out of range.
     template <class Family>
@@ -33,10 +46,13 @@ struct Padded {
     }
 };
 
-#define SPARSEWOOD_PADDED                                                                      \
-    const double *scores, const int64_t *sizes, int64_t dims, int64_t shape0, int64_t shape1, \
-        int64_t shape2, int64_t full0, int64_t full1, int64_t option0, int64_t option1
-#define SPARSEWOOD_PADDED_ARGUMENTS \
-    scores, sizes, dims, {shape0, shape1, shape2}, {full0, full1}, { option0, option1 }
+#define SPARSEWOOD_PADDED                                                                     \
+    const void *scores, int64_t narrow, const int64_t *sizes, int64_t dims, int64_t shape0,   \
+        int64_t shape1, int64_t shape2, int64_t full0, int64_t full1, int64_t option0,        \
+        int64_t option1
+#define SPARSEWOOD_PADDED_ARGUMENTS                                                         \
+    {scores, narrow}, sizes, dims, {shape0, shape1, shape2}, {full0, full1}, {              \
+        option0, option1                                                                    \
+    }
 
 }  // namespace sparsewood

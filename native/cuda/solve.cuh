@@ -5,7 +5,6 @@
 // more room, until there are none; write_solutions. Between launches an instance's solver lies on its desk.
 #pragma once
 
-#include "cuda/block.cuh"
 #include "cuda/padded.cuh"
 #include "cuda/tally.cuh"
 
@@ -13,56 +12,24 @@ namespace sparsewood {
 
 using SolveGroup = Warp;
 
-// Both ends are aligned, as all memory of an Arena.
-template <class G>
-__device__ void copy_words(const G& g, char* to, const char* from, int64_t bytes) {
-    g.sync();
-    auto* target = reinterpret_cast<int64_t*>(to);
-    auto* source = reinterpret_cast<const int64_t*>(from);
-    for (int64_t i = g.lane(); i < bytes / 8; i += g.size()) target[i] = source[i];
-    g.sync();
-}
-
 // The head of the memory of an instance that it keeps from launch to launch.
 template <class Family>
 struct Desk {
     Solver<Family> solver;
-    char* home;    // of the hot memory of the solver between launches
-    int64_t hot;   // bytes of it
     double range;  // of the finite scores
     bool crosses;  // whether they enter in this run
-
-    // While it works the hot memory is shared memory, if there is enough of it.
-    __device__ void move_in(SolveGroup g, char* shared) {
-        if (!shared) return;
-        copy_words(g, shared, home, hot);
-        place(shared);
-    }
-    __device__ void move_out(SolveGroup g, const char* shared) {
-        if (!shared) return;
-        copy_words(g, home, shared, hot);
-        place(home);
-    }
-    __device__ void place(char* at) {
-        Arena arena{at, SolveGroup::size()};
-        solver.lay_out_hot(arena);
-    }
 };
 
 // The memory that an instance keeps.
 template <class Family>
 struct Kept {
+    Desk<Family>* desk;
     double* theta;  // (cells)
 
-    __device__ Kept(Desk<Family>& desk, Arena& arena, char* shared) {
-        Arena measure{nullptr, arena.lanes};
-        desk.solver.lay_out_hot(measure);
-        desk.hot = measure.used;
-        arena.take<Desk<Family>>(1);
-        desk.home = arena.take<char>(desk.hot);
-        Arena hot{shared ? shared : desk.home, arena.lanes};
-        desk.solver.lay_out(hot, arena);
-        theta = arena.take<double>(cells(desk.solver.family()));
+    __device__ Kept(Solver<Family>& solver, Arena& arena) {
+        desk = arena.take<Desk<Family>>(1);
+        solver.lay_out(arena);
+        theta = arena.take<double>(cells(solver.family()));
     }
 };
 
@@ -88,11 +55,10 @@ __device__ int64_t first_room(const Family& family, int64_t max_active) {
 
 template <class G, class Family>
 __device__ Status start(const G& g, const Padded& given, int64_t b, double temperature,
-                        Limits limits, Arena& arena, char* shared, Desk<Family>& desk) {
-    Solver<Family>& solver = desk.solver;
+                        Limits limits, Arena& arena, Solver<Family>& solver, Desk<Family>& desk) {
     if (!given.set_size(solver.family(), b) || !is_temperature(temperature))
         return Status::kNoStructure;
-    Kept<Family> kept(desk, arena, shared);
+    Kept<Family> kept(solver, arena);
     Reading found = read_scores(g, solver.family(), given.instance(b), temperature, kept.theta);
     if (found.bad >= 0) return Status::kNoStructure;
     desk.range = found.range;
@@ -155,10 +121,11 @@ __device__ void write_parts(Warp g, const Family& family, const int16_t* code, i
     for (int64_t i = count + g.lane(); i < width; i += g.size()) used[i] = -1;
 }
 
-// (parts) the sums of the weights of the structures that use a part, in their order.
+// (parts) the sums of the weights of the structures that use a part, in their order. `narrow`, if
+// not null, is where they go in float32.
 template <class Family>
 __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* marginals,
-                                int64_t parts) {
+                                float* narrow, int64_t parts) {
     for (int64_t p = g.lane(); p < parts; p += g.size()) marginals[p] = 0;
     g.sync();
     for (int a = 0; a < solver.set.size(); ++a) {
@@ -170,6 +137,8 @@ __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* ma
         }
         g.sync();
     }
+    for (int64_t p = g.lane(); narrow && p < parts; p += g.size())
+        narrow[p] = static_cast<float>(marginals[p]);
 }
 
 }  // namespace sparsewood
@@ -177,26 +146,25 @@ __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* ma
 extern "C" {
 
 // For an instance of full size: (bytes that it keeps, bytes for active structures, room for so
-// many, threads, bytes of hot memory). room 0: as many as most instances need.
+// many, threads). room 0: as many as most instances need.
 __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int64_t* found) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
-    Desk<Chosen> desk;
-    Solver<Chosen>& solver = desk.solver;
+    Solver<Chosen> solver;
     solver.family().set_size(given.full, given.shape, given.options);
     Arena kept{nullptr, SolveGroup::size()}, active{nullptr, SolveGroup::size()};
-    Kept<Chosen> memory(desk, kept, nullptr);
+    Kept<Chosen> memory(solver, kept);
     if (room == 0) room = first_room(solver.family(), max_active);
     solver.lay_out_active(active, static_cast<int>(room));
     found[0] = kept.used, found[1] = active.used, found[2] = room;
-    found[3] = SolveGroup::size(), found[4] = desk.hot;
+    found[3] = SolveGroup::size();
 }
 
-// kept: (batch, kept_share). active: (grid, active_share), with room for so many structures.
-// pending: null, or the instances (grid) that go on. hot: bytes of shared memory, 0: none.
-__global__ void solve(SPARSEWOOD_PADDED, const double* temperature, double tol, int64_t max_active,
-                      int64_t max_iter, char* kept, int64_t kept_share, char* active,
-                      int64_t active_share, int64_t room, int64_t hot, const int64_t* pending,
+// temperature: (batch), `step` apart. kept: (batch, kept_share). active: (grid, active_share), with
+// room for so many structures. pending: null, or the instances (grid) that go on.
+__global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step, double tol,
+                      int64_t max_active, int64_t max_iter, char* kept, int64_t kept_share,
+                      char* active, int64_t active_share, int64_t room, const int64_t* pending,
                       int64_t* sizes_out, int64_t* widths, int64_t* status_out, int64_t* calls,
                       double* gap) {
     using namespace sparsewood;
@@ -206,24 +174,21 @@ __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, double tol, 
     int64_t b = pending ? pending[blockIdx.x] : blockIdx.x;
     char* memory = kept + b * kept_share;
     auto* desk = reinterpret_cast<Desk<Chosen>*>(memory);
-    char* shared = hot > 0 ? dynamic_shared() : nullptr;
     Arena own{memory, g.size()}, roomy{active + blockIdx.x * active_share, g.size()};
     Desk<Chosen> now;
     Status status = Status::kMoreRoom;
     if (pending) {
         now = *desk;
-        now.move_in(g, shared);
         now.solver.lay_out_active(roomy, static_cast<int>(room));
         now.solver.set.copy(g, desk->solver.set);
         g.sync();
     } else {
-        status = start(g, given, b, temperature[b], limits, own, shared, now);
+        status = start(g, given, b, temperature[b * step], limits, own, now.solver, now);
         if (status == Status::kMoreRoom)
             now.solver.lay_out_active(roomy, static_cast<int>(room));
     }
     if (status == Status::kMoreRoom) status = advance(g, limits, now.solver, now);
     report(g, b, status, now.solver, {sizes_out, widths, status_out, calls, gap});
-    if (status == Status::kMoreRoom) now.move_out(g, shared);
     if (g.leader()) *desk = now;
 }
 
@@ -248,27 +213,32 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
     totals[3] = all.pending, totals[4] = failed;
 }
 
-// structures: (total, event); weights: (total); used: (total, width); factor: (packed);
-// marginals: (batch, parts). A block of several warps to an instance: the first adds up the
-// marginals.
+// structures: (total, event); used: (total, width); factor: (packed). weights (total) and marginals
+// (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. A block of
+// several warps to an instance: the first adds up the marginals.
 __global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
                                 const int64_t* packed, int64_t event, int64_t width,
-                                int64_t parts, int64_t* structures, double* weights, int64_t* used,
-                                double* factor, double* marginals) {
+                                int64_t parts, int64_t* structures, void* weights, int64_t* used,
+                                double* factor, void* marginals, double* sums) {
     using namespace sparsewood;
     int64_t b = blockIdx.x, begin = first[b];
+    auto* wide = sums ? sums : static_cast<double*>(marginals);
+    auto* narrow = sums ? static_cast<float*>(marginals) + b * parts : nullptr;
     const auto& solver = reinterpret_cast<const Desk<Chosen>*>(kept + b * kept_share)->solver;
     const auto& set = solver.set;
     Warp g;
     int warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    if (warp == 0) write_marginals(g, solver, marginals + b * parts, parts);
+    if (warp == 0) write_marginals(g, solver, wide + b * parts, narrow, parts);
     for (int a = warp; a < set.size(); a += warps) {
         const int16_t* code = set.codes.code(a);
         solver.family().event(g, code, structures + (begin + a) * event);
         write_parts(g, solver.family(), code, used + (begin + a) * width, width);
     }
     for (int a = threadIdx.x; a < set.size(); a += blockDim.x)
-        weights[begin + a] = set.weights[a];
+        if (sums)
+            static_cast<float*>(weights)[begin + a] = static_cast<float>(set.weights[a]);
+        else
+            static_cast<double*>(weights)[begin + a] = set.weights[a];
     for (int64_t i = threadIdx.x; i < Cholesky::packed(set.size()); i += blockDim.x)
         factor[packed[b] + i] = set.factor.rows[i];
 }

@@ -59,6 +59,7 @@ def test_it_equals_the_cell_of_pytorch(
     small: int,
 ) -> None:
     monkeypatch.setattr(_cuda_levels, "_SMALL", small)
+    monkeypatch.setattr(_cuda_levels, "_LONG", 1 if small else 512)
     torch.manual_seed(0)
     net = make(3, 5, root="learned").double().to(device)
     assert net.root is not None

@@ -18,6 +18,7 @@ nvrtc: Any = import_module("cuda.bindings.nvrtc")
 
 _STATIC_SHARED = 48 * 1024  # bytes; a kernel that wants more has to say so
 _STANDARD = "c++17"
+_SUCCESS = driver.CUresult.CUDA_SUCCESS
 
 
 class DeviceKernels:
@@ -30,8 +31,10 @@ class DeviceKernels:
         with torch.cuda.device(device):
             core.Device(device.index).set_current()
             module = core.ObjectCode.from_cubin(_cubin(program, f"sm_{major}{minor}"))
-            self._module = module  # the kernels are its
             self._kernels = {name: module.get_kernel(name) for name in program.kernels}
+        self._handles = {
+            name: driver.CUfunction(int(kernel.handle)) for name, kernel in self._kernels.items()
+        }
         self._shared = dict.fromkeys(program.kernels, _STATIC_SHARED)
 
     def launch(
@@ -46,8 +49,9 @@ class DeviceKernels:
         """See `Kernels.prepare`."""
         if shared > self._shared[kernel]:
             self._allow(kernel, shared)
-        stream = torch.cuda.current_stream(self.device).cuda_stream
-        start = Prepared(self._kernels[kernel], block, shared, stream, arguments, last)
+        # `torch.cuda.current_stream` makes an object: it takes as long as the launch.
+        stream = torch._C._cuda_getCurrentRawStream(self.device.index)
+        start = Prepared(self._handles[kernel], block, shared, stream, arguments, last)
         if torch.cuda.current_device() == self.device.index:
             return start
 
@@ -64,7 +68,7 @@ class DeviceKernels:
         (error,) = driver.cuKernelSetAttribute(
             attribute, shared, handle, driver.CUdevice(self.device.index)
         )
-        if error != driver.CUresult.CUDA_SUCCESS:
+        if error != _SUCCESS:
             raise RuntimeError(f"{kernel}: {shared} bytes of shared memory: {error.name}")
         self._shared[kernel] = shared
 
@@ -74,20 +78,18 @@ class Prepared:
 
     def __init__(
         self,
-        kernel: Any,
+        handle: Any,
         block: int,
         shared: int,
         stream: int,
         arguments: Sequence[Argument],
         last: int,
     ) -> None:
-        self.kernel, self.arguments = kernel, arguments
-        self.fixed = len(arguments)
+        self.handle, self.arguments, self.fixed = handle, arguments, len(arguments)
         count = self.fixed + last
         self.values = array("q", [*map(_bits, arguments), *[0] * last])
         begin = self.values.buffer_info()[0]
         self.places = array("q", range(begin, begin + 8 * count, 8))
-        self.handle = driver.CUfunction(int(kernel.handle))
         places = self.places.buffer_info()[0]
         self.config = (1, 1, block, 1, 1, shared, driver.CUstream(stream), places, 0)
 
@@ -97,8 +99,8 @@ class Prepared:
         for place, value in enumerate(last, self.fixed):
             self.values[place] = value
         (error,) = driver.cuLaunchKernel(self.handle, grid, *self.config)
-        if error != driver.CUresult.CUDA_SUCCESS:
-            raise RuntimeError(f"{self.kernel}: {grid} blocks, {self.config}: {error.name}")
+        if error != _SUCCESS:
+            raise RuntimeError(f"{grid} blocks of {self.config[2]} threads: {error.name}")
 
 
 def _bits(argument: Argument) -> int:

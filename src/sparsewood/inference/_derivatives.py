@@ -57,14 +57,19 @@ def differentiable(
     if not (learns or is_transformed(scores, temperature)):
         return solve(scores, temperature)
     # Affine in theta, and constant in all else: derivatives of any order are those of theta.
-    theta = _usable(scores) / temperature[:, None]
-    return Solution(*_Solve.apply(theta, scores.detach(), temperature.detach(), solve))
+    theta, heat = scores, temperature
+    if temperature.requires_grad or is_transformed(scores, temperature):
+        theta, heat = _usable(scores) / temperature[:, None], None
+    return Solution(*_Solve.apply(theta, heat, scores.detach(), temperature.detach(), solve))
 
 
 class _Solve(torch.autograd.Function):
+    """`theta` (B, P) float64 is what is learnt; or the scores are, which `heat` (B,) divides."""
+
     @staticmethod
     def forward(
         theta: Tensor,
+        heat: Tensor | None,
         scores: Tensor,
         temperature: Tensor,
         solve: Callable[[Tensor, Tensor], Solution],
@@ -76,13 +81,17 @@ class _Solve(torch.autograd.Function):
         found = Solution(*output)
         ctx.mark_non_differentiable(*found[2:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(found.used, found.sizes, found.factor)
+        ctx.save_for_backward(found.used, found.sizes, found.factor, inputs[1])
         ctx.save_for_forward(found.used, found.sizes, found.factor)
-        ctx.shape, ctx.dtype = inputs[1].shape, inputs[1].dtype
+        ctx.shape, ctx.dtype = inputs[2].shape, inputs[2].dtype
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        return on_theta(ctx.saved_tensors, grads[0], grads[1], ctx.shape), None, None, None
+        *support, heat = ctx.saved_tensors
+        gradient = on_theta(support, grads[0], grads[1], ctx.shape)
+        if heat is not None:
+            gradient = (gradient / heat[:, None]).reshape(ctx.shape).to(ctx.dtype)
+        return gradient, None, None, None, None
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor | None, ...]:

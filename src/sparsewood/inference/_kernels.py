@@ -34,7 +34,7 @@ class Found(NamedTuple):
     """What `_native.solve` finds, in its order; T structures of B instances."""
 
     structures: Tensor  # (T, event) int64
-    weights: Tensor  # (T,)
+    weights: Tensor  # (T,) float32 where the scores are, else float64, as are the marginals
     sizes: Tensor  # (B,) int64
     marginals: Tensor  # (B, P)
     gap: Tensor  # (B,)
@@ -50,7 +50,7 @@ def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Fou
     One look of the host at what the device found, and one more each time that instances need more
     room than they were given.
     """
-    temperature = temperature.detach().contiguous()
+    temperature = temperature.to(torch.float64)
     kept, active, *_ = _measure(batch, limits)
     at_once = max(1, families.MEMORY // (kept + active))
     if len(batch) > at_once:
@@ -86,24 +86,25 @@ def _in_turns(
 
 def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
     count, device = len(batch), batch.scores.device
-    kept, active, room, threads, hot = _measure(batch, limits)
-    hot = hot if hot <= families.SHARED else 0
+    kept, active, room, threads = _measure(batch, limits)
     sizes, status, calls = (_whole(device, count) for _ in range(3))
-    gap, totals = temperature.new_empty(count), _whole(device, 5)
+    gap, totals = _real(device, count), _whole(device, 5)
     # Every torch call costs as much as a launch: desks and offsets are one piece of memory.
-    desks = _bytes(device, count * (kept + 32))
+    parts = prod(batch.scores.shape[1:])
+    desks = _bytes(device, count * (kept + 32 + 8 * parts * batch.narrow))
     offsets = desks.data_ptr() + count * kept
-    widths, first, packed, pending = (offsets + 8 * count * row for row in range(4))
+    widths, first, packed, pending, sums = (offsets + 8 * count * row for row in range(5))
     rooms: list[Tensor] = []  # those that were left hold what finished in them
     total = entries = width = 0
     left = count
     while left:
         resumed = pending if rooms else 0
         rooms.append(_bytes(device, left * active))
-        memory = desks, kept, rooms[-1], active, room, hot, resumed
+        memory = desks, kept, rooms[-1], active, room, resumed
         results = sizes, widths, status, calls, gap
-        given = *batch.arguments, temperature, *limits, *memory, *results
-        batch.kernels.launch("solve", left, threads, *given, shared=hot)
+        heat = temperature, temperature.stride(0)
+        given = *batch.arguments, *heat, *limits, *memory, *results
+        batch.kernels.launch("solve", left, threads, *given)
         found = sizes, widths, status, count, first, packed, pending, totals
         batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
         total, entries, width, left, failed = totals.tolist()
@@ -117,13 +118,16 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
             if left * active > families.MEMORY and count > 1:
                 return _in_turns(batch, event, temperature, limits, (count + 1) // 2)
     structures, used = _whole(device, total, event), _whole(device, total, width)
-    weights, factor = gap.new_empty(total), gap.new_empty(entries)
-    parts = prod(batch.scores.shape[1:])
-    marginals = gap.new_empty(count, parts)
+    weights, factor = batch.scores.new_empty(total), _real(device, entries)
+    marginals = batch.scores.new_empty(count, parts)
     out = event, width, parts, structures, weights, used, factor, marginals
-    at = desks, kept, first, packed
-    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *at, *out)
+    given = desks, kept, first, packed, *out, sums if batch.narrow else 0
+    batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *given)
     return Found(structures, weights, sizes, marginals, gap, status, factor, used, calls)
+
+
+def _real(device: torch.device, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=torch.float64, device=device)
 
 
 def _whole(device: torch.device, *shape: int) -> Tensor:
@@ -147,7 +151,8 @@ def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
     share, threads, *_ = batch.measure(k)
     at_once = max(1, families.MEMORY // share)
     structures = batch.scores.new_empty(len(batch), k, *event, dtype=torch.int64)
-    totals, calls = batch.scores.new_empty(len(batch), k), structures.new_empty(len(batch))
+    totals = batch.scores.new_empty(len(batch), k, dtype=torch.float64)
+    calls = structures.new_empty(len(batch))
     failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
     memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
     for begin in range(0, len(batch), at_once):

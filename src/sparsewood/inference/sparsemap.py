@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from sparsewood._batch import Batch
 from sparsewood._numbers import check_real
+from sparsewood._transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (
@@ -102,7 +104,7 @@ def sparsemap(
                 check_positive(temperature)
             heat = temperature.double()
         else:
-            heat = scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
+            heat = _same_heat(temperature, scores)
         options = structure, lengths, heat, tol, max_active, max_iter
         if scores.shape[0] == 0:
             found = _empty(scores, structure)
@@ -117,14 +119,29 @@ def sparsemap(
     return post
 
 
+def _same_heat(temperature: float, scores: Tensor) -> Tensor:
+    """(B,) float64, the same for all; on a GPU without a launch."""
+    kept = scores.is_cuda and not torch.compiler.is_compiling()
+    if kept and not torch.cuda.is_current_stream_capturing():
+        return _heat(temperature, scores.device).expand(len(scores))
+    return scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
+
+
+@lru_cache(maxsize=64)
+def _heat(temperature: float, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):  # for calls that are not in it, too
+        return torch.full((1,), temperature, dtype=torch.float64, device=device)
+
+
 def _solve(
     solve: Callable[..., Solution], scores: Tensor, structure: Structure, *options: Any
 ) -> Solution:
-    """`solve`; where a temperature is wrong, that comes before what else is."""
+    """`solve`; where a temperature on a GPU is wrong, that comes before what else is."""
     try:
         return solve(scores, structure, *options)
     except ValueError:
-        check_positive(options[1])
+        if scores.is_cuda and not is_transformed(scores):
+            check_positive(options[1])
         raise
 
 

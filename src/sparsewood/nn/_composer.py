@@ -70,7 +70,8 @@ class TreeComposer(nn.Module, ABC):
 
         Differentiable once: a backward pass with `create_graph=True` raises RuntimeError. States
         are kept in float32 at least; the matrix products are in the dtype of `x` or, under
-        autocast, in that of autocast, and so is the result.
+        autocast, in that of autocast, and so is the result. Kernels multiply small levels in that
+        of the states.
 
         Args:
             x: (B, n, input_size) word vectors; those beyond the lengths are not read.

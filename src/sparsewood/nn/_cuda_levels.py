@@ -5,20 +5,23 @@ and each parent takes its own from it: by linearity U sum_k h_k = sum_k U h_k. A
 one launch, in which the kernel multiplies too; the host is what such a level waits for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from itertools import pairwise
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Argument, Kernels, Program, Start, load
+from sparsewood._cuda import Argument, Kernels, Program, load
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Composition, add_product, multiply
 
 _SHARE = 8  # root nodes whose gradients one block adds up
 _SMALL = 256  # nodes of a level up to which a kernel multiplies
 _SHARED = 64 * 1024  # bytes of shared memory that a block may have on any device
+_PARTS, _LONG = 8, 512  # of the sum over nodes in the gradient of U, and how long they are at least
 _ROWS, _COLUMNS, _THREADS = 8, 128, 256  # native/cuda/product.cuh
 
 
@@ -63,19 +66,19 @@ class KernelCell(Composition):
         products, weights = h.new_empty(count, len(weight)), _weights(forest, h)
         graph = (forest.child_offsets, forest.children, weights, forest.row)
         given = (*graph, values, products, *rest, h)
-        across, sizes = weight.to(inputs.dtype).t().contiguous(), _sizes(forest)
-        start = self._start("up", h, *given, hidden)
-        small, multiplying = self._multiplying("up", across, 1, h, *given, across, hidden)
-        with torch.autocast(h.device.type, enabled=False):
-            for level, states, out in zip(
-                forest.levels, h[:count].split(sizes), products.split(sizes), strict=False
-            ):
-                size = level.end - level.begin
-                if size <= small:
-                    multiplying(size, level.begin, level.end)
+        across = weight.to(inputs.dtype).t().contiguous()
+        kernels = self._kernels(h)
+        start = kernels.prepare(self._name(h, "up"), _threads(hidden), *given, hidden, last=1)
+        exact = across.to(h.dtype)
+        given = (*given, exact, hidden)
+        small, multiplying = self._multiplying(kernels, "up", exact, 1, h, *given)
+        with _without_autocast(h.device.type):
+            for begin, end in _levels(forest):
+                if end - begin <= small:
+                    multiplying(begin, end)
                 else:
-                    start(size, level.begin)
-                    multiply(states, across, out)
+                    start(end - begin, begin)
+                    multiply(h[begin:end], across, products[begin:end])
         start(forest.num_nodes - count, count)  # the roots
         return kept
 
@@ -97,31 +100,27 @@ class KernelCell(Composition):
         on_h = on_h.to(h.dtype).clone(memory_format=torch.contiguous_format)
         on_second = h.new_empty(count if self.carries else 0, hidden)
         on_products, weights = h.new_empty(count, len(weight)), _weights(forest, h)
-        on, sizes, counts = (on_h, on_second), _sizes(forest), (hidden, count)
+        on, counts = (on_h, on_second), (hidden, count)
         above = (*forest.turned[:2], forest.parents, weights)
         given = (*above, *rest, *on, on_products)
-        start = self._start("down", h, *given, *counts)
-        small, multiplying = self._multiplying("down", weight, 2, h, *given, weight, *counts)
-        with torch.autocast(h.device.type, enabled=False):
-            for level, states, products in zip(
-                forest.levels[-2::-1],
-                on_h[:count].split(sizes)[::-1],
-                on_products.split(sizes)[::-1],
-                strict=True,
-            ):
-                size = level.end - level.begin
-                if size <= small:
-                    multiplying(size, level.begin, level.end)
+        kernels = self._kernels(h)
+        start = kernels.prepare(self._name(h, "down"), _threads(hidden), *given, *counts, last=1)
+        exact = weight.to(h.dtype)
+        given = (*given, exact, *counts)
+        small, multiplying = self._multiplying(kernels, "down", exact, 2, h, *given)
+        with _without_autocast(h.device.type):
+            for begin, end in reversed(_levels(forest)):
+                if end - begin <= small:
+                    multiplying(begin, end)
                 else:
-                    start(size, level.begin)
-                    add_product(products, weight, states)
+                    start(end - begin, begin)
+                    add_product(on_products[begin:end], weight, on_h[begin:end])
             on_inputs = self._to_inputs(forest, h, rest, on, rows)
             on_edges = on_weight = h.new_empty(0)
             if forest.weights is not None:
                 on_edges = self._to_edges(forest, h, rest, on, weight)
             if learns:
-                on_weight = h.new_empty(weight.shape)
-                multiply(on_products.t(), h[:count].to(dtype), on_weight)
+                on_weight = _sum_of_products(on_products.to(dtype), h[:count].to(dtype))
         return on_inputs.to(dtype), on_weight.to(own), on_edges
 
     def _to_inputs(
@@ -158,26 +157,30 @@ class KernelCell(Composition):
         assert forest.weights is not None
         return out.to(forest.weights.dtype)
 
-    def _start(self, one: str, h: Tensor, *given: Argument) -> Start:
-        """A function (nodes, first node) that makes the states of a level, or their gradients."""
-        name, block = self._name(h, one), _threads(h.shape[1])
-        return self._kernels(h).prepare(name, block, *given, last=1)
-
     def _multiplying(
-        self, one: str, matrix: Tensor, tiles: int, h: Tensor, *given: Argument
-    ) -> tuple[int, Start]:
-        """A function (nodes, first, last) that multiplies with the matrix too, and for how many.
+        self,
+        kernels: Kernels,
+        one: str,
+        matrix: Tensor,
+        tiles: int,
+        h: Tensor,
+        *given: Argument,
+    ) -> tuple[int, Callable[[int, int], None]]:
+        """For how many nodes a function (begin, end) multiplies with the matrix too, and that.
 
         A block has `_ROWS` rows of the matrix' depth and `tiles` tiles of results.
         """
         depth, columns = matrix.shape
         shared = _ROWS * (depth + (tiles + 1) * _COLUMNS) * h.element_size()
         parts = -(-columns // _COLUMNS)
-        small = _SMALL if shared <= _SHARED and matrix.dtype == h.dtype else 0
-        start = self._kernels(h).prepare(
-            self._name(h, f"{one}_product"), _THREADS, *given, last=2, shared=min(shared, _SHARED)
+        small = _SMALL if shared <= _SHARED else 0
+        if small == 0:
+            return 0, lambda begin, end: None
+        name = self._name(h, f"{one}_product")
+        start = kernels.prepare(name, _THREADS, *given, last=2, shared=shared)
+        return small, lambda begin, end: start(
+            (end - begin + _ROWS - 1) // _ROWS * parts, begin, end
         )
-        return small, lambda size, *ends: start(-(-size // _ROWS) * parts, *ends)
 
     def _kernels(self, h: Tensor) -> Kernels:
         kernels = load(_program(self.cell), h.device)
@@ -198,9 +201,25 @@ def _weights(forest: Forest, h: Tensor) -> Tensor:
     return h.new_empty(0) if forest.weights is None else forest.weights.to(h.dtype).contiguous()
 
 
-def _sizes(forest: Forest) -> list[int]:
-    """Of the levels that have words."""
-    return [level.end - level.begin for level in forest.levels[:-1]]
+def _levels(forest: Forest) -> list[tuple[int, int]]:
+    """Where the levels that have words begin and end."""
+    return list(pairwise(forest.level_offsets[:-1]))
+
+
+def _without_autocast(device: str) -> AbstractContextManager[object]:
+    enabled = torch.is_autocast_enabled(device)
+    return torch.autocast(device, enabled=False) if enabled else nullcontext()
+
+
+def _sum_of_products(left: Tensor, right: Tensor) -> Tensor:
+    """left.t() @ right: many rows in several parts, since the result has work for few blocks."""
+    size = len(left) // _PARTS
+    if size < _LONG:
+        return left.t() @ right
+    end = _PARTS * size
+    parts = [tensor[:end].view(_PARTS, size, -1) for tensor in (left, right)]
+    out = torch.bmm(parts[0].transpose(1, 2), parts[1]).sum(0)
+    return out.addmm_(left[end:].t(), right[end:])
 
 
 def _threads(hidden: int) -> int:

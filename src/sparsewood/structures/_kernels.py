@@ -12,9 +12,6 @@ from torch import Tensor
 from sparsewood import _cuda
 
 MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
-# Bytes of shared memory that an instance may take: a multiprocessor then works on three at least.
-# It is some ten times as fast as memory that has just been written to.
-SHARED = 75 * 2**10
 
 # Which struct stands for a family, by its first options: as in native/families.
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -70,10 +67,9 @@ class Padded:
 
     program: _cuda.Program
     kernels: _cuda.Kernels
-    options: tuple[int, ...]
-    scores: Tensor  # (B, *parts) float64, contiguous
+    scores: Tensor  # (B, *parts) float64 or float32, contiguous
     sizes: Tensor | None  # (B, d) int64, contiguous; None: all are full
-    full: tuple[int, ...]  # (d) the size of an instance that fills its scores
+    layout: tuple[int, ...]  # what is the same for all batches that need as much memory
 
     @classmethod
     def of(
@@ -99,10 +95,22 @@ class Padded:
                 f"{task} cannot be captured in a CUDA graph: what it found, how many structures "
                 "and whether all scores were usable, is known on the device alone until it has run"
             )
-        scores = scores.detach().to(torch.float64).contiguous()
+        scores = scores.detach()
+        if scores.dtype != torch.float32:
+            scores = scores.to(torch.float64)
         if sizes is not None:
             sizes = sizes.to(scores.device, torch.int64).contiguous()
-        return cls(needs, kernels, tuple(options), scores, sizes, tuple(full))
+        shape = scores.shape[1:]
+        layout = (
+            len(full),
+            *shape,
+            *(1,) * (3 - len(shape)),
+            *full,
+            *(0,) * (2 - len(full)),
+            *map(int, options),
+            *(0,) * (2 - len(options)),
+        )
+        return cls(needs, kernels, scores.contiguous(), sizes, layout)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -113,23 +121,15 @@ class Padded:
         return replace(self, scores=self.scores[begin:end], sizes=sizes)
 
     @property
-    def layout(self) -> tuple[int, ...]:
-        """What is the same for all batches that need as much memory."""
-        shape = tuple(self.scores.shape[1:])
-        return (
-            len(self.full),
-            *shape,
-            *(1,) * (3 - len(shape)),
-            *self.full,
-            *(0,) * (2 - len(self.full)),
-            *map(int, self.options),
-            *(0,) * (2 - len(self.options)),
-        )
+    def narrow(self) -> bool:
+        """Whether the scores are float32; else float64."""
+        return self.scores.dtype == torch.float32
 
     @property
     def arguments(self) -> tuple[_cuda.Argument, ...]:
         """SPARSEWOOD_PADDED in native/cuda/padded.cuh."""
-        return self.scores, 0 if self.sizes is None else self.sizes, *self.layout
+        sizes = 0 if self.sizes is None else self.sizes
+        return self.scores, int(self.narrow), sizes, *self.layout
 
     def measure(self, *more: int) -> tuple[int, ...]:
         """What the kernel `measure` finds for instances of full size."""
@@ -142,8 +142,8 @@ def _measure(
 ) -> tuple[int, ...]:
     kernels = _cuda.load(needs, device)
     assert kernels is not None
-    found = torch.zeros(5, dtype=torch.int64, device=device)
-    kernels.launch("measure", 1, 1, 0, 0, *layout, *more, found)
+    found = torch.zeros(4, dtype=torch.int64, device=device)
+    kernels.launch("measure", 1, 1, 0, 0, 0, *layout, *more, found)
     return tuple(found.tolist())
 
 
@@ -157,15 +157,13 @@ class Best(NamedTuple):
 def argmax(batch: Padded, event: tuple[int, ...]) -> Best | None:
     """The highest scoring structures; None where an instance has none, for the host to say why."""
     share = batch.measure()[0]
-    shared = share if share <= SHARED else 0
-    at_once = len(batch) if shared else max(1, MEMORY // max(1, share))
+    at_once = max(1, MEMORY // max(1, share))
     events = batch.scores.new_empty(len(batch), *event, dtype=torch.int64)
-    totals = batch.scores.new_empty(len(batch))
+    totals = batch.scores.new_empty(len(batch), dtype=torch.float64)
     failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
-    own = 0 if shared else min(len(batch), at_once) * share
-    memory = failed.new_empty(own, dtype=torch.uint8) if own else 0
+    memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
     for begin in range(0, len(batch), at_once):
         some = batch if at_once >= len(batch) else batch.part(begin, begin + at_once)
         out = memory, share, prod(event), events[begin:], totals[begin:], failed
-        batch.kernels.launch("argmax", len(some), 32, *some.arguments, *out, shared=shared)
+        batch.kernels.launch("argmax", len(some), 32, *some.arguments, *out)
     return None if failed.item() else Best(events, totals)

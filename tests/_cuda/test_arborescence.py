@@ -1,4 +1,4 @@
-"""The oracle for trees on a warp, against the one of a CPU thread."""
+"""The oracles for trees on a warp, against the one of a CPU thread."""
 
 import pytest
 import torch
@@ -12,37 +12,49 @@ from sparsewood.inference.map import total_scores
 from tests.emulator import ORDERS, EmulatedKernels
 
 SOURCE = """
+#include "arborescence_lanes.h"
 #include "arborescence_rounds.h"
 
 using namespace sparsewood;
 
-template <bool SingleRoot>
+template <class Oracle, class Find>
 __device__ void find(const double* scores, int64_t n, char* memory, int64_t share, int64_t* heads,
-                     int64_t* found) {
+                     int64_t* found, Find argmax) {
     int64_t b = blockIdx.x;
-    ArborescenceRounds oracle;
+    Oracle oracle;
     Arena arena{memory + b * share};
     oracle.lay_out(arena, static_cast<int>(n));
     int16_t* tree = arena.take<int16_t>(n);
-    bool is_there = oracle.argmax<SingleRoot>(Warp(), scores + b * n * (n + 1), tree);
+    bool is_there = argmax(oracle, scores + b * n * (n + 1), tree);
     for (int64_t i = threadIdx.x; is_there && i < n; i += 32) heads[b * n + i] = tree[i];
     if (threadIdx.x == 0) found[b] = is_there;
 }
 
 extern "C" __global__ void any_roots(const double* scores, int64_t n, char* memory, int64_t share,
                                      int64_t* heads, int64_t* found) {
-    find<false>(scores, n, memory, share, heads, found);
+    find<ArborescenceRounds>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
+        return o.template argmax<false>(Warp(), s, t);
+    });
 }
 
 extern "C" __global__ void one_root(const double* scores, int64_t n, char* memory, int64_t share,
                                     int64_t* heads, int64_t* found) {
-    find<true>(scores, n, memory, share, heads, found);
+    find<ArborescenceRounds>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
+        return o.template argmax<true>(Warp(), s, t);
+    });
+}
+
+extern "C" __global__ void lanes(const double* scores, int64_t n, char* memory, int64_t share,
+                                 int64_t* heads, int64_t* found) {
+    find<ArborescenceLanes>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
+        return o.argmax(Warp(), s, t);
+    });
 }
 """
-PROGRAM = _cuda.Program(SOURCE, ("any_roots", "one_root"))
+PROGRAM = _cuda.Program(SOURCE, ("any_roots", "one_root", "lanes"))
 
 
-def find(kernels: _cuda.Kernels, scores: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+def find(kernels: _cuda.Kernels, scores: Tensor, kernel: str) -> tuple[Tensor, Tensor]:
     batch, n, _ = scores.shape
     share = 40 * n * n + 200 * n + 2000
     memory = torch.full((batch * share,), 77, dtype=torch.uint8, device=scores.device)
@@ -51,9 +63,12 @@ def find(kernels: _cuda.Kernels, scores: Tensor, single_root: bool) -> tuple[Ten
     own = torch.arange(1, n + 1, device=scores.device)
     table = scores.clone()
     table[:, own - 1, own] = -torch.inf
-    kernel = "one_root" if single_root else "any_roots"
     kernels.launch(kernel, batch, 32, table.contiguous(), n, memory, share, heads, found)
     return heads, found
+
+
+def _trees(kernel: str) -> sp.DependencyTrees:
+    return sp.DependencyTrees(single_root=kernel == "one_root")
 
 
 def kernels_of(place: str) -> tuple[_cuda.Kernels, torch.device]:
@@ -68,26 +83,33 @@ def kernels_of(place: str) -> tuple[_cuda.Kernels, torch.device]:
 
 
 @pytest.mark.parametrize("place", [*ORDERS, "cuda"])
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("n", [1, 2, 5, 31, 40])
-def test_finds_what_a_thread_finds(place: str, single_root: bool, n: int) -> None:
+@pytest.mark.parametrize("kernel", PROGRAM.kernels)
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 31, 40])
+def test_finds_what_a_thread_finds(place: str, kernel: str, n: int) -> None:
     kernels, device = kernels_of(place)
+    if kernel == "lanes" and n > 31:
+        pytest.skip("a lane for each word")
     scores = torch.randn(6, n, n + 1, dtype=torch.float64, generator=torch.manual_seed(n))
-    heads, found = find(kernels, scores.to(device), single_root)
+    heads, found = find(kernels, scores.to(device), kernel)
     assert found.tolist() == [1] * 6
-    assert torch.equal(heads.cpu(), sp.DependencyTrees(single_root=single_root).argmax(scores))
+    assert torch.equal(heads.cpu(), _trees(kernel).argmax(scores))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 9), st.integers(0, 10_000), st.booleans(), st.sampled_from([0.0, 0.4, 0.7]))
-def test_ties_and_forbidden_arcs(n: int, seed: int, single_root: bool, forbidden: float) -> None:
+@given(
+    st.integers(1, 9),
+    st.integers(0, 10_000),
+    st.sampled_from(PROGRAM.kernels),
+    st.sampled_from([0.0, 0.4, 0.7]),
+)
+def test_ties_and_forbidden_arcs(n: int, seed: int, kernel: str, forbidden: float) -> None:
     """Whole scores tie; then the trees may differ, but not what they score."""
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randint(-2, 3, (1, n, n + 1), generator=generator).double()
     scores[torch.rand(scores.shape, generator=generator) < forbidden] = -torch.inf
     kernels, _ = kernels_of("shuffled")
-    heads, found = find(kernels, scores, single_root)
-    trees = sp.DependencyTrees(single_root=single_root)
+    heads, found = find(kernels, scores, kernel)
+    trees = _trees(kernel)
     try:
         best = sp.map(scores, trees)
     except ValueError:
