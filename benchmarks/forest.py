@@ -68,8 +68,7 @@ class Run:
         return Trainer(model, self.device)
 
     def batches(self, size: int) -> list[Batch]:
-        found = self.corpus.batches(size, self.count)
-        return [batch.pinned() for batch in found] if self.device.type == "cuda" else found
+        return self.corpus.batches(size, self.count)
 
     def check(self, what: str, ours: Iterable[Tensor], expected: Iterable[Tensor]) -> None:
         pairs = zip(ours, expected, strict=True)

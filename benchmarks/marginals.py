@@ -1,11 +1,13 @@
 """Sums over all structures, against torch-struct (Rush 2020): log-partition function and marginals.
 
-    python benchmarks/marginals.py [--batch 32] [--repeats 20] [--device cuda]
+    python benchmarks/marginals.py [--batch 32] [--repeats 20] [--device cuda] [--backward]
+    python benchmarks/marginals.py --device cuda --chains 20x10 60x64 --only chain semi
 
 Both get float32 scores that need a gradient, and time is that of log Z and of marginals which can
-be differentiated again; sparsewood computes in float64. The best of the repeats counts, the two
-taking turns. The run fails if the numbers differ, never because of a time. torch-struct's
-alignments need an extension that is not on PyPI and are left out.
+be differentiated again, with --backward also of the gradient of a function of these; sparsewood
+computes in float64. The best of the repeats counts, the two taking turns, until the device is done.
+The run fails if the numbers differ, never because of a time. torch-struct's alignments need an
+extension that is not on PyPI and are left out.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch_struct
@@ -28,6 +31,7 @@ from torch import Tensor
 import sparsewood as sp
 
 TARGETS = {"non-projective": 2.0}  # times torch-struct's speed; 1.0 for the others
+CHAINS = ((20, 10), (40, 20))  # steps and states
 
 
 @dataclass
@@ -66,9 +70,10 @@ def arcs(scores: Tensor) -> Tensor:
     return table
 
 
-def rows() -> list[Row]:
+def rows(chains: Sequence[tuple[int, int]] = CHAINS) -> list[Row]:
+    """All of them, with chains of these steps and states."""
     found = []
-    for steps, states in ((20, 10), (40, 20)):
+    for steps, states in chains:
         shape = (steps, states, 1 + states)
         name = f"chain T={steps} K={states}"
         found.append(Row(name, sp.LinearChain(), shape, "LinearChainCRF", chain, {}))
@@ -94,53 +99,72 @@ def rows() -> list[Row]:
     return found
 
 
-def ours(row: Row, scores: Tensor) -> Tensor:
-    dist = sp.marginals(scores.clone().requires_grad_(), row.structure)
-    assert dist.marginals.requires_grad
-    return dist.log_partition
+def ours(row: Row, scores: Tensor, backward: bool) -> Tensor:
+    leaf = scores.clone().requires_grad_()
+    dist = sp.marginals(leaf, row.structure)
+    return _finish(dist.log_partition, dist.marginals, leaf, backward)
 
 
-def theirs(row: Row, potentials: Tensor) -> Tensor:
+def theirs(row: Row, potentials: Tensor, backward: bool) -> Tensor:
+    leaf = potentials.clone().requires_grad_()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch-struct does not define arg_constraints
-        dist = getattr(torch_struct, row.peer)(potentials.clone().requires_grad_(), **row.options)
-    assert dist.marginals.requires_grad
-    return dist.partition
+        dist = getattr(torch_struct, row.peer)(leaf, **row.options)
+    return _finish(dist.partition, dist.marginals, leaf, backward)
 
 
-def best_times(calls: list[Callable[[], Tensor]], repeats: int) -> list[float]:
+def _finish(log_partition: Tensor, marginals: Tensor, leaf: Tensor, backward: bool) -> Tensor:
+    assert marginals.requires_grad
+    if backward:
+        torch.autograd.grad(marginals.square().sum(), leaf)
+    return log_partition.detach()
+
+
+def best_times(calls: list[Callable[[], Tensor]], repeats: int, device: str) -> list[float]:
     """Milliseconds of each, the calls taking turns."""
+    wait = torch.cuda.synchronize if torch.device(device).type == "cuda" else lambda: None
     best = [math.inf] * len(calls)
     for _ in range(repeats):
         for k, call in enumerate(calls):
+            wait()
             start = time.perf_counter()
             call()
-            if torch.cuda.is_available():
-                torch.cuda.synchronize()
+            wait()
             best[k] = min(best[k], 1e3 * (time.perf_counter() - start))
     return best
 
 
-def compare(batch: int, repeats: int, device: str = "cpu") -> tuple[Table, list[str]]:
+def compare(
+    found: list[Row], batch: int, repeats: int, device: str = "cpu", backward: bool = False
+) -> tuple[Table, list[str]]:
     """The table, and the structures whose numbers differ."""
+    what = "log Z, marginals and their gradient" if backward else "log Z and marginals"
     table = Table(
         "structure", "sparsewood ms", "torch-struct ms", "ratio (target)", "|log Z - log Z'|",
-        title=f"log Z and marginals of a batch of {batch}, {device}",
+        title=f"{what} of a batch of {batch}, {device}",
     )  # fmt: skip
     wrong = []
-    for row in rows():
+    for row in found:
         generator = torch.Generator().manual_seed(0)
         scores = torch.randn(batch, *row.shape, generator=generator).to(device)
         potentials = row.to_peer(scores)
-        difference = (ours(row, scores) - theirs(row, potentials).flatten()).abs().max().item()
+        calls = [
+            partial(ours, row, scores, backward),
+            partial(theirs, row, potentials, backward),
+        ]
+        difference = (calls[0]() - calls[1]().flatten()).abs().max().item()
         if difference > row.tolerance * row.shape[0]:
             wrong.append(row.name)
-        calls = [lambda: ours(row, scores), lambda: theirs(row, potentials)]  # noqa: B023
-        a, b = best_times(calls, repeats)
-        goal = TARGETS.get(row.name.split()[0], 1.0)
+        a, b = best_times(calls, repeats, device)
+        goal = 1.0 if backward else TARGETS.get(row.name.split()[0], 1.0)
         ratio = target(b / a, goal, b / a >= goal)
         table.add_row(row.name, f"{a:.2f}", f"{b:.2f}", ratio, f"{difference:.0e}")
     return table, wrong
+
+
+def _sizes(text: str) -> tuple[int, int]:
+    steps, states = map(int, text.split("x"))
+    return steps, states
 
 
 def main() -> int:
@@ -148,9 +172,21 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--backward", action="store_true", help="through the marginals")
+    parser.add_argument(
+        "--chains", nargs="+", type=_sizes, default=CHAINS, metavar="TxK", help="steps and states"
+    )
+    parser.add_argument("--only", nargs="+", default=[""], help="how the names to take begin")
     options = parser.parse_args()
+    found = [row for row in rows(options.chains) if row.name.startswith(tuple(options.only))]
     with threads(1):
-        table, wrong = compare(options.batch, options.repeats, options.device)
+        table, wrong = compare(
+            found,
+            options.batch,
+            options.repeats,
+            options.device,
+            options.backward,
+        )
     Console(width=None if sys.stdout.isatty() else 120).print(table)
     if wrong:
         print(f"numbers differ: {', '.join(wrong)}", file=sys.stderr)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
+from sparsewood._host import move
 
 VARIABLE = "SPARSEWOOD_DATA"
 SIZE = 300  # of a word vector
@@ -31,15 +32,9 @@ class Batch:
     heads: Tensor  # (B, n) int64, -1 beyond the lengths
     labels: Tensor  # (B,) 0 or 1
 
-    def pinned(self) -> Batch:
-        """In memory that is copied to a GPU asynchronously."""
-        return Batch(*(getattr(self, field.name).pin_memory() for field in fields(self)))
-
     def to(self, device: torch.device) -> Batch:
-        """A copy on `device`; the lengths stay on the CPU, where the encoder wants them."""
-        moved = (t.to(device, non_blocking=True) for t in (self.tokens, self.heads, self.labels))
-        tokens, heads, labels = moved
-        return Batch(tokens, self.lengths, heads, labels)
+        """A copy on `device`, in one transfer."""
+        return Batch(*move([getattr(self, field.name) for field in fields(self)], device))
 
 
 @dataclass

@@ -180,7 +180,7 @@ def print_marginals(console: Console, run: argparse.Namespace) -> bool:
     import marginals
 
     with threads(1):
-        table, wrong = marginals.compare(32, run.repeats)
+        table, wrong = marginals.compare(marginals.rows(), 32, run.repeats)
     console.print(table)
     return not wrong
 

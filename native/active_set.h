@@ -19,7 +19,7 @@ struct ActiveSet {
     Codes<Family> codes;
     Cholesky factor;
     const double* theta;  // (cells) the table of scores, forbidden parts -inf
-    int16_t* origin;      // (stride) the MAP structure; scores are relative to it
+    int16_t* origin;      // (stride) the first structure; scores are relative to it
     double* weights;      // (capacity) of the active structures
     double* target;       // (capacity) the QP solution
     double* scratch;      // (3, capacity)
@@ -31,7 +31,6 @@ struct ActiveSet {
     double objective;    // at the last one
 
     static constexpr int kWaiting = 32;         // structures that enter in one pass over the factor
-    static constexpr int kTogether = 4;         // fewer go through the factor one by one
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
@@ -113,14 +112,36 @@ struct ActiveSet {
         return admit(g, 0, size(), 0, 0);
     }
 
+    // The same for one of several in a row, `first` or after another. Where the last one shared as
+    // many parts with those before it, the rows of the factor begin alike.
+    template <class G>
+    SPARSEWOOD_HD Entry append_next(const G& g, const int16_t* h, bool first) {
+        int k = size(), known = 0;
+        int16_t* to = waiting(0);
+        for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
+        g.sync();
+        compare(g, 1);
+        int32_t *common = overlap, *before = overlap + codes.capacity;
+        const double* last = factor.row(k - 1);
+        if (!first)
+            while (known + 1 < k && common[known] == before[known]) ++known;
+        for (int a = g.lane(); a < known; a += g.size()) columns[a] = last[a];
+        g.sync();
+        Entry entry = admit(g, 0, k, known, 1);
+        for (int a = g.lane(); a < k; a += g.size()) before[a] = common[a];
+        g.sync();
+        return entry;
+    }
+
     // The same for `count` waiting structures in their order, most of it by one pass over the
     // factor. Returns how many entered.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
         SPARSEWOOD_PHASE(waiting);
-        int before = size(), known = 0, width = (count + 7) / 8 * 8;
+        int before = size(), known = 0;
+        int width = (count + G::kColumns - 1) / G::kColumns * G::kColumns;
         compare(g, count);
-        if (count >= kTogether) {
+        if (count >= G::kTogether) {
             known = before;
             SPARSEWOOD_ROLLED
             for (int a = g.lane(); a < known; a += g.size())
@@ -128,7 +149,7 @@ struct ActiveSet {
                     columns[int64_t(a) * width + w] =
                         w < count ? overlap[int64_t(w) * codes.capacity + a] + 1 : 0;
             g.sync();
-            g.solve_columns(factor.rows, known, columns, width);
+            solve_columns(g, factor.rows, known, columns, width);
         }
         for (int w = 0; w < count; ++w) admit(g, w, before, known, width);
         return size() - before;
@@ -259,6 +280,7 @@ struct ActiveSet {
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
+        SPARSEWOOD_PHASE(match);
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             SPARSEWOOD_ROLLED
@@ -297,7 +319,7 @@ struct ActiveSet {
         if (!factor.append(g, known, parts + 1, codes.score_above(g, theta, h, origin)))
             return Entry::kDependent;
         SPARSEWOOD_ROLLED
-        for (int a = g.lane(); a < k; a += g.size()) {
+        for (int a = g.lane(); Family::kCross > kNever && a < k; a += g.size()) {
             int b = codes.place[a];
             if (codes.nearest[b] >= 0 && common[a] > codes.shared[b])
                 codes.shared[b] = common[a], codes.nearest[b] = p;

@@ -1,6 +1,6 @@
-// Maximum spanning arborescence by a warp whose lanes are the words of a sentence: the rounds of
-// arborescence_rounds.h for at most 31 words, with what is known of a component in the registers of
-// a lane. A component is named by its least word, and that word's lane knows its row, its best
+// Maximum spanning arborescence by a warp whose lanes are the words of a sentence, at most 31. In
+// each round all cycles are found by pointer jumping and contracted; what is known of a component
+// is in the registers of a lane. A component is named by its least word, and that word's lane knows its row, its best
 // incoming arc and the score of that. Lane 0 is the root.
 #pragma once
 
@@ -12,16 +12,14 @@ struct ArborescenceLanes {
     static constexpr int kMostHeads = 32;
     int words;              // n
     int heads;              // n + 1 columns
-    double* cycle_scores;   // (n, n + 1) rows of the cycles
-    int16_t* member_row;    // (n, 32) of each cycle, by lane: the row of a member
-    int16_t* member_head;   // (n, 32) and the head of its arc
+    double* cycle_scores;  // (n, n + 1) rows of the cycles
+    int32_t* members;      // (n, 32) of each cycle, by lane: the row of a member, the head of its arc
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
         cycle_scores = arena.take<double>(int64_t(n) * heads);
-        member_row = arena.take<int16_t>(int64_t(n) * kMostHeads);
-        member_head = arena.take<int16_t>(int64_t(n) * kMostHeads);
+        members = arena.take<int32_t>(int64_t(n) * kMostHeads);
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
@@ -32,7 +30,7 @@ struct ArborescenceLanes {
         Component own = choose_head(scores, lane);
         if (g.ballot(own.is_there && own.head < 0)) return false;
         int component = lane, cycles = 0;  // of the word of this lane; found so far
-        uint32_t members = 0;              // of the cycle that has the number of this lane
+        uint32_t inside = 0;               // the members of the cycle numbered as this lane is
         while (true) {
             int least;
             uint32_t on_cycle = find_cycles(g, own, component, least);
@@ -42,12 +40,17 @@ struct ArborescenceLanes {
             for (; leaders; leaders &= leaders - 1, ++cycles) {
                 int name = g.first_bit(leaders);
                 uint32_t cycle = g.ballot(is_on && least == name);
-                if (lane == cycles) members = cycle;
+                if (lane == cycles) inside = cycle;
                 if (!merge(g, scores, cycle, cycles, name, own, component)) return false;
             }
         }
         g.sync();
-        while (cycles-- > 0) expand(g, scores, g.shuffle(members, cycles), cycles, own);
+        int32_t member = cycles > 0 ? members[(cycles - 1) * kMostHeads + lane] : 0;
+        while (cycles-- > 0) {
+            int32_t ahead = cycles > 0 ? members[(cycles - 1) * kMostHeads + lane] : 0;
+            expand(g, scores, g.shuffle(inside, cycles), cycles, member, own);
+            member = ahead;
+        }
         if (lane > 0 && lane < heads) tree[lane - 1] = static_cast<int16_t>(own.head);
         g.sync();
         return true;
@@ -69,6 +72,7 @@ struct ArborescenceLanes {
         Component own{lane > 0 && lane < heads, lane - 1, -1, kForbidden};
         if (!own.is_there) return own;
         const double* row = scores + own.row * heads;
+SPARSEWOOD_UNROLLED
         for (int j = 0; j < heads; ++j) {
             double score = row[j];
             if (score > own.base) own.base = score, own.head = j;
@@ -100,19 +104,22 @@ struct ArborescenceLanes {
         const int lane = g.lane();
         const bool inside = cycle >> component & 1, is_member = cycle >> lane & 1;
         double best = kForbidden;
-        for (uint32_t left = cycle; left; left &= left - 1) {
-            int member = g.first_bit(left), from = g.shuffle(own.row, member);
-            double base = g.shuffle(own.base, member);
-            if (lane >= heads) continue;
-            double score = row_of(scores, from)[lane] - base;
-            best = score > best ? score : best;
+        const int column = lane < heads ? lane : 0;
+        for (uint32_t left = cycle; left;) {  // two at a time: loads overlap
+            int one = g.first_bit(left);
+            left &= left - 1;
+            int two = left ? g.first_bit(left) : one;
+            left &= left - 1;
+            double a = row_of(scores, g.shuffle(own.row, one))[column];
+            double b = row_of(scores, g.shuffle(own.row, two))[column];
+            a -= g.shuffle(own.base, one);
+            b -= g.shuffle(own.base, two);
+            a = b > a ? b : a;
+            best = a > best ? a : best;
         }
-        if (inside) best = kForbidden;
+        if (inside || lane >= heads) best = kForbidden;
         if (lane < heads) cycle_scores[number * heads + lane] = best;
-        if (is_member) {
-            member_row[number * kMostHeads + lane] = static_cast<int16_t>(own.row);
-            member_head[number * kMostHeads + lane] = static_cast<int16_t>(own.head);
-        }
+        if (is_member) members[number * kMostHeads + lane] = own.row * kMostHeads + own.head;
         int head = g.argmax(best, lane);
         g.sync();
         if (head < 0) return false;
@@ -126,12 +133,12 @@ struct ArborescenceLanes {
     // The arc into a cycle enters one member, whose own arc it replaces.
     template <class G>
     SPARSEWOOD_HD void expand(const G& g, const double* scores, uint32_t cycle, int number,
-                              Component& own) const {
+                              int32_t member, Component& own) const {
         const int lane = g.lane(), head = g.shuffle(own.head, g.first_bit(cycle));
         bool is_entered = false;
         if (cycle >> lane & 1) {
-            own.row = member_row[number * kMostHeads + lane];
-            own.head = member_head[number * kMostHeads + lane];
+            own.row = member / kMostHeads;
+            own.head = member % kMostHeads;
             const double* row = row_of(scores, own.row);
             is_entered = row[head] - row[own.head] == cycle_scores[number * heads + head];
         }

@@ -53,6 +53,7 @@ struct Crosses {
                                              least, child) > least;
             uint32_t found = g.ballot(better);
             g.sync();
+            SPARSEWOOD_PHASE(take);
             SPARSEWOOD_ROLLED
             for (; found != 0; found &= found - 1) {
                 int lane = lowest_bit(found);
@@ -76,10 +77,10 @@ struct Crosses {
     // Finds the partner of every active structure, and by place what both may gain.
     template <class G>
     SPARSEWOOD_HD void pair(const G& g, ActiveSet<Family>& set, const double* reduced) {
-        SPARSEWOOD_PHASE(gain);
         Codes<Family>& codes = set.codes;
         int count = set.size();
         auto is_alone = [&](int a) { return codes.nearest[codes.place[a]] < 0; };
+        SPARSEWOOD_PHASE(nearest);
         for (int a = g.last(count, is_alone); a >= 0; a = g.last(a, is_alone))
             codes.find_nearest(g, a, count);
         SPARSEWOOD_ROLLED
@@ -88,6 +89,7 @@ struct Crosses {
             partner[p] = codes.nearest[p];
         }
         g.sync();
+        SPARSEWOOD_PHASE(gain);
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < count; a += g.size()) {
             int p = codes.place[a];

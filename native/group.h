@@ -27,13 +27,15 @@ using uint64_t = unsigned long long;
 #endif
 
 // A GPU's instruction cache is small: ONCE for what is called in several places, ROLLED for loops
-// of few rounds.
+// of few rounds, UNROLLED where loads are to overlap.
 #ifdef __CUDACC__
 #define SPARSEWOOD_ONCE __noinline__
 #define SPARSEWOOD_ROLLED _Pragma("unroll 1")
+#define SPARSEWOOD_UNROLLED _Pragma("unroll 8")
 #else
 #define SPARSEWOOD_ONCE
 #define SPARSEWOOD_ROLLED
+#define SPARSEWOOD_UNROLLED
 #endif
 
 #ifndef SPARSEWOOD_PHASE  // what a benchmark puts here measures the rest of a block

@@ -35,6 +35,8 @@ struct Pair {
 // the pipeline (and vectorise) without reassociating anything at compile time.
 struct Thread {
     static constexpr int kLanes = 1;
+    // So many right-hand sides are worth being solved for together, in columns of a multiple of.
+    static constexpr int kTogether = 4, kColumns = 8;
     static constexpr int lane() { return 0; }
     static constexpr int size() { return 1; }
     static constexpr bool leader() { return true; }
@@ -78,11 +80,6 @@ struct Thread {
     // Ends the work by an exception if its caller wants that. To be called every few
     // milliseconds, at most every few microseconds.
     static void poll() { sparsewood::poll(); }
-
-    // x <- L^-1 x for an x of n rows of `width` columns, a multiple of 8.
-    static void solve_columns(const double* rows, int n, double* x, int width) {
-        sparsewood::solve_columns(rows, n, x, width);
-    }
 
     // The dot products of four rows with x.
     static void dots(const double* a, const double* b, const double* c, const double* d,

@@ -6,7 +6,7 @@
 
 #include "arborescence.h"
 #include "arborescence_lanes.h"
-#include "arborescence_rounds.h"
+#include "arborescence_path.h"
 #include "eisner.h"
 #include "family.h"
 
@@ -42,6 +42,11 @@ SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
     };
 }
 
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+// Arborescence::argmax<false> with at least 3 words, for a CPU thread.
+bool argmax_wide(const Arborescence& memory, const double* scores, int16_t* tree);  // arborescence.cpp
+#endif
+
 template <bool Projective, bool SingleRoot>
 struct TreeOracle;
 
@@ -49,14 +54,14 @@ template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : Arborescence {
     // Where a group has lanes: of a sentence that has one for each word, and of any.
     ArborescenceLanes lanes;
-    ArborescenceRounds rounds;
+    ArborescencePath by_path;
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
         if (arena.lanes == 1) return Arborescence::lay_out(arena, n);
         if (heads <= ArborescenceLanes::kMostHeads) lanes.lay_out(arena, n);
-        if (SingleRoot || heads > ArborescenceLanes::kMostHeads) rounds.lay_out(arena, n);
+        if (SingleRoot || heads > ArborescenceLanes::kMostHeads) by_path.lay_out(arena, n);
     }
 
     template <class G>
@@ -77,11 +82,19 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
     template <bool One, class G>
     SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
         if constexpr (G::size() == 1)
-            return argmax<One>(g, scores, tree);
+            return alone<One>(g, scores, tree);
         else if (!One && heads <= ArborescenceLanes::kMostHeads)
             return lanes.argmax(g, scores, tree);
         else
-            return rounds.argmax<One>(g, scores, tree);
+            return by_path.argmax<One>(g, scores, tree);
+    }
+
+    template <bool One, class G>
+    SPARSEWOOD_HD bool alone(const G& g, const double* scores, int16_t* tree) {
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+        if (!One && words >= 3) return argmax_wide(*this, scores, tree);
+#endif
+        return argmax<One>(g, scores, tree);
     }
 
     template <class G>

@@ -29,6 +29,13 @@ SPARSEWOOD_HD void forward(const G& g, const double* rows, int size, double* x, 
     }
 }
 
+#ifndef __CUDACC_RTC__
+// x <- L^-1 x for an x of `size` rows of `width` columns, a multiple of G::kColumns.
+inline void solve_columns(const Thread&, const double* rows, int size, double* x, int width) {
+    solve_columns(rows, size, x, width);
+}
+#endif
+
 // x <- L^-T x, four rows at a time.
 template <class G>
 SPARSEWOOD_HD void backward(const G&, const double* rows, int size, double* x) {

@@ -43,6 +43,7 @@ struct Lane {
 struct Warp {
     using Lane = sparsewood::Lane;
     static constexpr int kLanes = 32;
+    static constexpr int kTogether = 2, kColumns = 4;
     static constexpr unsigned kAll = 0xffffffffu;
     static __device__ int lane() { return threadIdx.x & 31; }
     static __device__ constexpr int size() { return 32; }
@@ -146,18 +147,6 @@ struct Warp {
         double s = 0;
         for (int i = lane(); i < n; i += 32) s += a[i] * b[i];
         return sum(s);
-    }
-
-    static __device__ void solve_columns(const double* rows, int n, double* x, int width) {
-        for (int i = 0; i < n; ++i) {
-            const double* l = rows + int64_t(i) * (i + 1) / 2;
-            for (int w = lane(); w < width; w += 32) {
-                double v = x[int64_t(i) * width + w];
-                for (int p = 0; p < i; ++p) v -= l[p] * x[int64_t(p) * width + w];
-                x[int64_t(i) * width + w] = v * l[i];
-            }
-        }
-        sync();
     }
 
     static __device__ int argmax(const double* a, int n) {

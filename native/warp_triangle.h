@@ -6,6 +6,7 @@ namespace sparsewood {
 // Within a block one entry of x after the other is known, and goes to the lanes below.
 __device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
                                int known_rows) {
+    SPARSEWOOD_PHASE(forward);
 #pragma unroll 1
     for (int b = known_rows; b < size; b += 32) {
         int i = b + g.lane(), count = size - b < 32 ? size - b : 32;
@@ -28,8 +29,42 @@ __device__ __noinline__ inline void forward(const Warp& g, const double* rows, i
     }
 }
 
+// The same for `count` columns of x, its rows `width` wide, four at a time: they hide each other's
+// latency.
+__device__ __noinline__ inline void solve_columns(const Warp& g, const double* rows, int size,
+                                                  double* x, int width) {
+    SPARSEWOOD_PHASE(forward);
+    constexpr int kColumns = 4;
+#pragma unroll 1
+    for (int b = 0; b < size; b += 32) {
+        int i = b + g.lane(), count = size - b < 32 ? size - b : 32;
+        bool mine = i < size;
+        const double* l = rows + packed(mine ? i : b);
+        double inverse = l[mine ? i : b];
+#pragma unroll 1
+        for (int first = 0; first < width; first += kColumns) {
+            double* to = x + i * width + first;
+            double v[kColumns];
+            for (int c = 0; c < kColumns; ++c) v[c] = mine ? to[c] : 0;
+#pragma unroll 2
+            for (int p = 0; p < b; ++p)
+                for (int c = 0; c < kColumns; ++c) v[c] -= l[p] * x[p * width + first + c];
+#pragma unroll 2
+            for (int p = 0; p < count; ++p) {
+                double left = g.lane() > p && mine ? l[b + p] : 0;
+                left *= __shfl_sync(Warp::kAll, inverse, p);
+                for (int c = 0; c < kColumns; ++c)
+                    v[c] -= left * __shfl_sync(Warp::kAll, v[c], p);
+            }
+            for (int c = 0; c < kColumns && mine; ++c) to[c] = v[c] * inverse;
+        }
+        g.sync();
+    }
+}
+
 // From the last block to the first; what is known of x goes to the columns on the left.
 __device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
+    SPARSEWOOD_PHASE(backward);
 #pragma unroll 1
     for (int stop = size; stop > 0; stop -= 32) {
         int b = stop > 32 ? stop - 32 : 0, count = stop - b;
@@ -74,6 +109,7 @@ class WarpRemoval {
 
     // Column j spills into the columns on its right.
     __device__ __noinline__ void update(const Warp& g, int j) {
+        SPARSEWOOD_PHASE(update);
         double carry[2] = {r_.y[0][j], r_.y[1][j]};
         double *cosines = r_.rotations, *sines = cosines + r_.room;
 #pragma unroll 1
@@ -110,23 +146,39 @@ class WarpRemoval {
         spill = c * spill - s * a;
     }
 
-    __device__ void close_ranks(const Warp& g, const int32_t* gone, int count) {
+    // Columns in blocks of 32, a lane to each, several rows at a time. What is written lies left
+    // of what is read, or in the same block of rows that have been read.
+    __device__ __noinline__ void close_ranks(const Warp& g, const int32_t* gone, int count) {
+        constexpr int kRows = 4;
 #pragma unroll 1
-        for (int i = gone[0] + 1, up = 1; i < r_.size; ++i) {
-            if (up < count && gone[up] == i) {
-                ++up;
-                continue;
-            }
-            const double* from = r_.rows + packed(i);
-            double* to = r_.rows + packed(i - up);
+        for (int block = 0; block < r_.size; block += 32) {
+            int p = block + g.lane(), left = 0, up = 0;
+            while (left < count && gone[left] < p) ++left;
+            bool stays = p < r_.size && !(left < count && gone[left] == p);
+            close_ranks_of(g, r_.y[0], p, left, stays);
+            close_ranks_of(g, r_.y[1], p, left, stays);
 #pragma unroll 1
-            for (int p = g.lane(), left = 0; p <= i; p += 32) {
-                while (left < count && gone[left] < p) ++left;
-                if (left == count || gone[left] != p) to[p - left] = from[p];
+            for (int i = gone[0]; i < r_.size;) {
+                double entry[kRows];
+                int from[kRows], to[kRows];
+                for (int v = 0; v < kRows; ++v, ++i) {
+                    while (up < count && gone[up] == i) ++up, ++i;
+                    from[v] = i, to[v] = i - up;
+                    entry[v] = i < r_.size && p <= i ? r_.rows[packed(i) + p] : 0;
+                }
+                g.sync();
+                for (int v = 0; v < kRows; ++v)
+                    if (stays && from[v] < r_.size && p <= from[v])
+                        r_.rows[packed(to[v]) + p - left] = entry[v];
+                g.sync();
             }
-            if (g.lane() < 2) r_.y[g.lane()][i - up] = r_.y[g.lane()][i];
-            g.sync();
         }
+    }
+
+    static __device__ void close_ranks_of(const Warp& g, double* x, int p, int left, bool stays) {
+        double entry = stays ? x[p] : 0;
+        g.sync();
+        if (stays) x[p - left] = entry;
     }
 };
 

@@ -149,3 +149,15 @@ def test_a_compiled_graph_is_whole_and_counts_nothing() -> None:
         found = compiled(scores())
     assert calls.total == 0
     torch.testing.assert_close(found, run(scores()))
+
+
+def test_what_a_device_counts_is_looked_at_when_it_is_asked_for() -> None:
+    calls, late = Calls(), torch.tensor(3)
+    calls.add("map", 2)
+    calls.add("map", late)
+    calls.add("sums", torch.tensor(4))
+    late.fill_(5)  # what the device does later
+    assert counts(calls) == (7, 4, 0)
+    late.fill_(9)
+    assert calls.total == 11
+    assert repr(calls) == "Calls(map=7, sums=4, samples=0)"

@@ -10,6 +10,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.testing import draw_scores
+from tests.forests import BAD_TREES, read_node
 
 KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=4)
@@ -25,14 +26,6 @@ def _subtrees(tree: tuple[Any, ...]) -> set[tuple[Any, ...]]:
     return {tree}.union(*map(_subtrees, tree[1]))
 
 
-def _read(forest: sp.Forest, node: int) -> tuple[Any, ...]:
-    """The subtree that a node of the forest stands for, words counted from 1."""
-    flat = int(forest.word[node])
-    begin, end = forest.child_offsets[node : node + 2].tolist()
-    below = (_read(forest, k) for k in forest.children[begin:end].tolist())
-    return 0 if flat < 0 else flat % forest.shape[1] + 1, tuple(below)
-
-
 @given(KINDS, LENGTHS, st.integers(1, 5), st.integers(0, 10**6))
 def test_it_holds_each_distinct_subtree_once(
     draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
@@ -43,7 +36,7 @@ def test_it_holds_each_distinct_subtree_once(
         (int(b), _subtree(row[: lengths[b]].tolist(), 0))
         for row, b in zip(heads, instance, strict=True)
     ]
-    assert [_read(forest, int(root)) for root in forest.roots] == [tree for _, tree in whole]
+    assert [read_node(forest, int(root)) for root in forest.roots] == [tree for _, tree in whole]
     distinct = {(b, subtree) for b, tree in whole for subtree in _subtrees(tree)}
     assert forest.num_nodes == len(distinct)
     assert forest.num_tree_nodes == sum(trees * (length + 1) for length in lengths)
@@ -132,7 +125,7 @@ def test_with_weights_trees_share_nothing(
     assert torch.equal(forest.words, plain.words)
     assert (forest.shape, forest.sharing) == (plain.shape, 1.0)
     whole = [_subtree(row[row >= 0].tolist(), 0) for row in heads]
-    assert [_read(forest, int(root)) for root in forest.roots] == whole
+    assert [read_node(forest, int(root)) for root in forest.roots] == whole
     # an edge hangs word `place % n` of tree `place // n`
     assert forest.weights is not None
     place = forest.weights.long()
@@ -170,29 +163,15 @@ def test_to_another_device() -> None:
     assert weighted.weights.is_meta
 
 
-@pytest.mark.parametrize(
-    ("heads", "lengths", "instance", "message"),
-    [
-        ([[0, 1, 2], [2, 3, 2]], [3], [0, 0], "tree 1: the heads form a cycle, 3 -> 2 -> 3"),
-        ([[0, 2, 1]], [3], [0], "tree 0: the heads form a cycle, 2 -> 2"),
-        ([[0, 4, 1]], [3], [0], "tree 0: the head of word 2 is 4, expected 0 to 3"),
-        ([[0, -1, -1]], [2], [0], "tree 0: the head of word 2 is -1, expected 0 to 2"),
-        ([[0, 1, 1]], [2], [0], "tree 0: the head of word 3 is 1, expected the padding -1"),
-        ([[0, 1], [0, 1]], [2], [0, 1], "tree 1: instance 1 is none of the 1 sentences"),
-        ([[0, 1]], [3], [0], r"lengths\[0\] is 3, expected 1 to 2"),
-        ([[0, 1]], [2, 0], [0], r"lengths\[1\] is 0, expected 1 to 2"),
-        ([[0, 1]], [2], [0, 0], r"instance: expected int64 of shape \(1,\)"),
-        ([0, 1], [2], [0], "heads: expected int64 of 2 dimensions"),
-        ([[0.0, 1.0]], [2], [0], "heads: expected int64 of 2 dimensions, got torch.float32"),
-        ([[0, 1]], [[2]], [0], "lengths: expected int64 of 1 dimensions"),
-    ],
-)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("heads", "lengths", "instance", "message"), BAD_TREES)
 def test_bad_trees_are_named(
-    heads: list[Any], lengths: list[Any], instance: list[int], message: str
+    heads: list[Any], lengths: list[Any], instance: list[int], message: str, weighted: bool
 ) -> None:
     tensors: list[Tensor] = [torch.tensor(values) for values in (heads, lengths, instance)]
+    weights = torch.ones(tensors[0].shape) if weighted else None
     with pytest.raises(ValueError, match=message):
-        sp.Forest.from_heads(*tensors)
+        sp.Forest.from_heads(*tensors, weights=weights)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from sparsewood._host import as_int64, host_copy, remember
 from sparsewood._numbers import check_dense
 
 
@@ -32,16 +33,26 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
         raise ValueError(f"lengths: expected shape {expected}, got {tuple(lengths.shape)}")
     if torch.compiler.is_compiling():
         return  # a graph cannot branch on values; the native oracle and solver check them
-    for b, row in enumerate(lengths.reshape(batch, len(sizes)).tolist()):
-        for length, size in zip(row, sizes, strict=True):
-            if not 1 <= length <= size:
-                shown = row[0] if len(row) == 1 else tuple(row)
-                limit = sizes[0] if len(row) == 1 else tuple(sizes)
-                raise ValueError(f"lengths[{b}] is {shown}: expected 1 to {limit}")
+    rows = host_copy(lengths).reshape(batch, len(sizes)).numpy()
+    bad = ((rows < 1) | (rows > sizes)).any(1)
+    if bad.any():
+        b = int(bad.argmax())
+        shown, limit = tuple(rows[b].tolist()), tuple(sizes)
+        if len(limit) == 1:
+            (shown,), (limit,) = shown, limit
+        raise ValueError(f"lengths[{b}] is {shown}: expected 1 to {limit}")
 
 
 def lengths_or_full(lengths: Tensor | None, table: Tensor) -> Tensor:
     """(N,) int64 on the device of `table` (N, n, ...): `lengths` (N,), or `n` each if None."""
     if lengths is None:
-        return torch.full((table.shape[0],), table.shape[1], device=table.device)
-    return lengths.to(table.device, torch.int64)
+        return full_lengths(table.shape[0], table.shape[1], table.device)
+    return as_int64(lengths, table.device)
+
+
+def full_lengths(batch: int, n: int, device: torch.device) -> Tensor:
+    """(batch,) int64 on `device`, `n` each."""
+    lengths = torch.full((batch,), n, device=device)
+    if device.type == "cpu" or torch.compiler.is_compiling():
+        return lengths
+    return remember(lengths, torch.full((batch,), n))

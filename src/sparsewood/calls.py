@@ -1,8 +1,8 @@
 """How often inference was asked: a measure of its cost that does not depend on the machine."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
 
@@ -12,23 +12,54 @@ from torch import Tensor
 Kind = Literal["map", "sums", "samples"]
 
 
-@dataclass(eq=False)
 class Calls:
     """What was asked while it was counted, in instances: a batch of eight counts as eight.
 
-    Attributes:
-        map: instances that were handed to the MAP oracle, by SparseMAP and `kbest` again and again.
-        sums: instances of which a sum over all structures was taken, its gradient included.
-        samples: structures that were drawn from all of a family.
+    What a GPU has counted is looked at when a number is asked for, not before.
     """
 
-    map: int = 0
-    sums: int = 0
-    samples: int = 0
+    def __init__(self) -> None:
+        self._numbers: Counter[Kind] = Counter()
+        self._pending: list[tuple[Kind, Tensor]] = []  # on devices
+
+    @property
+    def map(self) -> int:
+        """Instances that were handed to the MAP oracle, by SparseMAP and `kbest` repeatedly."""
+        return self._settled()["map"]
+
+    @property
+    def sums(self) -> int:
+        """Instances of which a sum over all structures was taken, its gradient included."""
+        return self._settled()["sums"]
+
+    @property
+    def samples(self) -> int:
+        """Structures that were drawn from all of a family."""
+        return self._settled()["samples"]
 
     @property
     def total(self) -> int:
-        return self.map + self.sums + self.samples
+        return self._settled().total()
+
+    def __repr__(self) -> str:
+        return f"Calls(map={self.map}, sums={self.sums}, samples={self.samples})"
+
+    def add(self, kind: Kind, number: "int | Tensor") -> None:
+        """Count so many more, a number or one on a device."""
+        with _lock:
+            if isinstance(number, Tensor):
+                self._pending.append((kind, number))
+            else:
+                self._numbers[kind] += number
+
+    def _settled(self) -> "Counter[Kind]":
+        with _lock:
+            pending, self._pending = self._pending, []
+            for device in {number.device for _, number in pending if number.device.type != "cpu"}:
+                torch.accelerator.synchronize(device)  # any stream may have counted
+            for kind, number in pending:
+                self._numbers[kind] += int(number)
+            return self._numbers
 
 
 # Not of one thread: autograd may run a backward pass in another.
@@ -66,7 +97,10 @@ def count(kind: Kind, instances: int | Tensor) -> None:
     """Add so many calls, a number or the sum of a tensor, to all that count."""
     if torch.compiler.is_compiling() or not _active:
         return
-    number = int(instances.sum()) if isinstance(instances, Tensor) else instances
-    with _lock:
-        for calls in _active:
-            setattr(calls, kind, getattr(calls, kind) + number)
+    number = instances
+    if isinstance(number, Tensor):
+        number = number.sum()
+        if number.device.type == "cpu":
+            number = int(number)
+    for calls in tuple(_active):
+        calls.add(kind, number)

@@ -1,5 +1,6 @@
 """Many trees as one shared graph, so that a network runs once on every distinct subtree."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -7,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood import _native
+from sparsewood import _cuda_forest, _native
 from sparsewood._lazy import lazy
 
 _MOVED = 6  # the first fields of a forest are on the device of the trees, the others on the CPU
@@ -64,7 +65,9 @@ class Forest:
     def from_heads(
         cls, heads: Tensor, lengths: Tensor, instance: Tensor, *, weights: Tensor | None = None
     ) -> "Forest":
-        """The forest of the trees `heads`, on their device. The graph itself is made on the CPU.
+        """The forest of the trees `heads`, on their device.
+
+        Where that has kernels the graph is made there, and one copy to the host tells its sizes.
 
         Args:
             heads: (T, n) int64. `heads[t, i]` is the head of word i + 1: 0 for the root, j for
@@ -97,12 +100,8 @@ class Forest:
             )
         build = _build_op if torch.compiler.is_compiling() else _build
         *tensors, places = build(heads, lengths, instance, apart)
-        forest = cls(*tensors, shape=(lengths.shape[0], heads.shape[1]))
-        forest = forest.to(heads.device, non_blocking=True)
-        if weights is None:
-            return forest
-        places = places.to(heads.device, non_blocking=True)
-        return replace(forest, weights=weights.flatten().index_select(0, places))
+        chosen = None if weights is None else weights.flatten().index_select(0, places)
+        return cls(*tensors, shape=(lengths.shape[0], heads.shape[1]), weights=chosen)
 
     @lazy
     def level_offsets(self) -> tuple[int, ...]:
@@ -149,18 +148,18 @@ class Forest:
         """(N,) int64: the word of each node as a flat index into (B, n), -1 for a root node."""
         return torch.cat([self.words, self.words.new_tensor([-1])])[self.row]
 
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> "Forest":
+    @lazy
+    def turned(self) -> tuple[Tensor, ...]:
+        """What kernels go by on the way down; see `_cuda_forest.turn`."""
+        return _cuda_forest.turn(self.children, self.row, self.num_word_nodes, self.words.shape[0])
+
+    def to(self, device: torch.device | str) -> "Forest":
         """The same forest on another device, moved in one transfer."""
         device = torch.device(device)
         if device == self.row.device:
             return self
         names = [field.name for field in fields(self)][:_MOVED]
-        tensors = [self._get(name) for name in names]
-        packed = torch.cat(tensors)
-        # Only pinned memory is copied asynchronously; a compiled graph cannot pin.
-        if non_blocking and device.type == "cuda" and not torch.compiler.is_compiling():
-            packed = packed.pin_memory()
-        moved = packed.to(device, non_blocking=non_blocking).split([len(t) for t in tensors])
+        moved = _move([self._get(name) for name in names], device)
         weights = None if self.weights is None else self.weights.to(device)
         return replace(self, **dict(zip(names, moved, strict=True)), weights=weights)
 
@@ -174,26 +173,46 @@ class Forest:
         )
 
 
-def _build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
-    """The tensors of a forest on the CPU, and the word of each edge as a flat index into (T, n).
+def _move(tensors: list[Tensor], device: torch.device) -> Sequence[Tensor]:
+    """Tensors of one dtype on another device, in one transfer."""
+    packed = torch.cat(tensors)
+    # Only pinned memory is copied asynchronously; a compiled graph cannot pin.
+    pinned = device.type == "cuda" and packed.is_cpu and not torch.compiler.is_compiling()
+    if pinned:
+        packed = packed.pin_memory()
+    moved = packed.to(device, non_blocking=pinned)
+    return moved.split([len(tensor) for tensor in tensors])
 
-    The latter is empty unless trees are kept `apart`, so that each edge has one.
+
+def _build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
+    """The tensors of a forest, and the word of each edge as a flat index into (T, n).
+
+    The latter is empty unless trees are kept `apart`, so that each edge has one. What bounds the
+    levels is on the CPU, all else on the device of the heads.
     """
-    heads, lengths, instance = (
-        tensor.detach().cpu().contiguous() for tensor in (heads, lengths, instance)
-    )
+    found = _cuda_forest.build(heads, lengths, instance, apart)
+    if found is not None:
+        return found
+    trees, sizes, of = (tensor.cpu().contiguous() for tensor in (heads, lengths, instance))
+    *graph, bounds, tree_nodes, places = _build_on_host(trees, sizes, of, apart)
+    if heads.device.type != "cpu":
+        *graph, places = _move([*graph, places], heads.device)
+    return [*graph, bounds, tree_nodes, places]
+
+
+def _build_on_host(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
+    """`_build` for tensors on the CPU."""
     if not apart:
         return [*_build_shared(heads, lengths, instance), torch.empty(0, dtype=torch.int64)]
+    n, all_words = heads.shape[1], _build_shared(heads[:0], lengths, instance[:0])[0]
     for tree, b in enumerate(instance.tolist()):
         if not 0 <= b < len(lengths):
             raise ValueError(f"tree {tree}: instance {b} is none of the {len(lengths)} sentences")
     # Sentences share nothing: a sentence for each tree, whose words then become those of its own.
     words, row, *graph = _build_shared(heads, lengths[instance], torch.arange(len(heads)))
-    n = heads.shape[1]
-    inside = torch.arange(n) < lengths[:, None]
     starts = lengths.cumsum(0) - lengths
-    rows = torch.cat([starts[instance[words // n]] + words % n, inside.sum()[None]])
-    return [inside.flatten().nonzero().squeeze(1), rows[row], *graph, words[row[graph[1]]]]
+    rows = torch.cat([starts[instance[words // n]] + words % n, torch.tensor([len(all_words)])])
+    return [all_words, rows[row], *graph, words[row[graph[1]]]]
 
 
 def _build_shared(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tensor]:
@@ -205,17 +224,17 @@ def _build_shared(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tens
     return [*tensors, torch.stack([offsets, tensors[2][offsets]]), torch.tensor(tree_nodes)]
 
 
-_build_op = torch.library.custom_op("sparsewood::build_forest", _build, mutates_args=())
+@torch.library.custom_op("sparsewood::build_forest", mutates_args=())
+def _build_op(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
+    # What an op returns may not share its memory.
+    return [tensor.clone() for tensor in _build(heads, lengths, instance, apart)]
 
 
 @_build_op.register_fake
 def _(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
     context = torch.library.get_ctx()
     words, nodes, edges, levels = (context.new_dynamic_size() for _ in range(4))
-
-    def empty(*shape: int) -> Tensor:
-        return torch.empty(shape, dtype=torch.int64)
-
-    trees, places = heads.shape[0], edges if apart else 0
-    sizes = (words,), (nodes,), (nodes + 1,), (edges,), (edges,), (trees,), (2, levels), ()
-    return [empty(*shape) for shape in (*sizes, (places,))]
+    graph = (words, nodes, nodes + 1, edges, edges, heads.shape[0])
+    bounds, tree_nodes = torch.empty((2, levels), dtype=torch.int64), torch.tensor(0)
+    places = heads.new_empty(edges if apart else 0)
+    return [*(heads.new_empty(size) for size in graph), bounds, tree_nodes, places]

@@ -13,7 +13,7 @@ from tests.emulator import ORDERS, EmulatedKernels
 
 SOURCE = """
 #include "arborescence_lanes.h"
-#include "arborescence_rounds.h"
+#include "arborescence_path.h"
 
 using namespace sparsewood;
 
@@ -32,14 +32,14 @@ __device__ void find(const double* scores, int64_t n, char* memory, int64_t shar
 
 extern "C" __global__ void any_roots(const double* scores, int64_t n, char* memory, int64_t share,
                                      int64_t* heads, int64_t* found) {
-    find<ArborescenceRounds>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
+    find<ArborescencePath>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
         return o.template argmax<false>(Warp(), s, t);
     });
 }
 
 extern "C" __global__ void one_root(const double* scores, int64_t n, char* memory, int64_t share,
                                     int64_t* heads, int64_t* found) {
-    find<ArborescenceRounds>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
+    find<ArborescencePath>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
         return o.template argmax<true>(Warp(), s, t);
     });
 }

@@ -34,8 +34,12 @@ extern "C" __global__ void warp_sums(const int64_t* x, int64_t* out, int64_t* ab
     out[threadIdx.x] = total;
     above[threadIdx.x] = __popc(seen);
 }
+
+extern "C" __global__ void set_place(int64_t* out, double scale, int64_t at, int64_t value) {
+    out[at] = static_cast<int64_t>(scale * value);
+}
 """
-PROGRAM = _cuda.Program(SOURCE, ("add_blocks", "warp_sums"))
+PROGRAM = _cuda.Program(SOURCE, ("add_blocks", "warp_sums", "set_place"))
 
 
 @pytest.fixture(params=[*ORDERS, "cuda"])
@@ -57,6 +61,18 @@ def test_blocks_and_shared_memory(place: tuple[_cuda.Kernels, torch.device]) -> 
     kernels.launch("add_blocks", 4, 128, x, 500, 0.5, out, shared=128 * 8)
     expected = torch.cat([x, x.new_zeros(12)]).reshape(4, 128).sum(1) / 2
     torch.testing.assert_close(out, expected)
+
+
+def test_a_launch_prepared_once_and_started_often(
+    place: tuple[_cuda.Kernels, torch.device],
+) -> None:
+    kernels, device = place
+    out = torch.zeros(6, dtype=torch.int64, device=device)
+    start = kernels.prepare("set_place", 1, out, 2.5, last=2)
+    for at in range(1, 6):
+        start(1, at, 10 * at)
+    start(0, 0, 1)  # no blocks: nothing happens
+    assert out.tolist() == [0, 25, 50, 75, 100, 125]
 
 
 def test_warps(place: tuple[_cuda.Kernels, torch.device]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from torch import Tensor
 
-from sparsewood._cuda.program import Argument, Program, digest, headers
+from sparsewood._cuda.program import Argument, Program, Start, digest, headers
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "emulator"
@@ -38,6 +38,17 @@ class EmulatedKernels:
         run = getattr(self._library, f"emulate_{kernel}")
         sizes = (ctypes.c_int64(size) for size in (grid, block, shared))
         run(ctypes.c_int(self.order), ctypes.c_int(len(boxes)), pointers, *sizes)
+
+    def prepare(
+        self, kernel: str, block: int, *arguments: Argument, last: int = 0, shared: int = 0
+    ) -> Start:
+        """See `Kernels.prepare`."""
+
+        def start(grid: int, *given: int) -> None:
+            assert len(given) == last
+            self.launch(kernel, grid, block, *arguments, *given, shared=shared)
+
+        return start
 
 
 def _box(argument: Argument) -> ctypes.c_void_p | ctypes.c_double | ctypes.c_int64:

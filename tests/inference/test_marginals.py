@@ -187,6 +187,31 @@ def test_transforms_of_torch_func(structure: sp.Structure, shape: tuple[int, ...
         torch.func.vmap(log_partition)(scores[None])
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    ("structure", "shape"),
+    [
+        (sp.DependencyTrees(), (3, 4)),
+        (sp.DependencyTrees(single_root=True), (3, 4)),
+        (sp.LinearChain(), (3, 2, 3)),
+        (sp.SemiMarkov(2), (3, 2, 4)),
+    ],
+    ids=str,
+)
+def test_kernels_show_bad_scores(
+    device: torch.device, structure: sp.Structure, shape: tuple[int, ...], value: float
+) -> None:
+    """In float32 nothing looks at the scores before they are summed."""
+    scores = draw_scores("normal", 3, shape, seed=0).float().to(device)
+    message = "no structure left" if value == -math.inf else f"is {value}"
+    for part in structure.reads(scores)[1].nonzero() if value != -math.inf else [()]:
+        bad = scores.clone()
+        bad[(1, *part)] = value
+        with pytest.raises(ValueError, match=r"instance 1\b") as raised:
+            sp.marginals(bad, structure)
+        assert message in str(raised.value)
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize(
     ("structure", "shape"),

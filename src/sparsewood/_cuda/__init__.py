@@ -6,6 +6,6 @@ which one warning tells. What needs a kernel then works on the host.
 """
 
 from sparsewood._cuda.loader import emulate, load
-from sparsewood._cuda.program import Argument, Kernels, Program
+from sparsewood._cuda.program import Argument, Kernels, Program, Start
 
-__all__ = ["Argument", "Kernels", "Program", "emulate", "load"]
+__all__ = ["Argument", "Kernels", "Program", "Start", "emulate", "load"]

@@ -1,5 +1,6 @@
 """What is compiled: a source over the headers of `native/`, and what comes of it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -9,6 +10,7 @@ from typing import Protocol
 from torch import Tensor
 
 Argument = Tensor | int | float
+Start = Callable[..., None]  # (grid, *last arguments)
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class Kernels(Protocol):
 
         A tensor is passed as the pointer to its first number, an int as `int64_t`, a float as
         `double`. `shared` is the dynamic shared memory of a block in bytes.
+        """
+        ...
+
+    def prepare(
+        self, kernel: str, block: int, *arguments: Argument, last: int = 0, shared: int = 0
+    ) -> Start:
+        """A function (grid, *last) that launches `kernel` on what is now the current stream.
+
+        The `last` arguments, which are ints, come with each launch, the others are given once: of
+        many launches in a row each costs the host a fraction of `launch`.
         """
         ...
 

@@ -1,14 +1,16 @@
-"""Compiling with NVRTC and launching, both through cuda-core."""
+"""Compiling with NVRTC through cuda-core, and launching by the driver."""
 
-from functools import lru_cache
+from array import array
+from collections.abc import Sequence
 from importlib import import_module
+from struct import pack, unpack
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from sparsewood._cuda.cache import read, write
-from sparsewood._cuda.program import Argument, Program, digest, headers
+from sparsewood._cuda.program import Argument, Program, Start, digest, headers
 
 core: Any = import_module("cuda.core")
 driver: Any = import_module("cuda.bindings.driver")
@@ -16,6 +18,7 @@ nvrtc: Any = import_module("cuda.bindings.nvrtc")
 
 _STATIC_SHARED = 48 * 1024  # bytes; a kernel that wants more has to say so
 _STANDARD = "c++17"
+_SUCCESS = driver.CUresult.CUDA_SUCCESS
 
 
 class DeviceKernels:
@@ -29,28 +32,34 @@ class DeviceKernels:
             core.Device(device.index).set_current()
             module = core.ObjectCode.from_cubin(_cubin(program, f"sm_{major}{minor}"))
             self._kernels = {name: module.get_kernel(name) for name in program.kernels}
+        self._handles = {
+            name: driver.CUfunction(int(kernel.handle)) for name, kernel in self._kernels.items()
+        }
         self._shared = dict.fromkeys(program.kernels, _STATIC_SHARED)
 
     def launch(
         self, kernel: str, grid: int, block: int, *arguments: Argument, shared: int = 0
     ) -> None:
         """See `Kernels.launch`."""
-        if grid == 0:
-            return
+        self.prepare(kernel, block, *arguments, shared=shared)(grid)
+
+    def prepare(
+        self, kernel: str, block: int, *arguments: Argument, last: int = 0, shared: int = 0
+    ) -> Start:
+        """See `Kernels.prepare`."""
         if shared > self._shared[kernel]:
             self._allow(kernel, shared)
-        values = [a.data_ptr() if isinstance(a, Tensor) else a for a in arguments]
-        config = _config(grid, block, shared)
+        # `torch.cuda.current_stream` makes an object: it takes as long as the launch.
+        stream = torch._C._cuda_getCurrentRawStream(self.device.index)
+        start = Prepared(self._handles[kernel], block, shared, stream, arguments, last)
         if torch.cuda.current_device() == self.device.index:
-            self._start(kernel, config, values)
-        else:
-            with torch.cuda.device(self.device):
-                self._start(kernel, config, values)
+            return start
 
-    def _start(self, kernel: str, config: Any, values: list[int | float]) -> None:
-        # torch.cuda.current_stream() makes an object of it, which takes as long as a launch.
-        stream = _stream(torch._C._cuda_getCurrentRawStream(self.device.index))
-        core.launch(stream, config, self._kernels[kernel], *values)
+        def elsewhere(grid: int, *given: int) -> None:
+            with torch.cuda.device(self.device):
+                start(grid, *given)
+
+        return elsewhere
 
     def _allow(self, kernel: str, shared: int) -> None:
         """Let blocks of a kernel have so much dynamic shared memory."""
@@ -59,19 +68,46 @@ class DeviceKernels:
         (error,) = driver.cuKernelSetAttribute(
             attribute, shared, handle, driver.CUdevice(self.device.index)
         )
-        if error != driver.CUresult.CUDA_SUCCESS:
+        if error != _SUCCESS:
             raise RuntimeError(f"{kernel}: {shared} bytes of shared memory: {error.name}")
         self._shared[kernel] = shared
 
 
-@lru_cache(maxsize=4096)
-def _config(grid: int, block: int, shared: int) -> Any:
-    return core.LaunchConfig(grid=grid, block=block, shmem_size=shared)
+class Prepared:
+    """A launch whose arguments but the last are laid out once, as the driver reads them."""
+
+    def __init__(
+        self,
+        handle: Any,
+        block: int,
+        shared: int,
+        stream: int,
+        arguments: Sequence[Argument],
+        last: int,
+    ) -> None:
+        self.handle, self.arguments, self.fixed = handle, arguments, len(arguments)
+        count = self.fixed + last
+        self.values = array("q", [*map(_bits, arguments), *[0] * last])
+        begin = self.values.buffer_info()[0]
+        self.places = array("q", range(begin, begin + 8 * count, 8))
+        places = self.places.buffer_info()[0]
+        self.config = (1, 1, block, 1, 1, shared, driver.CUstream(stream), places, 0)
+
+    def __call__(self, grid: int, *last: int) -> None:
+        if grid == 0:
+            return
+        for place, value in enumerate(last, self.fixed):
+            self.values[place] = value
+        (error,) = driver.cuLaunchKernel(self.handle, grid, *self.config)
+        if error != _SUCCESS:
+            raise RuntimeError(f"{grid} blocks of {self.config[2]} threads: {error.name}")
 
 
-@lru_cache(maxsize=64)
-def _stream(handle: int) -> Any:
-    return core.Stream.from_handle(handle)
+def _bits(argument: Argument) -> int:
+    """The 8 bytes of an argument as a whole number."""
+    if isinstance(argument, Tensor):
+        return argument.data_ptr()
+    return unpack("q", pack("d", argument))[0] if isinstance(argument, float) else argument
 
 
 def _cubin(program: Program, arch: str) -> bytes:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from sparsewood import _lengths
 from sparsewood._batch import Batch
+from sparsewood._host import as_int64
 from sparsewood._numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
 from sparsewood.structures.factor_graph import FactorGraph
@@ -56,7 +57,7 @@ def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) ->
     with batch:
         if lengths is not None:
             _lengths.check_lengths(lengths, len(scores))
-            lengths = lengths.to(scores.device, torch.int64)
+            lengths = as_int64(lengths, scores.device)
         structure.validate(scores, lengths)
     return Flat(batch, scores, lengths)
 

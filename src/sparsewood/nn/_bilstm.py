@@ -1,44 +1,70 @@
-"""A bidirectional LSTM over sentences of unlike length, the quickest way on each device."""
+"""A bidirectional LSTM over sentences of unlike length, without sorting or packing them."""
+
+from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from sparsewood.nn import _lstm_steps
+from sparsewood.nn._lstm_steps import BiLSTMLayer
+
+_LSTM = 2  # how cuDNN numbers the kinds of recurrent networks
 
 
 def run_bilstm(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
     """The states of a bidirectional, batch-first `lstm`: (B, n, d) -> (B, n, 2 hidden).
 
-    `lengths` (B,) is on the CPU. Padding is never read, and zero in the result. A sentence gets the
-    states it would get alone.
+    `lengths` (B,) is on the device of `x`. Padding is never read, and zero in the result. A
+    sentence gets the states it would get alone.
     """
-    return (_padded if x.device.type == "cpu" else _packed)(lstm, x, lengths)
-
-
-def _packed(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
-    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-    states, _ = lstm(packed)
-    return pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
-
-
-def _padded(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
-    """Each direction over the padded batch, where padding comes last.
-
-    The fused kernels of the CPU take no packed batch; with them this takes less than half of the
-    time of the other, padding included.
-    """
-    position, last = torch.arange(x.shape[1]), lengths[:, None] - 1
-    mirror = torch.where(position <= last, last - position, position)
-    sentence = torch.arange(len(x))[:, None]
-    start = x.new_zeros(1, len(x), lstm.hidden_size)
     weights = iter(lstm.all_weights)
     for layer in range(lstm.num_layers):
         if layer > 0:
             x = nn.functional.dropout(x, lstm.dropout, lstm.training)
-        forward, backward = (
-            torch.lstm(
-                y, (start, start), tuple(next(weights)), True, 1, 0.0, lstm.training, False, True
-            )[0]
-            for y in (x, x[sentence, mirror])
-        )
-        x = torch.cat([forward, backward[sentence, mirror]], -1)
-    return torch.where((position <= last)[..., None], x, 0)
+        parameters = (*next(weights), *next(weights))
+        if _lstm_steps.serves(x, parameters):
+            x = cast(Tensor, BiLSTMLayer.apply(x, lengths, _run_layer, *parameters))
+        else:
+            x = _run_layer(x, lengths, parameters)
+    return x
+
+
+def _run_layer(x: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
+    """Each direction over the padded batch, where padding comes last.
+
+    The backward one runs on sentences mirrored within their length. On the CPU, whose fused kernels
+    take no packed batch, and on a GPU, where packing costs launches and copies, that takes less
+    than half of the time of a packed run, padding included.
+    """
+    batch, n = x.shape[:2]
+    position, last = torch.arange(n, device=x.device), lengths[:, None] - 1
+    inside = position <= last
+    first = torch.arange(0, batch * n, n, device=x.device)[:, None]  # word of each sentence
+    mirror = (first + torch.where(inside, last - position, position)).flatten()
+    half = len(weights) // 2
+    forward = _run(x, weights[:half])
+    backward = _run(_reordered(x, mirror), weights[half:])
+    x = torch.cat([forward, _reordered(backward, mirror)], -1)
+    return torch.where(inside[..., None], x, 0)
+
+
+def _reordered(x: Tensor, index: Tensor) -> Tensor:
+    """The vectors of all words of (B, n, d) in the order `index` (B n,)."""
+    return x.flatten(0, 1).index_select(0, index).view(x.shape)
+
+
+def _run(x: Tensor, weights: Sequence[Tensor]) -> Tensor:
+    """The states of one direction over (B, n, d): (B, n, hidden)."""
+    size = weights[1].shape[1]
+    start = x.new_zeros(1, len(x), size)
+    if x.is_cuda and torch.backends.cudnn.is_acceptable(x):
+        # What `torch.lstm` does there, but for a warning that the weights of one direction do not
+        # lie side by side, where cuDNN wants them.
+        packed = torch.cat([w.detach().flatten() for w in weights])
+        return torch.ops.aten._cudnn_rnn(
+            x, list(weights), len(weights), packed, start, start, _LSTM,
+            size, 0, 1, True, 0.0, True, False, [], None,
+        )[0]  # fmt: skip
+    biased = len(weights) > 2
+    return torch.lstm(x, (start, start), tuple(weights), biased, 1, 0.0, True, False, True)[0]

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood import _lengths
+from sparsewood._host import as_int64
 
 
 def check_words(x: Tensor, size: int) -> None:
@@ -20,9 +21,9 @@ def check_words(x: Tensor, size: int) -> None:
 def check_lengths(lengths: Tensor | None, batch: int, n: int, device: torch.device) -> Tensor:
     """`lengths` as (B,) int64 on `device`, each from 1 to n; all n where None."""
     if lengths is None:
-        return torch.full((batch,), n, device=device)
+        return _lengths.full_lengths(batch, n, device)
     _lengths.check_lengths(lengths, batch, (n,))
-    return lengths.to(device, torch.int64)
+    return as_int64(lengths, device)
 
 
 def root_vector(root: Literal["zero", "learned"], size: int) -> nn.Parameter | None:

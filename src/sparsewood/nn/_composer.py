@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from sparsewood.forest import Forest
 from sparsewood.nn._check import check_words, root_vector
 from sparsewood.nn._graph import compose_in_graph
-from sparsewood.nn._levels import Cell, Compose
+from sparsewood.nn._levels import Compose, Composition
 from sparsewood.posterior import Posterior
 
 
@@ -70,7 +70,8 @@ class TreeComposer(nn.Module, ABC):
 
         Differentiable once: a backward pass with `create_graph=True` raises RuntimeError. States
         are kept in float32 at least; the matrix products are in the dtype of `x` or, under
-        autocast, in that of autocast, and so is the result.
+        autocast, in that of autocast, and so is the result. Kernels multiply small levels in that
+        of the states.
 
         Args:
             x: (B, n, input_size) word vectors; those beyond the lengths are not read.
@@ -118,8 +119,8 @@ class LevelComposer(TreeComposer):
         self.recurrent = nn.Linear(hidden_size, self.gates * hidden_size, bias=False)
 
     @abstractmethod
-    def cell(self, forest: Forest) -> Cell:
-        """The cell that serves a forest, on its device."""
+    def cell(self, forest: Forest) -> Composition:
+        """The passes that serve a forest, on its device."""
 
     def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
         split = (self.gates - self.each) * self.hidden_size

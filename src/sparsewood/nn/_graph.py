@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sparsewood.forest import Forest
-from sparsewood.nn._levels import Cell, pass_down, pass_up
+from sparsewood.nn._levels import Composition
 
 _TENSORS = 8  # of a forest; the weights of its edges come after them, if it has some
 
@@ -41,7 +41,8 @@ def _compose_op(
     forest: Sequence[Tensor],
     shape: Sequence[int],
 ) -> list[Tensor]:
-    return pass_up(inputs, weight, split, _forest(forest, shape), Cell.named[cell]())
+    made = _forest(forest, shape)
+    return list(Composition.named[cell]().pass_up(inputs, weight, split, made))
 
 
 @_compose_op.register_fake
@@ -49,8 +50,7 @@ def _(inputs: Tensor, weight: Tensor, split: int, cell: str, *forest: Any) -> li
     made = _forest(*forest)
     dtype = torch.promote_types(inputs.dtype, torch.float32)
     h = inputs.new_empty(made.row.shape[0], weight.shape[1], dtype=dtype)
-    gates = h.new_empty(made.row.shape[0], weight.shape[0])
-    return [h, gates, torch.empty_like(h), *Cell.named[cell]().buffers(made, h)]
+    return Composition.named[cell]().kept(made, h, weight.shape[0])
 
 
 @torch.library.custom_op("sparsewood::compose_backward", mutates_args=())
@@ -66,7 +66,7 @@ def _backward_op(
 ) -> tuple[Tensor, Tensor, Tensor]:
     made = _forest(forest, shape)
     rows, dtype = inputs.shape[0], inputs.dtype
-    return pass_down(on_h, weight, kept, split, made, Cell.named[cell](), rows, dtype)
+    return Composition.named[cell]().pass_down(on_h, weight, kept, split, made, rows, dtype)
 
 
 @_backward_op.register_fake

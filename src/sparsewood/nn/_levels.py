@@ -21,7 +21,6 @@ from torch import Tensor
 from sparsewood.forest import Forest, Level
 
 Step = Callable[[Level], None]
-AddRows = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,53 @@ class States:
         return values if self.edges is None else values * self.edges[edges]
 
 
-class Cell(ABC):
-    """The elementwise part of a composition. Compiled graphs know it by the name of its class."""
+class Composition(ABC):
+    """Both passes over a forest. Compiled graphs know it by the name of its class."""
 
-    named: ClassVar[dict[str, type["Cell"]]] = {}
+    named: ClassVar[dict[str, type["Composition"]]] = {}
 
     def __init_subclass__(cls) -> None:
-        Cell.named[cls.__name__] = cls
+        Composition.named[cls.__name__] = cls
+
+    @abstractmethod
+    def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
+        """`h` (N, hidden) and empty tensors like the others that `pass_up` gives.
+
+        `columns` is that of the inputs.
+        """
+
+    @abstractmethod
+    def pass_up(
+        self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
+    ) -> Sequence[Tensor]:
+        """h (N, hidden), in float32 at least, and what the pass down needs besides.
+
+        The first `split` rows of the weight U are for the sums over children, the rest for each
+        child.
+        """
+
+    @abstractmethod
+    def pass_down(
+        self,
+        on_h: Tensor,
+        weight: Tensor,
+        kept: Sequence[Tensor],
+        split: int,
+        forest: Forest,
+        rows: int,
+        dtype: torch.dtype,
+        *,
+        learns: bool = True,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The gradients of the `rows` inputs, of the weight and of those of edges, from that of h.
+
+        `kept` is what the pass up gave, `dtype` that of the inputs. The gradient of the weight is
+        empty unless it `learns`, that of the edges' weights unless there are some.
+        """
+
+
+class Cell(Composition):
+    """The elementwise part of a composition, between matrix products of PyTorch."""
 
     @abstractmethod
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
@@ -68,15 +107,28 @@ class Cell(ABC):
         owes to the weights other than through the sums, to `on.edges`, where there are weights.
         """
 
-    def add_rows(
-        self, out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
-    ) -> AddRows:
-        """A function (begin, end): out[to[e]] += w_e values[source[e]] for these edges."""
-        return lambda begin, end: out.index_add_(
-            0,
-            to[begin:end],
-            states.weighted(values.index_select(0, source[begin:end]), slice(begin, end)),
-        )
+    def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
+        gates = h.new_empty(h.shape[0], columns)
+        return [h, gates, torch.empty_like(h), *self.buffers(forest, h)]
+
+    def pass_up(
+        self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
+    ) -> Sequence[Tensor]:
+        return pass_up(inputs, weight, split, forest, self)
+
+    def pass_down(
+        self,
+        on_h: Tensor,
+        weight: Tensor,
+        kept: Sequence[Tensor],
+        split: int,
+        forest: Forest,
+        rows: int,
+        dtype: torch.dtype,
+        *,
+        learns: bool = True,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return pass_down(on_h, weight, kept, split, forest, self, rows, dtype, learns=learns)
 
 
 class Compose(torch.autograd.Function):
@@ -93,12 +145,12 @@ class Compose(torch.autograd.Function):
         edges: Tensor | None,
         split: int,
         forest: Forest,
-        cell: Cell,
+        cell: Composition,
     ) -> Tensor:
         weight = weight.detach()
         if edges is not None:
             forest = replace(forest, weights=edges.detach())
-        h, *rest = pass_up(inputs.detach(), weight, split, forest, cell)
+        h, *rest = cell.pass_up(inputs.detach(), weight, split, forest)
         ctx.save_for_backward(weight, h, *rest)
         ctx.split, ctx.forest, ctx.cell = split, forest, cell
         ctx.rows, ctx.dtype = len(inputs), inputs.dtype
@@ -110,13 +162,12 @@ class Compose(torch.autograd.Function):
         if torch.is_grad_enabled():
             raise RuntimeError("a forest is differentiable once: create_graph=True does not work")
         weight, *states = ctx.saved_tensors
-        on_inputs, on_weight, on_edges = pass_down(
+        on_inputs, on_weight, on_edges = ctx.cell.pass_down(
             gradients[0],
             weight,
             states,
             ctx.split,
             ctx.forest,
-            ctx.cell,
             ctx.rows,
             ctx.dtype,
             learns=ctx.needs_input_grad[1],
@@ -147,7 +198,7 @@ def pass_up(inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Ce
     )
     buffers = cell.buffers(forest, states.h)
     step = cell.up(forest, states, buffers)
-    sum_children = cell.add_rows(states.sums, forest.parents, states.h, forest.children, states)
+    sum_children = _adder(states.sums, forest.parents, states.h, forest.children, states)
     for_sums, for_each = weight[:split].t(), weight[split:].t()
     with torch.autocast(values.device.type, enabled=False):
         for level in forest.levels:
@@ -193,7 +244,7 @@ def pass_down(
     if on.edges is not None:
         states = replace(states, products=(h[:count].to(dtype) @ for_each.t()).to(h.dtype))
     step = cell.down(forest, states, tuple(buffers), on)
-    pass_to_children = cell.add_rows(on.h, forest.children, on.sums, forest.parents, states)
+    pass_to_children = _adder(on.h, forest.children, on.sums, forest.parents, states)
     with torch.autocast(h.device.type, enabled=False):
         for level in reversed(forest.levels):
             here = slice(level.begin, level.end)
@@ -219,6 +270,17 @@ def pass_down(
         ):
             multiply(on_product.t(), factor.to(weight.dtype), out=out)
     return on_inputs.to(dtype), on_weight.to(own), on_edges
+
+
+def _adder(
+    out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
+) -> Callable[[int, int], object]:
+    """A function (begin, end): out[to[e]] += w_e values[source[e]] for these edges."""
+    return lambda begin, end: out.index_add_(
+        0,
+        to[begin:end],
+        states.weighted(values.index_select(0, source[begin:end]), slice(begin, end)),
+    )
 
 
 def _column(forest: Forest, dtype: torch.dtype) -> Tensor | None:

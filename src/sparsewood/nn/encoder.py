@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from sparsewood._host import host_copy
 from sparsewood.nn._bilstm import run_bilstm
 from sparsewood.nn._check import check_lengths
 
@@ -99,7 +100,7 @@ class SentenceEncoder(nn.Module):
         return x if self.lstm is None else self.dropout(run_bilstm(self.lstm, x, lengths))
 
     def _check(self, tokens: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Tokens with 0 for padding, and lengths on the CPU, where packing wants them."""
+        """Tokens with 0 for padding, and lengths, both on the device of the tokens."""
         if (
             tokens.ndim != 2
             or tokens.shape[1] == 0
@@ -110,14 +111,24 @@ class SentenceEncoder(nn.Module):
                 f"got {tokens.dtype} of shape {tuple(tokens.shape)}"
             )
         batch, n = tokens.shape
-        lengths = check_lengths(lengths, batch, n, torch.device("cpu"))
-        inside = torch.arange(n) < lengths[:, None]
-        tokens = torch.where(inside.to(tokens.device), tokens, 0)
+        lengths = check_lengths(lengths, batch, n, tokens.device)
+        if not torch.compiler.is_compiling():  # a graph cannot branch on values
+            self._check_range(host_copy(tokens), host_copy(lengths))
+        inside = torch.arange(n, device=tokens.device) < lengths[:, None]
+        return torch.where(inside, tokens, 0), lengths
+
+    def _check_range(self, tokens: Tensor, lengths: Tensor) -> None:
+        """Tokens within `lengths`, both on the CPU, are of the vocabulary."""
         vocabulary = self.embedding.num_embeddings
-        bad = (tokens < 0) | (tokens >= vocabulary)
+        if tokens.numel() == 0:
+            return
+        low, high = tokens.aminmax()
+        if low >= 0 and high < vocabulary:  # and so is what stands for padding
+            return
+        inside = torch.arange(tokens.shape[1]) < lengths[:, None]
+        bad = inside & ((tokens < 0) | (tokens >= vocabulary))
         if bad.any():
             b, i = bad.nonzero()[0].tolist()
             raise ValueError(
                 f"tokens[{b}, {i}] is {int(tokens[b, i])}: expected 0 to {vocabulary - 1}"
             )
-        return tokens, lengths

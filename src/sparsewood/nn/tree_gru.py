@@ -5,7 +5,8 @@ from torch import Tensor
 
 from sparsewood.forest import Forest, Level
 from sparsewood.nn._composer import LevelComposer
-from sparsewood.nn._levels import Cell, States, Step
+from sparsewood.nn._cuda_levels import KernelCell
+from sparsewood.nn._levels import Cell, Composition, States, Step
 
 
 class TreeGRU(LevelComposer):
@@ -26,8 +27,15 @@ class TreeGRU(LevelComposer):
 
     gates, each = 3, 1
 
-    def cell(self, forest: Forest) -> Cell:
-        return _GRUCell()
+    def cell(self, forest: Forest) -> Composition:
+        return KernelGRU() if KernelGRU.serves(forest) else _GRUCell()
+
+
+class KernelGRU(KernelCell):
+    """On a device that has kernels; its formulas: native/cuda/tree_gru.cuh."""
+
+    cell, gates = "gru", 3
+    of_edges, carries = False, False  # U_v s and s
 
 
 class _GRUCell(Cell):

@@ -6,6 +6,7 @@ from math import comb
 import torch
 from torch import Tensor
 
+from sparsewood._host import host_copy
 from sparsewood._lengths import lengths_or_full
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
@@ -51,7 +52,7 @@ class ItemSets(OwnParts, Items):
         inside = self.reads(structures, lengths)
         legal = (structures == 0) | ((structures == 1) & inside)
         held = structures.sum(-1)
-        limits = lengths_or_full(lengths, structures).tolist()
+        limits = host_copy(lengths_or_full(lengths, structures)).tolist()
         bounds = torch.tensor([self.bounds(n) for n in limits], device=structures.device)
         fewest, most = bounds.reshape(-1, 2).unbind(-1)
         return legal.all(-1) & (fewest <= held) & (held <= most)

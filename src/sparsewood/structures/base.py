@@ -296,7 +296,8 @@ class NativeStructure(Structure):
         """(B, d) int64 on the device of `scores`: `lengths`, or the full size of each instance."""
         full = self.full_size(tuple(scores.shape[1:]))
         if lengths is None:
-            return torch.tensor(full, device=scores.device).repeat(len(scores), 1)
+            sizes = [torch.full((len(scores),), size, device=scores.device) for size in full]
+            return torch.stack(sizes, 1)  # filled there: a tensor of numbers would be copied
         return lengths.to(scores.device, torch.int64).reshape(len(scores), len(full)).contiguous()
 
     def check_dtype_and_lengths(self, what: str, scores: Tensor, lengths: Tensor | None) -> None:

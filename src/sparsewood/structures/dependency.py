@@ -6,6 +6,7 @@ from math import comb
 import torch
 from torch import Tensor
 
+from sparsewood._host import host_copy
 from sparsewood._lengths import lengths_or_full
 from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import sequences
@@ -84,9 +85,10 @@ class DependencyTrees(NativeStructure):
             raise ValueError(f"root = {self.root}: beyond the words of scores of shape {shape}")
         if lengths is None or torch.compiler.is_compiling():
             return  # where a graph cannot look, the solver finds no tree
-        if (short := lengths < self.root).any():
+        known = host_copy(lengths)
+        if (short := known < self.root).any():
             b = int(short.nonzero()[0])
-            raise ValueError(f"root = {self.root}: lengths[{b}] is {int(lengths[b])}")
+            raise ValueError(f"root = {self.root}: lengths[{b}] is {int(known[b])}")
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         heads = torch.arange(scores.shape[2], device=scores.device)

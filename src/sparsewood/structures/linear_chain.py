@@ -14,6 +14,7 @@ from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.chain import best_chains, chain, shift_chain
+from sparsewood.structures.recursions.segment_sums import segment_sums
 
 _OPTIONS_MAX = 32_767  # a native code holds 16-bit options
 
@@ -150,6 +151,9 @@ class LinearChain(NativeStructure):
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_chain(scores, lengths_or_full(lengths, scores))
+
+    def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return segment_sums(steps, lengths, 1) or super().sums(steps, lengths)
 
     @property
     def native(self) -> Native:

@@ -12,6 +12,7 @@ from sparsewood.structures._listing import check_count
 from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.segment_sums import segment_sums
 from sparsewood.structures.recursions.semi_markov import segmentations, shift_segments
 
 _OPTIONS_MAX = 32_767  # the native solver counts the scores of a position in 16 bits
@@ -216,6 +217,9 @@ class SemiMarkov(NativeStructure):
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_segments(scores, lengths_or_full(lengths, scores), self.max_length)
+
+    def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return segment_sums(steps, lengths, self.max_length) or super().sums(steps, lengths)
 
     @property
     def native(self) -> Native:

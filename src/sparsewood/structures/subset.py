@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood._host import host_copy
 from sparsewood._numbers import check_whole
 from sparsewood.structures._items import ItemSets
 from sparsewood.structures.base import Native
@@ -59,7 +60,7 @@ class Subset(ItemSets):
             )
         if lengths is None or torch.compiler.is_compiling():
             return
-        for b, length in enumerate(lengths.tolist()):
+        for b, length in enumerate(host_copy(lengths).tolist()):
             if length < self.k:
                 raise ValueError(
                     f"lengths[{b}] is {length}: instance {b} has fewer than k = {self.k} items "

@@ -4,9 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sparsewood.inference.hinge_loss import hinge_loss
-from sparsewood.inference.map import map
-from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.testing.devices import hinge_loss, map, sparsemap
 from sparsewood.testing.instances import Instances
 from sparsewood.testing.scores import draw_scores
 

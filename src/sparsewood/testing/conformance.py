@@ -8,9 +8,9 @@ import torch
 from hypothesis import assume, given, settings
 from torch import Tensor
 
-from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.testing.batched import BatchConformance
+from sparsewood.testing.devices import sparsemap
 from sparsewood.testing.instances import Case, kit_settings
 from sparsewood.testing.losses import LossConformance
 from sparsewood.testing.members import MembersConformance

@@ -1,15 +1,17 @@
 """The instances of a structure that the conformance kit draws, and what to tell it about them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import hypothesis.strategies as st
+import pytest
 import torch
 from hypothesis import HealthCheck, settings
 from torch import Tensor
 
 from sparsewood.structures.base import Structure
+from sparsewood.testing.devices import DEVICES, on_device
 from sparsewood.testing.reference import totals
 from sparsewood.testing.scores import KINDS, draw_scores
 
@@ -56,6 +58,14 @@ class Instances:
     sizes: ClassVar[tuple[int, int]] = (1, 4)  # smallest and largest size that is drawn
     has_lengths: ClassVar[bool] = False
     has_empty: ClassVar[bool] = False  # a structure without parts, that nothing can forbid
+
+    @pytest.fixture(scope="class", autouse=True, params=DEVICES)
+    @classmethod
+    def _on_every_device(cls, request: pytest.FixtureRequest) -> Iterator[None]:
+        if request.param != "cpu" and cls.structure.native is None:
+            pytest.skip("an oracle in Python may know the CPU alone")
+        with on_device(request.param):
+            yield
 
     @staticmethod
     def shape(n: int) -> tuple[int, ...]:

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from torch import Tensor
 from torch.testing import assert_close
 
-from sparsewood.inference.crf_loss import crf_loss
-from sparsewood.inference.hinge_loss import hinge_loss
 from sparsewood.inference.marginals import marginals
-from sparsewood.inference.perceptron_loss import perceptron_loss
-from sparsewood.inference.sparsemap import sparsemap
-from sparsewood.inference.sparsemap_loss import sparsemap_loss
+from sparsewood.testing.devices import (
+    crf_loss,
+    hinge_loss,
+    perceptron_loss,
+    sparsemap,
+    sparsemap_loss,
+)
 from sparsewood.testing.instances import Case, Instances, kit_settings
 from sparsewood.testing.reference import project, totals
 from sparsewood.testing.scores import draw_scores

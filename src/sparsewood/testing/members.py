@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 
 from sparsewood._members import parts_of_members
-from sparsewood.inference.kbest import kbest
 from sparsewood.structures.base import NativeStructure
+from sparsewood.testing.devices import kbest
 from sparsewood.testing.instances import Instances, kit_settings
 from sparsewood.testing.reference import members, totals
 from sparsewood.testing.scores import draw_scores

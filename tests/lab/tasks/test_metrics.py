@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.tasks import Accuracy, LossMetric, Output, Ranks, TreeStatistics
+from sparsewood.lab.tasks.metrics import Metric
 
 
 def posterior(batch: int, n: int, seed: int) -> sp.SparsePosterior:
@@ -242,3 +243,35 @@ def test_only_like_metrics_merge():
 @pytest.mark.parametrize("kind", [LossMetric, Accuracy, Ranks, TreeStatistics])
 def test_nothing_added_gives_no_values(kind):
     assert kind().values() == {}
+
+
+def later(self: Metric, *numbers: torch.Tensor) -> None:
+    """`Metric.later` as of numbers on a GPU."""
+    self._pending.append(torch.cat([number.detach().double().flatten() for number in numbers]))
+
+
+def test_numbers_that_wait_on_a_device_are_those_taken_at_once(monkeypatch) -> None:
+    outputs = [classified(seed) for seed in range(3)]
+
+    def measured() -> list[Metric]:
+        metrics = [Accuracy(), TreeStatistics(), LossMetric()]
+        for output, batch in outputs:
+            one = [type(metric)() for metric in metrics]
+            for metric, so_far in zip(one, metrics, strict=True):
+                metric.add(output, batch)
+                so_far.merge(metric)
+        return metrics
+
+    at_once = measured()
+    monkeypatch.setattr(Metric, "later", later)
+    waiting = measured()
+    assert all(len(metric._pending) == 3 for metric in waiting)
+    for found, expected in zip(waiting, at_once, strict=True):
+        assert found.values() == expected.values()
+        assert not found._pending
+    for found, expected in zip(measured(), at_once, strict=True):
+        assert found.sums() == expected.sums()
+    ranks = Ranks()
+    ranks.extend(torch.tensor([0.5, 1.0]), torch.tensor([3, 1]))
+    assert ranks.values()["median_rank"] == 2.0
+    assert ranks.sums() == {"count": 2, "loss": 1.5, "ranks": [3, 1]}

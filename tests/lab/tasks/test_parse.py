@@ -68,7 +68,7 @@ def train(parser: DependencyParser, sentences: list[Sentence], steps: int) -> No
 def test_learns_the_treebank(loss: Any) -> None:
     sentences = treebank(24, seed=0)
     parser = build(sentences, vectors(), replace(SMALL, loss=loss))
-    train(parser, sentences, steps=60)
+    train(parser, sentences, steps=80)
     split = parser.encode([Example((sentence,)) for sentence in sentences])
     found = evaluate(parser, Batches(split, 7))
     assert found["uas"] == found["uas_without_punctuation"] == found["exact"] == 100

@@ -212,7 +212,10 @@ def test_a_full_disk_is_told_in_a_line(
     assert outcome(tmp_path) == undisturbed
 
 
-def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("patience", [1, 64])
+def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch, patience: int) -> None:
+    """Found at once, or steps later as on a GPU, it is named all the same and nothing is saved."""
+    monkeypatch.setattr(Trainer, "_look_every", patience)
     forward = Trainer._forward
 
     def poisoned(self: Trainer, batch: Any, rows: Any) -> Output:

@@ -8,10 +8,12 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import sparsewood as sp
-from sparsewood.structures.recursions import FORBIDDEN
+from sparsewood import _cuda
+from sparsewood.structures.recursions import FORBIDDEN, Shifted
 from sparsewood.structures.recursions.shifted import on_a_grid, or_zero, shift_arcs, top
 from sparsewood.testing import draw_scores
 from sparsewood.testing.reference import gains
+from tests.emulator import EmulatedKernels
 
 FAMILIES: list[tuple[sp.Structure, tuple[int, ...], tuple[int, ...]]] = [
     (sp.Simplex(), (4,), (4,)),
@@ -35,11 +37,34 @@ FAMILIES: list[tuple[sp.Structure, tuple[int, ...], tuple[int, ...]]] = [
 def test_scores_of_structures_stay(
     structure: sp.Structure, shape: tuple[int, ...], size: tuple[int, ...], common: float
 ) -> None:
+    check_that_scores_stay(structure, shape, size, common, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("structure", "shape", "size"), FAMILIES, ids=lambda x: str(x))
+@pytest.mark.parametrize("common", [0.0, 1e12, -1e12])
+def test_scores_of_structures_stay_by_kernels(
+    structure: sp.Structure,
+    shape: tuple[int, ...],
+    size: tuple[int, ...],
+    common: float,
+    device: torch.device,
+) -> None:
+    check_that_scores_stay(structure, shape, size, common, device)
+
+
+def check_that_scores_stay(
+    structure: sp.Structure,
+    shape: tuple[int, ...],
+    size: tuple[int, ...],
+    common: float,
+    device: torch.device,
+) -> None:
     scores = draw_scores("normal", 3, shape, seed=0) + common
     everything = structure.enumerate(*size)
     columns = structure.indicator(everything, shape)
     theta = torch.where(structure.reads(scores), scores, FORBIDDEN)
-    shifted = structure.shift(theta.clone(), None)
+    shifted = structure.shift(theta.to(device, copy=True), None)
+    shifted = Shifted(shifted.scores.cpu(), shifted.shared.cpu())
     steps = structure.steps_of(columns)
     assert_close(structure.parts_of(steps), columns)
     found = (or_zero(shifted.scores)[:, None] * steps).flatten(2).sum(-1)
@@ -68,7 +93,9 @@ def test_constants_have_no_gradient(
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("labels", [1, 3])
 @pytest.mark.parametrize("size", [1, 2, 5, 20])
-def test_native_arcs_are_the_same(single_root: bool, labels: int, size: int) -> None:
+def test_native_arcs_and_those_of_kernels_are_the_same(
+    single_root: bool, labels: int, size: int
+) -> None:
     """Scores that are not contiguous go the other way."""
     scores = draw_scores("forbidden", 8, (size, size + 1, labels), seed=size) * 10
     scores[1, :, 0] = -torch.inf
@@ -79,9 +106,12 @@ def test_native_arcs_are_the_same(single_root: bool, labels: int, size: int) -> 
     theta = theta.squeeze(-1) if labels == 1 else theta
     spread = theta.transpose(0, 1).contiguous().transpose(0, 1)
     assert not spread.is_contiguous() or size == 1
-    found, expected = (shift_arcs(x, single_root) for x in (theta.clone(), spread))
-    assert torch.equal(found.scores, expected.scores)
-    assert_close(found.shared, expected.shared, rtol=1e-15, atol=1e-13)
+    with _cuda.emulate(EmulatedKernels):
+        by_kernel = shift_arcs(theta.clone(), single_root)
+    native, expected = (shift_arcs(x, single_root) for x in (theta.clone(), spread))
+    for found in (native, by_kernel):
+        assert torch.equal(found.scores, expected.scores)
+        assert_close(found.shared, expected.shared, rtol=1e-15, atol=1e-13)
 
 
 def test_a_root_score_of_its_own_size() -> None:

@@ -5,14 +5,43 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
+from sparsewood import _cuda
 from sparsewood.structures.recursions import FORBIDDEN
 from sparsewood.structures.recursions.elimination import eliminate
-from sparsewood.structures.recursions.spanning_trees import by_determinant, spanning_trees
-from sparsewood.testing import draw_scores
+from sparsewood.structures.recursions.spanning_trees import (
+    by_determinant,
+    spanning_tree_sums,
+    spanning_trees,
+)
+from sparsewood.structures.recursions.tree_kernels import _PROGRAM, hessian, sums
+from sparsewood.testing import MarginalsConformance, draw_scores
+from tests.emulator import ORDERS, EmulatedKernels
 
-WAYS = {"native": spanning_trees, "determinant": by_determinant, "elimination": eliminate}
+
+def by_kernels(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
+    with _cuda.emulate(EmulatedKernels):
+        return spanning_trees(scores, lengths, single_root)
+
+
+WAYS = {
+    "native": spanning_trees,
+    "determinant": by_determinant,
+    "elimination": eliminate,
+    "kernels": by_kernels,
+}
 roots = pytest.mark.parametrize("single_root", [False, True])
 ways = pytest.mark.parametrize("way", WAYS)
+
+
+@pytest.mark.usefixtures("emulated")
+class TestKernels(MarginalsConformance):
+    structure = sp.DependencyTrees()
+    has_lengths = True
+    shape = staticmethod(lambda n: (n, n + 1))
+
+
+class TestKernelsSingleRoot(TestKernels):
+    structure = sp.DependencyTrees(single_root=True)
 
 
 def table(kind: str, n: int, scale: float, seed: int) -> Tensor:
@@ -109,6 +138,57 @@ def test_derivatives(way: str, single_root: bool) -> None:
     inputs = (scores[free].requires_grad_(),)
     assert torch.autograd.gradcheck(infer, inputs)
     assert torch.autograd.gradgradcheck(infer, inputs, fast_mode=True)
+
+
+@roots
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_kernels_agree_with_the_native_sums(
+    device: torch.device, single_root: bool, scale: float
+) -> None:
+    """To 1e-12, second derivatives too, with padding and from one word on."""
+    trees = sp.DependencyTrees(single_root=single_root)
+    for lengths in ([7, 5, 1], [20, 3, 12], [35, 35, 1]):
+        n = max(lengths)
+        given = torch.tensor(lengths)
+        scores = draw_scores("normal", 3, (n, n + 1), seed=n) * scale
+        scores = scores.masked_fill(~trees.reads(scores, given), FORBIDDEN)
+        along = draw_scores("normal", 3, (n, n + 1), seed=n + 1)
+        log_sums, marginals = spanning_tree_sums(
+            leaf := scores.to(device).requires_grad_(), given.to(device), single_root
+        )
+        assert marginals is not None
+        (product,) = torch.autograd.grad(marginals, leaf, along.to(device))
+        exact = eliminate(leaf := scores.clone().requires_grad_(), given, single_root)
+        (wanted,) = torch.autograd.grad(exact.sum(), leaf, create_graph=True)
+        (second,) = torch.autograd.grad(wanted, leaf, along)
+        for found, value in ((log_sums, exact), (marginals, wanted), (product, second)):
+            torch.testing.assert_close(found.cpu(), value, rtol=1e-12, atol=1e-12 * scale)
+
+
+@roots
+def test_kernels_do_not_depend_on_the_order_of_threads(single_root: bool) -> None:
+    scores, along = table("forbidden", 9, 1.0, seed=0), draw_scores("normal", 8, (9, 10), seed=1)
+    scores[:, :, 0] = 0.0  # a tree is left
+    lengths = torch.tensor([9, 1, 5, 2, 9, 8, 9, 9])
+    found = []
+    for order in ORDERS:
+        kernels = EmulatedKernels(_PROGRAM, order)
+        product = hessian(kernels, scores, lengths, single_root, along)
+        found.append((*sums(kernels, scores, lengths, single_root), product))
+    for other in found[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+def test_a_long_sentence_is_not_left_to_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsewood.structures.recursions.tree_kernels._WORDS", 4)
+    kernels = EmulatedKernels(_PROGRAM)
+    with _cuda.emulate(lambda _: kernels):
+        for n, launches in ((4, ["tree_sums"]), (5, [])):
+            scores = table("normal", n, 1.0, seed=0)
+            kernels.launches.clear()
+            found = spanning_trees(scores, None, False)
+            assert kernels.launches == launches
+            torch.testing.assert_close(found, eliminate(scores, None, False))
 
 
 @roots

@@ -1,12 +1,13 @@
 """Examples as padded tensors, batch by batch, in an order that a seed and an epoch fix."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
 
+from sparsewood._host import move
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vocabulary import Vocabulary
 
@@ -22,7 +23,7 @@ class Padded:
 
     Attributes:
         tokens: (B, n) int64, 0 beyond the lengths.
-        lengths: (B,) int64, on the CPU.
+        lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
         scored: (B, n) bool, which words have a head that means something; None: all, or no heads.
     """
@@ -31,15 +32,6 @@ class Padded:
     lengths: Tensor
     heads: Tensor | None
     scored: Tensor | None = None
-
-    def to(self, device: torch.device | str) -> "Padded":
-        """The same on `device`, but for the lengths."""
-
-        def moved(x: Tensor | None) -> Tensor | None:
-            return None if x is None else x.to(device, non_blocking=True)
-
-        tokens = self.tokens.to(device, non_blocking=True)
-        return Padded(tokens, self.lengths, moved(self.heads), moved(self.scored))
 
 
 @dataclass(frozen=True)
@@ -57,9 +49,14 @@ class Batch:
     rows: Tensor
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same on `device`."""
-        sides = tuple(side.to(device) for side in self.sides)
-        return Batch(sides, self.targets.to(device, non_blocking=True), self.rows)
+        """The same on `device`, moved in one transfer; the host remembers the values."""
+        tables = [{k: x for k, x in vars(side).items() if x is not None} for side in self.sides]
+        moved = iter(move([*(x for t in tables for x in t.values()), self.targets], device))
+        sides = tuple(
+            replace(side, **{name: next(moved) for name in table})
+            for side, table in zip(self.sides, tables, strict=True)
+        )
+        return Batch(sides, next(moved), self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from sparsewood._host import host_copy, move
 from sparsewood.lab.data.batches import padded
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
@@ -28,7 +29,7 @@ class ParserBatch:
         spellings: (U, c) int64, the characters of the distinct words of the batch; 0 is padding.
         spelled: (B, n) int64, which of `spellings` each word has.
         punctuation: (B, n) bool, the words that are nothing but punctuation.
-        lengths: (B,) int64, on the CPU.
+        lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
     """
 
@@ -44,15 +45,13 @@ class ParserBatch:
     @property
     def units(self) -> int:
         """How many words these are: the loss is a mean over them."""
-        return int(self.lengths.sum())
+        return int(host_copy(self.lengths).sum())
 
     def to(self, device: torch.device | str) -> "ParserBatch":
-        """The same on `device`, but for rows and lengths."""
-        moved = {
-            name: getattr(self, name).to(device)
-            for name in ("words", "vectors", "spellings", "spelled", "punctuation")
-        }
-        return replace(self, **moved, heads=None if self.heads is None else self.heads.to(device))
+        """The same on `device`, but for the rows, moved in one transfer."""
+        tables = {k: x for k, x in vars(self).items() if k != "rows" and x is not None}
+        moved = move(list(tables.values()), device)
+        return replace(self, **dict(zip(tables, moved, strict=True)))
 
 
 class ParserSplit:

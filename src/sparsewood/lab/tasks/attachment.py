@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sparsewood.lab.tasks._parser_input import ParserBatch
-from sparsewood.lab.tasks.metrics import LossMetric, Output
+from sparsewood.lab.tasks.metrics import LossMetric, Output, total_loss
 
 
 @dataclass
@@ -27,19 +27,27 @@ class Attachment(LossMetric):
     exact: int = 0
 
     def add(self, output: Output, batch: ParserBatch) -> None:
-        super().add(output, batch)
         (posterior,) = output.posteriors
         assert batch.heads is not None
         inside = batch.heads >= 0
         right = (posterior.mode == batch.heads) & inside
         scored = inside & ~batch.punctuation
-        self.attached += int(right.sum())
-        self.scored += int(scored.sum())
-        self.scored_attached += int((right & scored).sum())
+        self.count += batch.units
         self.sentences += len(right)
-        self.exact += int((right == inside).all(-1).sum())
+        whole = (right == inside).all(-1)
+        found = (right, scored, right & scored, whole)
+        self.later(total_loss(output), *(kind.sum() for kind in found))
+
+    def take(self, numbers: list[float]) -> None:
+        super().take(numbers)
+        attached, scored, scored_attached, exact = map(int, numbers[1:])
+        self.attached += attached
+        self.scored += scored
+        self.scored_attached += scored_attached
+        self.exact += exact
 
     def values(self) -> dict[str, float]:
+        self.settle()
         if not self.sentences:
             return super().values()
         return {

@@ -4,14 +4,14 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from sparsewood._support import sum_by_instance
 from sparsewood.posterior import Posterior
-from sparsewood.sparse_posterior import certificate_of
+from sparsewood.sparse_posterior import SparsePosterior, certificate_of
 from sparsewood.status import Status
 
 
@@ -30,6 +30,12 @@ class Output:
     posteriors: tuple[Posterior, ...]
 
 
+def total_loss(output: Output) -> Tensor:
+    """() float64, the sum over the examples."""
+    assert output.loss is not None, "a metric needs targets"
+    return output.loss.detach().double().sum()
+
+
 def count_status(posterior: Posterior, *codes: Status) -> int:
     """How many instances ended in one of these ways; none where nothing had to be solved."""
     found = certificate_of(posterior)
@@ -38,19 +44,52 @@ def count_status(posterior: Posterior, *codes: Status) -> int:
 
 @dataclass
 class Metric(ABC):
-    """Adds up what is said of batch after batch."""
+    """Adds up what is said of batch after batch.
+
+    What a batch on a GPU comes to stays there until it is asked for: a look at each would make the
+    host wait for the device at each step.
+    """
+
+    def __post_init__(self) -> None:
+        self._pending: list[Tensor] = []
 
     @abstractmethod
     def add(self, output: Output, batch: Any) -> None:
-        """Take one more batch into account."""
+        """Take one more batch into account, its numbers by `later`."""
+
+    @abstractmethod
+    def take(self, numbers: list[float]) -> None:
+        """Add the numbers of a batch to the sums."""
+
+    def later(self, *numbers: Tensor) -> None:
+        """Numbers of a batch, of any shape, for `take`: at once, or when they are asked for."""
+        packed = torch.cat([number.detach().double().flatten() for number in numbers])
+        if packed.device.type == "cpu":
+            self.take(packed.tolist())
+        else:
+            self._pending.append(packed)
+
+    def settle(self) -> None:
+        """Take what is on a device into account, in one transfer."""
+        pending, self._pending = self._pending, []
+        if pending:
+            numbers = iter(torch.cat(pending).tolist())
+            for packed in pending:
+                self.take(list(islice(numbers, len(packed))))
+
+    def sums(self) -> dict[str, Any]:
+        """All that a metric remembers, by name."""
+        self.settle()
+        return {sums.name: getattr(self, sums.name) for sums in fields(self)}
 
     def merge(self, other: "Metric") -> None:
-        """Take into account what another process has seen: all fields are sums."""
+        """Take into account what another one has seen: all fields are sums."""
         if type(other) is not type(self):
             raise TypeError(f"merge: expected {type(self).__name__}, got {type(other).__name__}")
         for sums in fields(self):
             total = getattr(self, sums.name) + getattr(other, sums.name)
             setattr(self, sums.name, total)
+        self._pending += other._pending
 
     @abstractmethod
     def values(self) -> dict[str, float]:
@@ -65,11 +104,14 @@ class LossMetric(Metric):
     loss: float = 0.0
 
     def add(self, output: Output, batch: Any) -> None:
-        assert output.loss is not None, "a metric needs targets"
         self.count += batch.units
-        self.loss += float(output.loss.detach().double().sum())
+        self.later(total_loss(output))
+
+    def take(self, numbers: list[float]) -> None:
+        self.loss += numbers[0]
 
     def values(self) -> dict[str, float]:
+        self.settle()
         return {"loss": self.loss / self.count} if self.count else {}
 
 
@@ -88,11 +130,17 @@ class Accuracy(LossMetric):
     confusion: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def add(self, output: Output, batch: Any) -> None:
-        super().add(output, batch)
-        predicted = output.prediction.argmax(-1).tolist()
-        self.confusion.update(zip(batch.targets.tolist(), predicted, strict=True))
+        self.count += batch.units
+        self.later(total_loss(output), batch.targets, output.prediction.argmax(-1))
+
+    def take(self, numbers: list[float]) -> None:
+        super().take(numbers)
+        labels = [int(number) for number in numbers[1:]]
+        half = len(labels) // 2
+        self.confusion.update(zip(labels[:half], labels[half:], strict=True))
 
     def values(self) -> dict[str, float]:
+        self.settle()
         if not self.count:
             return {}
         right: Counter[int] = Counter()
@@ -110,6 +158,7 @@ class Accuracy(LossMetric):
 
     def table(self, labels: Sequence[str]) -> dict[str, dict[str, int]]:
         """`confusion` by name, without zeros: {right label: {predicted label: examples}}."""
+        self.settle()
         named: dict[str, dict[str, int]] = {}
         for (target, predicted), n in sorted(self.confusion.items()):
             named.setdefault(labels[target], {})[labels[predicted]] = n
@@ -129,10 +178,14 @@ class Ranks(LossMetric):
     def extend(self, loss: Tensor, ranks: Tensor) -> None:
         """Take examples with (B,) losses and ranks into account."""
         self.count += len(ranks)
-        self.loss += float(loss.detach().double().sum())
-        self.ranks += ranks.tolist()
+        self.later(loss.detach().double().sum(), ranks)
+
+    def take(self, numbers: list[float]) -> None:
+        super().take(numbers)
+        self.ranks += [int(rank) for rank in numbers[1:]]
 
     def values(self) -> dict[str, float]:
+        self.settle()
         if not self.ranks:
             return super().values()
         ranks = torch.tensor(self.ranks, dtype=torch.float64)
@@ -187,38 +240,23 @@ class TreeStatistics(Metric):
 
         `scored` (B, n) says which words' heads mean something, if not all.
         """
-        self.sizes.update(posterior.sizes.tolist())
-        self.solved_for += count_status(posterior, *Status)
-        self.unconverged += count_status(posterior, Status.CAPPED, Status.STALLED)
-        self.capped += count_status(posterior, Status.CAPPED)
-        weights = posterior.weights.detach().double()
-        flat = (posterior.structures <= 0).all(-1)
-        self.flat += float((weights * flat).sum())
-        likeliest = posterior.mode
-        words = torch.arange(1, likeliest.shape[-1] + 1, device=likeliest.device)
-        below = likeliest > 0
-        kinds = (below, likeliest == words + 1, below & (likeliest == words - 1))
-        # One transfer: every number that is asked for waits for the device.
-        arcs, to_next, to_previous = torch.stack([kind.sum() for kind in kinds]).tolist()
-        self.arcs += arcs
-        self.to_next += to_next
-        self.to_previous += to_previous
-        if heads is None:
-            return
-        heads = heads.to(posterior.structures.device)
-        inside = heads >= 0
-        self.words += int(inside.sum())
-        right = (likeliest == heads) & inside
-        self.attached += int(right.sum())
-        if scored is not None:
-            scored = scored.to(right.device)
-            self.scored += int(scored.sum())
-            self.scored_attached += int((right & scored).sum())
-        same = (posterior.structures == heads[posterior.instance]) & inside[posterior.instance]
-        agreed = sum_by_instance(weights * same.sum(-1), posterior.instance, posterior.sizes.shape)
-        self.agreement += float(agreed.sum())
+        found = certificate_of(posterior)
+        self.solved_for += 0 if found is None else len(found)
+        self.later(
+            *_certificate(found, posterior.weights),
+            *_shape(posterior),
+            *_attachment(posterior, heads, scored),
+            posterior.sizes,
+        )
+
+    def take(self, numbers: list[float]) -> None:
+        for name, number in zip(_COUNTED, numbers, strict=False):
+            sums = getattr(self, name)
+            setattr(self, name, sums + type(sums)(number))
+        self.sizes.update(int(size) for size in numbers[len(_COUNTED) :])
 
     def values(self) -> dict[str, float]:
+        self.settle()
         count = self.sizes.total()
         if not count:
             return {}
@@ -240,4 +278,47 @@ class TreeStatistics(Metric):
 
     def histogram(self) -> dict[int, int]:
         """How many sentences keep so many trees."""
+        self.settle()
         return dict(sorted(self.sizes.items()))
+
+
+# What `TreeStatistics.take` is given first, in this order: see the three functions below.
+_COUNTED = (
+    *("unconverged", "capped"),
+    *("flat", "arcs", "to_next", "to_previous"),
+    *("words", "attached", "agreement", "scored", "scored_attached"),
+)
+
+
+def _certificate(found: SparsePosterior | None, like: Tensor) -> list[Tensor]:
+    """How many sentences have no certificate, and how many of them a cap keeps it from."""
+    if found is None:
+        return [like.new_zeros(2)]
+    return [(found.status != int(Status.SOLVED)).sum(), (found.status == int(Status.CAPPED)).sum()]
+
+
+def _shape(posterior: Posterior) -> list[Tensor]:
+    """The weight of flat trees; arcs between words of the likeliest, and those of a chain."""
+    weights = posterior.weights.detach().double()
+    likeliest = posterior.mode
+    words = torch.arange(1, likeliest.shape[-1] + 1, device=likeliest.device)
+    below = likeliest > 0
+    kinds = (below, likeliest == words + 1, below & (likeliest == words - 1))
+    flat = (posterior.structures <= 0).all(-1)
+    return [(weights * flat).sum(), *(kind.sum() for kind in kinds)]
+
+
+def _attachment(posterior: Posterior, heads: Tensor | None, scored: Tensor | None) -> list[Tensor]:
+    """Words, those attached as known, the probability of known arcs; words scored and attached."""
+    weights, instance = posterior.weights.detach().double(), posterior.instance
+    if heads is None:
+        return [weights.new_zeros(5)]
+    heads = heads.to(weights.device)
+    inside = heads >= 0
+    right = (posterior.mode == heads) & inside
+    same = (posterior.structures == heads[instance]) & inside[instance]
+    numbers = [inside.sum(), right.sum(), (weights * same.sum(-1)).sum()]
+    if scored is None:
+        return [*numbers, weights.new_zeros(2)]
+    scored = scored.to(weights.device)
+    return [*numbers, scored.sum(), (right & scored).sum()]

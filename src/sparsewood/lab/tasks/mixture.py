@@ -4,6 +4,7 @@ from typing import Literal
 
 from torch import Tensor
 
+from sparsewood._host import host_copy
 from sparsewood._support import log_expectation
 from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
@@ -32,7 +33,7 @@ def mixture_loss(
         (B, labels) and (B,); the loss is None where a target is unknown.
     """
     p = posterior.expect(log_p.exp())
-    if (targets < 0).any():
+    if (host_copy(targets) < 0).any():
         return p, None
     instance = posterior.instance
     of_target = log_p.gather(1, targets[instance, None]).squeeze(1)

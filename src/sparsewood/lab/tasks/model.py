@@ -195,11 +195,10 @@ class TreeModel(WordModel, Model):
         if not self.options.leaves or self.trees.scorer is None:
             return None
         known = [w for w in map(self.vocabulary.form, self.options.leaves) if w in self.vocabulary]
-        named = side.tokens.new_tensor(self.vocabulary.encode(known))
-        leaf = torch.isin(side.tokens, named)
-        inside = (
-            torch.arange(leaf.shape[1], device=leaf.device) < side.lengths.to(leaf.device)[:, None]
-        )
+        leaf = torch.zeros_like(side.tokens, dtype=torch.bool)
+        for token in self.vocabulary.encode(known):  # few; a tensor of them would be copied
+            leaf |= side.tokens == token
+        inside = torch.arange(leaf.shape[1], device=leaf.device) < side.lengths[:, None]
         others, root = inside & ~leaf, self.options.known_root
         if root is not None:
             others = others[:, root - 1 : root]

@@ -184,10 +184,9 @@ class DependencyParser(Model):
         return Output(loss, scores, best)
 
     def _best(self, scores: Tensor, lengths: Tensor) -> Posterior:
-        heads = self.structure.argmax(scores.detach().cpu(), lengths).to(scores.device)
+        heads = self.structure.argmax(scores.detach(), lengths)
         batch, shape = scores.shape[:1], tuple(scores.shape[1:])
-        known = lengths.to(scores.device)
-        return Posterior.uniform(self.structure, heads, batch, shape, known, scores.dtype)
+        return Posterior.uniform(self.structure, heads, batch, shape, lengths, scores.dtype)
 
     def outcomes(self, output: Output, batch: ParserBatch) -> None:
         """None: attachment is a mean over words, of which sentences have more or fewer."""
@@ -196,8 +195,8 @@ class DependencyParser(Model):
         return [LossMetric() if training else Attachment()]
 
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
-        batch = self.input.batch(sentences)
-        return self._best(self.scores(batch.to(self.embedding.weight.device)), batch.lengths)
+        batch = self.input.batch(sentences).to(self.embedding.weight.device)
+        return self._best(self.scores(batch), batch.lengths)
 
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Those of which the parser sees nothing but the spelling."""

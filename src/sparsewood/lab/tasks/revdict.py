@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from sparsewood._host import host_copy
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.data.vectors import WordVectors
@@ -64,7 +65,7 @@ class ReverseDictionary(TreeModel):
         posterior, roots = self.read(batch.sides[0])
         mean = posterior.expect(normalize(widened(self.output(roots)), dim=-1))
         unit = normalize(mean, dim=-1)
-        if (batch.targets < 0).any():
+        if (host_copy(batch.targets) < 0).any():
             return self.said(None, unit, posterior)
         answer = mean if self.options.loss == "expected" else unit
         loss = 1 - (answer * self.candidates[batch.targets]).sum(-1)

@@ -163,7 +163,7 @@ def random_state(device: torch.device) -> dict[str, Any]:
     kind, keys, *rest = numpy.random.get_state()  # noqa: NPY002
     return {
         "python": random.getstate(),
-        "numpy": (kind, [int(k) for k in keys], *rest),
+        "numpy": (kind, torch.from_numpy(numpy.asarray(keys, dtype=numpy.int64)), *rest),
         "torch": torch.get_rng_state(),
         "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
     }
@@ -171,10 +171,11 @@ def random_state(device: torch.device) -> dict[str, Any]:
 
 def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
     """The inverse of `random_state`."""
-    version, keys, gauss = state["python"]
-    random.setstate((version, tuple(keys), gauss))
+    version, words, gauss = state["python"]
+    random.setstate((version, tuple(words), gauss))
     kind, words, *rest = state["numpy"]
-    numpy.random.set_state((kind, numpy.array(words, dtype=numpy.uint32), *rest))  # noqa: NPY002
+    keys = torch.as_tensor(words).numpy().astype(numpy.uint32)
+    numpy.random.set_state((kind, keys, *rest))  # noqa: NPY002
     torch.set_rng_state(state["torch"])
     cuda: Tensor | None = state["cuda"]
     if cuda is not None and device.type == "cuda":

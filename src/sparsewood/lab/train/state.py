@@ -1,15 +1,17 @@
 """The state of a run: all that its future depends on, as objects and as a checkpoint."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from sparsewood.calls import Calls
 from sparsewood.lab._files import write_text
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.tasks.metrics import Metric
@@ -37,7 +39,6 @@ class TrainingState:
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
-        calls: what those asked of inference, in this process.
         metrics: what those saw, in this process.
         history: the metrics of each complete epoch.
     """
@@ -54,13 +55,15 @@ class TrainingState:
         self._parser = model.parser_parameters()
         groups, self._shares = _by_rate(self.learned, self._parser, config)
         self.optimizer = _optimizer(groups, config)
-        self._average = _average(model, config.average) if config.average else None
-        self.judged = model if self._average is None else cast(Model, self._average.module)
+        self._average = _Average(model, config.average) if config.average else None
+        self.judged = model if self._average is None else self._average.model
         self._annealed = annealings(config.anneal, getattr(model.options, "estimator", ""))
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
-        self.epoch, self.step, self.seconds, self.calls = 0, 0, 0.0, 0
+        self.epoch, self.step, self.seconds = 0, 0, 0.0
+        self._calls = 0
+        self._counted: list[Calls] = []
         self.metrics = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self._fingerprint = checkpoint.fingerprint(model, splits.values())
@@ -116,7 +119,21 @@ class TrainingState:
         self.scaler.update()
         self.optimizer.zero_grad()
         if self._average is not None:
-            self._average.update_parameters(self.model)
+            self._average.update(self.model)
+
+    @property
+    def calls(self) -> int:
+        """What the steps of the next epoch have asked of inference so far, in this process."""
+        self._calls += sum(calls.total for calls in self._counted)
+        self._counted = []
+        return self._calls
+
+    def add(self, metrics: Sequence[Metric], calls: Calls | None) -> None:
+        """Take into account what a step saw, and what it asked of inference."""
+        for so_far, metric in zip(self.metrics, metrics, strict=True):
+            so_far.merge(metric)
+        if calls is not None:
+            self._counted.append(calls)
 
     def new_metrics(self) -> list[Metric]:
         """Those of training."""
@@ -130,14 +147,15 @@ class TrainingState:
         self.history.append(record)
         if self.stage != record.get("stage"):
             self.optimizer.state.clear()
-        self.epoch, self.step, self.seconds, self.calls = record["epoch"], 0, 0.0, 0
+        self.epoch, self.step, self.seconds = record["epoch"], 0, 0.0
+        self._calls, self._counted = 0, []
         self.metrics = self.new_metrics()
 
     def snapshot(self) -> dict[str, Any]:
         """The state as a checkpoint has it, without the weights; every process takes part."""
         mine = {
             "random": checkpoint.random_state(self.group.device),
-            "metrics": [dict(vars(metric)) for metric in self.metrics],
+            "metrics": [metric.sums() for metric in self.metrics],
             "calls": self.calls,
         }
         return {
@@ -201,8 +219,8 @@ class TrainingState:
             self.epoch, self.step = int(state["epoch"]), int(state["step"])
             self.seconds, self.history = float(state["seconds"]), list(state["history"])
             if self._average is not None:
-                self._average.n_averaged.fill_(self.steps + self.step)
-            self.calls = int(mine.get("calls", 0))  # runs of before it was counted go on
+                self._average.begun = self.steps + self.step > 0
+            self._calls = int(mine.get("calls", 0))  # runs of before it was counted go on
             for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
                 vars(metric).update(sums)
             checkpoint.set_random_state(mine["random"], self.group.device)
@@ -252,15 +270,33 @@ def _by_rate(
 
 def _optimizer(groups: list[list[nn.Parameter]], config: TrainingConfig) -> torch.optim.Optimizer:
     options = [{"params": parameters} for parameters in groups]
+    # On a GPU one kernel changes all weights, and tells by itself whether a gradient overflowed.
+    fused = all(p.is_cuda for parameters in groups for p in parameters) or None
     if config.optimizer == "sgd":
-        return torch.optim.SGD(options, config.lr)
-    return torch.optim.Adam(options, config.lr, betas=(0.9, config.beta2))
+        return torch.optim.SGD(options, config.lr, fused=fused)
+    return torch.optim.Adam(options, config.lr, betas=(0.9, config.beta2), fused=fused)
 
 
-def _average(model: Model, decay: float) -> AveragedModel:
-    """The moving average of the weights of `model`, which begins with those after a step."""
-    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
-    for module in average.modules():  # on a GPU, copies of its weights lie apart
-        if isinstance(module, nn.RNNBase):
-            module.flatten_parameters()
-    return average
+class _Average:
+    """The moving average of the weights of a model, which begins with those after a step."""
+
+    def __init__(self, model: Model, decay: float) -> None:
+        self.model, self.begun = deepcopy(model), False
+        self._blend = get_ema_multi_avg_fn(decay)
+        for module in self.model.modules():  # on a GPU, copies of its weights lie apart
+            if isinstance(module, nn.RNNBase):
+                module.flatten_parameters()
+
+    @torch.no_grad()
+    def update(self, model: Model) -> None:
+        """Take into account what the weights are after one more step."""
+        mine: list[Tensor] = list(self.model.parameters())
+        others: list[Tensor] = list(model.parameters())
+        copied = list(zip(self.model.buffers(), model.buffers(), strict=True))
+        if self.begun:
+            self._blend(mine, others, None)
+        else:
+            copied += zip(mine, others, strict=True)
+        for average, other in copied:
+            average.copy_(other)
+        self.begun = True

@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from sparsewood.calls import count_calls
+from sparsewood.calls import Calls, count_calls
 from sparsewood.lab._files import write_json
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.tasks.build import TASKS
@@ -33,6 +34,8 @@ from sparsewood.lab.train.progress import Progress, Values
 from sparsewood.lab.train.stages import check_stages, given_up
 from sparsewood.lab.train.state import TrainingState
 
+_LOOK = 64  # steps on a GPU: to look at a loss, the host has to wait for it
+
 
 class NonFiniteLoss(ValueError):  # noqa: N818 (named after what happened)
     """The loss is NaN or infinite; the message names the batch."""
@@ -43,7 +46,15 @@ class _Seen(NamedTuple):
 
     loss: Tensor
     metrics: list[Metric]
-    calls: int
+    calls: Calls | None
+
+
+class _Loss(NamedTuple):
+    """The loss of a step, counted from 1, on the examples `rows`."""
+
+    step: int
+    rows: Sequence[int]
+    value: Tensor
 
 
 class Trainer:
@@ -75,6 +86,7 @@ class Trainer:
         if self.state.restore(folder, progress.note):
             progress.note(f"{folder}: going on {self.state.position}")
         self.saved = time.monotonic()
+        self._losses: list[_Loss] = []  # those that no one has looked at
 
     def run(self) -> dict[str, Any]:
         """Train to the end, evaluate, and return the result."""
@@ -114,9 +126,12 @@ class Trainer:
             seen += len(rows)
             self.progress.step(state.step, Values(state.metrics, seen, state.seconds))
             if stopping or self._due():
+                self._check_losses()
                 self._save(state.snapshot())
             if stopping:
                 raise TrainingInterrupted(self.how_to_go_on())
+        self._check_losses()  # which waits for what a GPU has still to do
+        state.seconds = time.perf_counter() - start
         return seen
 
     def _train_or_abandon(self, rows: Sequence[int]) -> bool:
@@ -136,6 +151,7 @@ class Trainer:
         except Abandoned:
             checkpoint.set_random_state(before, device)
             self.model.load_state_dict(memory, strict=False)
+            self._check_losses()
             self._save(state.snapshot())
             raise TrainingInterrupted(self.how_to_go_on()) from None
         return self._update(rows, seen)
@@ -162,19 +178,44 @@ class Trainer:
             state.scaler.scale(loss).backward()
         for metric in metrics if mine else ():
             metric.add(output, batch)
-        return _Seen(loss.detach(), metrics, calls.total if mine else 0)
+        return _Seen(loss.detach(), metrics, calls if mine else None)
 
     def _update(self, rows: Sequence[int], seen: _Seen) -> bool:
         """End a step; whether a signal has asked some process to stop."""
         state = self.state
-        broken, stopping = self.group.any(not bool(seen.loss.isfinite()), self.stop.raised)
-        if broken:
-            raise self._non_finite(rows)
-        for so_far, metric in zip(state.metrics, seen.metrics, strict=True):
-            so_far.merge(metric)
-        state.calls += seen.calls
+        self._losses.append(_Loss(state.step + 1, rows, seen.loss))
+        look = len(self._losses) >= self._look_every
+        (stopping,) = (self._check_losses if look else self.group.any)(self.stop.raised)
+        state.add(seen.metrics, seen.calls)
         state.update()
         return stopping
+
+    @property
+    def _look_every(self) -> int:
+        """Steps after which their losses are looked at: the same in all processes."""
+        return 1 if self.group.device.type == "cpu" else _LOOK
+
+    def _broken(self) -> _Loss | None:
+        """The first loss that is not finite, of those that no one has looked at."""
+        if not self._losses:
+            return None
+        finite = torch.stack([loss.value for loss in self._losses]).isfinite().tolist()
+        return next(
+            (loss for loss, good in zip(self._losses, finite, strict=True) if not good), None
+        )
+
+    def _check_losses(self, *flags: bool) -> list[bool]:
+        """Raise NonFiniteLoss in all processes if a loss is not finite in one; else forget them.
+
+        Nothing is saved before: on a GPU steps have been taken since. Returns each of `flags`, as
+        raised by any of the processes.
+        """
+        broken = self._broken()
+        found, *raised = self.group.any(broken is not None, *flags)
+        if found:
+            raise self._non_finite(broken or self._losses[-1])
+        self._losses.clear()
+        return raised
 
     def _forward(self, batch: Any, rows: Sequence[int]) -> Output:
         try:
@@ -183,13 +224,16 @@ class Trainer:
         except ValueError as error:  # inference refuses scores that are not finite
             if all(bool(p.isfinite().all()) for p in self.model.parameters()):
                 raise
-            raise self._non_finite(rows) from error
+            now = _Loss(self.state.step + 1, rows, torch.tensor(math.nan))
+            raise self._non_finite(self._broken() or now) from error
 
     def _end_epoch(self, examples: int) -> dict[str, Any]:
         """Validate and save, after so many examples; returns the line of metrics."""
         t, state = self.config.training, self.state
         snapshot = state.snapshot()  # for the case that a signal comes while validating
         metrics = state.new_metrics()
+        for metric in state.metrics:
+            metric.settle()
         for theirs in self.group.gather(state.metrics):
             for metric, other in zip(metrics, theirs, strict=True):
                 metric.merge(other)
@@ -272,11 +316,11 @@ class Trainer:
                 "which --resume goes on"
             ) from error
 
-    def _non_finite(self, rows: Sequence[int]) -> NonFiniteLoss:
+    def _non_finite(self, loss: _Loss) -> NonFiniteLoss:
         return NonFiniteLoss(
-            f"epoch {self.state.epoch + 1}, step {self.state.step + 1}: the loss is not finite; "
-            f"the batch is rows {', '.join(map(str, rows))} of the training split, counted from "
-            f"0. {self._last_good()}"
+            f"epoch {self.state.epoch + 1}, step {loss.step}: the loss is not finite; "
+            f"the batch is rows {', '.join(map(str, loss.rows))} of the training split, counted "
+            f"from 0. {self._last_good()}"
         )
 
     def _last_good(self) -> str:

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from sparsewood.structures.recursions.segment_kernels import segment_kernels, shift
 from sparsewood.structures.recursions.shifted import Shifted, settle, top
 from sparsewood.structures.recursions.totals import Total, pick
 
@@ -52,6 +53,8 @@ def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
     best sequence have 0. After the last state, it is that of the best sequence for all states. What
     all states of a position share comes off first: in a potential it would be added up and rounded.
     """
+    if kernels := segment_kernels(scores):
+        return shift(kernels, scores, lengths, 1)
     tops = [top(table, (2, 3)) for table in (scores[..., :1], scores[..., 1:])]
     scores = scores - torch.cat([tops[0], tops[1].expand(-1, -1, -1, scores.shape[2])], -1)
     states, steps = scores.detach()[..., 0].unbind(1), scores.detach()[..., 1:].unbind(1)

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood.structures.recursions.segment_kernels import segment_kernels, shift
 from sparsewood.structures.recursions.shifted import Shifted, settle
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
@@ -37,6 +38,8 @@ def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
     The potential is the best score of what comes before, so that no part has more than 0 left and
     those of the best segmentation have 0. All ends of the last position have that of the best.
     """
+    if kernels := segment_kernels(scores):
+        return shift(kernels, scores, lengths, max_length)
     starts, ends, best = settle(*_potentials(scores.detach(), max_length), lengths)
     positions = torch.arange(ends.shape[1], device=scores.device)
     end = (positions[:-1, None] + positions[1 : max_length + 1]).clamp(max=positions[-1])

@@ -12,8 +12,11 @@ from torch import Tensor
 from torch.nn.functional import threshold
 
 from sparsewood import _native
+from sparsewood._cuda import Kernels, Program, load
 from sparsewood._transforms import is_transformed
 from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty, pick
+
+_PROGRAM = Program('#include "cuda/shift_arcs.cuh"', ("shift_arcs",))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +75,11 @@ def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
     """Arcs (B, n, n + 1), or labelled ones (B, n, n + 1, L): every word has one."""
     # What is taken off is constant: the gradient passes by. In place, as memory is what this costs.
     transformed = is_transformed(scores)
+    root = prod(scores.shape[3:]) if single_root else 0  # cells of a row
+    if not transformed and (kernels := load(_PROGRAM, scores.device)):
+        return _shift_by_kernel(kernels, scores.contiguous(), root)
     if not transformed and scores.device.type == "cpu" and scores.is_contiguous():
         shared = torch.empty(len(scores), dtype=scores.dtype)
-        root = prod(scores.shape[3:]) if single_root else 0  # cells of a row
         _native.shift_arcs(scores.detach().flatten(2).numpy(), shared.numpy(), root)
         return Shifted(scores, shared)
     if transformed:
@@ -86,6 +91,15 @@ def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
         rows = top(plain, tuple(range(2, plain.ndim)))
         plain -= rows
         return Shifted(scores, rows.flatten(1).sum(-1))
+
+
+def _shift_by_kernel(kernels: Kernels, scores: Tensor, root: int) -> Shifted:
+    batch, n = scores.shape[:2]
+    shared, room = scores.new_empty(batch), scores.new_empty(batch, 2, n)
+    cells, width = prod(scores.shape[2:]), 16  # lanes that take a row together
+    threads = min(512, -(-n * width // 32) * 32)
+    kernels.launch("shift_arcs", batch, threads, scores, n, cells, root, width, room, shared)
+    return Shifted(scores, shared)
 
 
 def _shift_single_root(arcs: Tensor) -> Tensor:

@@ -6,14 +6,16 @@ root, the sum over all trees is the determinant of
     L[i, i] = r[i] + sum_j w[i, j],    L[i, j] = -w[i, j]             (any number of roots)
 
 or, for a single root, of the same matrix without `r`, its first column replaced by `r` (Koo et al.,
-section 3.2). There are three ways to it:
+section 3.2). There are four ways to it:
 
-- `by_determinant`, batched linear algebra, serves GPUs and second derivatives. The determinant of a
-  matrix that is nearly singular, as when some words prefer each other to the root by many nats, is
-  lost to cancellation; the size of the inverse, which the gradient needs anyway, tells.
 - `_native.sum_trees`, on the CPU, eliminates one word after another and never cancels. Weights may
   underflow: it tells.
 - `elimination` does so with logarithms: slow, and right for all scores. It takes what is left.
+- `tree_kernels` does that on a GPU, where it is fast.
+- `by_determinant`, batched linear algebra, serves higher derivatives, and GPUs without kernels. The
+  determinant of a matrix that is nearly singular, as when some words prefer each other to the root
+  by many nats, is lost to cancellation; the size of the inverse, which the gradient needs anyway,
+  tells.
 """
 
 from typing import Any
@@ -22,9 +24,12 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
+from sparsewood._cuda import Kernels
 from sparsewood._threads import get_num_threads
 from sparsewood._transforms import is_transformed
 from sparsewood.structures.recursions.elimination import eliminate
+from sparsewood.structures.recursions.hessian import hessian_product
+from sparsewood.structures.recursions.tree_kernels import hessian, sums, tree_kernels
 
 # Entries of the inverse beyond this: an error of some 1e-16 times its square is possible.
 _LARGEST_INVERSE = 1e3
@@ -41,10 +46,11 @@ def spanning_tree_sums(
     """The log-partition function, and the marginals where they come with it."""
     if is_transformed(scores):  # which can neither branch on values nor look into native code
         return eliminate(scores, lengths, single_root), None
-    if scores.device.type != "cpu":
+    kernels = tree_kernels(scores)
+    if kernels is None and scores.device.type != "cpu":
         return by_determinant(scores, lengths, single_root), None
-    log_sums, marginals, good = _Native.apply(scores, lengths, single_root)
-    if good.all():
+    log_sums, marginals, good = _TreeSums.apply(scores, lengths, single_root, kernels)
+    if good is None or good.all():
         return log_sums, marginals
     return _repaired(log_sums, ~good, scores, lengths, single_root), None
 
@@ -76,59 +82,71 @@ def _take(lengths: Tensor | None, rows: Tensor) -> Tensor | None:
     return None if lengths is None else lengths[rows]
 
 
-class _Native(torch.autograd.Function):
+class _TreeSums(torch.autograd.Function):
     """Scores -> log-partition function (B,), marginals (B, n, n + 1), and (B,) where they are good.
 
-    The marginals are an output so that autograd can differentiate the gradient, which they are.
+    None in place of the last: everywhere. The marginals are an output so that autograd can
+    differentiate the gradient, which they are.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, lengths: Tensor | None, single_root: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        batch, n, _ = scores.shape
-        table = scores.detach().contiguous()
-        sizes = torch.full((batch,), n) if lengths is None else lengths.contiguous()
-        log_sums = torch.empty(batch, dtype=torch.float64)
-        # Written all over, but for padding.
-        marginals = torch.empty_like(table) if lengths is None else torch.zeros_like(table)
-        good = torch.empty(batch, dtype=torch.bool)
-        _native.sum_trees(
-            table.numpy(),
-            sizes.numpy(),
-            log_sums.numpy(),
-            marginals.numpy(),
-            good.numpy(),
-            single_root,
-            get_num_threads(),
-        )
+        ctx: Any,
+        scores: Tensor,
+        lengths: Tensor | None,
+        single_root: bool,
+        kernels: Kernels | None,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        if kernels is None:
+            log_sums, marginals, good = _native_sums(scores, lengths, single_root)
+            ctx.mark_non_differentiable(good)
+        else:
+            log_sums, marginals = sums(kernels, scores, lengths, single_root)
+            good = None
         ctx.save_for_backward(scores, marginals, lengths)
-        ctx.single_root = single_root
-        ctx.mark_non_differentiable(good)
+        ctx.single_root, ctx.kernels = single_root, kernels
         ctx.set_materialize_grads(False)
         return log_sums, marginals, good
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, None, None]:
-        scores, marginals, lengths = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, None, None, None]:
         by_log_sums, by_marginals, _ = grads
+        marginals = ctx.saved_tensors[1]
         result = None if by_log_sums is None else by_log_sums[:, None, None] * marginals
         if by_marginals is not None:
-            second = _hessian_product(scores, lengths, ctx.single_root, by_marginals)
+            second = _by_marginals(ctx, by_marginals)
             result = second if result is None else result + second
-        return result, None, None
+        return result, None, None, None
 
 
-def _hessian_product(
-    scores: Tensor, lengths: Tensor | None, single_root: bool, direction: Tensor
-) -> Tensor:
-    """The second derivative of the log-partition function times `direction`, (B, n, n + 1)."""
-    further = torch.is_grad_enabled()
-    with torch.enable_grad():
-        log_sums = by_determinant(scores, lengths, single_root)
-        (marginals,) = torch.autograd.grad(log_sums.sum(), scores, create_graph=True)
-        (product,) = torch.autograd.grad(marginals, scores, direction, create_graph=further)
-    return product
+def _native_sums(
+    scores: Tensor, lengths: Tensor | None, single_root: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    batch, n, _ = scores.shape
+    table = scores.detach().contiguous()
+    sizes = torch.full((batch,), n) if lengths is None else lengths.contiguous()
+    log_sums = torch.empty(batch, dtype=torch.float64)
+    # Written all over, but for padding.
+    marginals = torch.empty_like(table) if lengths is None else torch.zeros_like(table)
+    good = torch.empty(batch, dtype=torch.bool)
+    _native.sum_trees(
+        table.numpy(),
+        sizes.numpy(),
+        log_sums.numpy(),
+        marginals.numpy(),
+        good.numpy(),
+        single_root,
+        get_num_threads(),
+    )
+    return log_sums, marginals, good
+
+
+def _by_marginals(ctx: Any, along: Tensor) -> Tensor:
+    """The second derivative of the log-partition function times `along`, (B, n, n + 1)."""
+    scores, _, lengths = ctx.saved_tensors
+    if ctx.kernels is not None and not torch.is_grad_enabled():
+        return hessian(ctx.kernels, scores, lengths, ctx.single_root, along)
+    return hessian_product(lambda x: by_determinant(x, lengths, ctx.single_root), scores, along)
 
 
 def is_lost(inverse: Tensor) -> Tensor:

@@ -1,0 +1,103 @@
+"""A latent training step on a GPU beside the flat one, and its copies between host and device.
+
+    python benchmarks/gpu_step.py [--data FOLDER] [--batches 16 64 256] [--support 5]
+
+The step is that of `forest.py`. A copy is one that the profiler sees in a step; the lines that ask
+for them are listed below the table. The run fails if gradients on the GPU are not those on the
+CPU, never because of a time or a number of copies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import sentences
+import torch
+from copies import count_copies
+from forest import Run, find_temperature, mean_length, mean_support, posteriors
+from rich.table import Table
+from step import Trainer
+from timing import target
+
+import sparsewood as sp
+
+GOALS = {16: 10.0, 64: 14.0, 256: 25.0}  # milliseconds of a latent step
+RATIO = 1.5  # latent over flat
+COPIES = 3
+
+
+def measure(run: Run, size: int, support: float, table: Table) -> list[str]:
+    """One row; returns what is to be told of the copies."""
+    batches = run.batches(size)
+    trainers = {name: run.trainer(name) for name in ("flat", "sparsemap")}
+    latent = trainers["sparsemap"]
+    heat = find_temperature(latent, batches, support)
+    found = mean_support(posteriors(latent, batches))
+    check_gradients(run, size, batches[0], heat)
+    times = run.time({name: trainer.step for name, trainer in trainers.items()}, batches)
+    ratio, goal = times["sparsemap"] / times["flat"], GOALS.get(size)
+    told, cells = [], []
+    for name, trainer in trainers.items():
+        copies = count_copies(lambda trainer=trainer: trainer.step(batches[0]))
+        cells.append(target(copies.total, COPIES, copies.total <= COPIES, ""))
+        told += [f"batch {size}, {name}: {n} x {what}" for what, n in copies.seen.items()]
+        told += [f"    {n} x {line}" for line, n in copies.origins.most_common()]
+    table.add_row(
+        str(size), f"{mean_length(batches):.1f}", f"{found:.1f}", f"{times['flat']:.2f}",
+        target(times["sparsemap"], goal, goal is not None and times["sparsemap"] <= goal, " ms"),
+        target(ratio, RATIO, ratio <= RATIO), f"{1e3 * size / times['sparsemap']:.0f}", *cells,
+    )  # fmt: skip
+    return told
+
+
+def check_gradients(run: Run, size: int, batch: sentences.Batch, heat: float) -> None:
+    """Those of a step on the GPU against those on the CPU, in float64: rounding decides nothing."""
+    found = []
+    for device in (run.device, torch.device("cpu")):
+        trainer = Trainer(run.trainer("sparsemap").model.double(), device)
+        trainer.model.trees.estimator = sp.SparseMAP(temperature=heat)
+        trainer.step(batch)
+        found.append([gradient.cpu() for gradient in trainer.gradients()])
+    run.check(f"gradients at batch {size}", *found)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    sentences.add_option(parser)
+    parser.add_argument("--batches", type=int, nargs="+", default=list(GOALS), help="batch sizes")
+    parser.add_argument("--support", type=float, default=5.0, help="mean trees of a sentence")
+    parser.add_argument("--count", type=int, default=8, help="batches timed")
+    parser.add_argument("--repeats", type=int, default=5, help="timed runs of each batch")
+    parser.add_argument(
+        "--parser-steps", type=int, default=100, help="steps that teach the scorer to parse"
+    )
+    options = parser.parse_args()
+    return argparse.Namespace(**vars(options), device="cuda", supports=[])
+
+
+def main() -> int:
+    if not torch.cuda.is_available():
+        print("there is no GPU here", file=sys.stderr)
+        return 1
+    options = arguments()
+    run = Run(options)
+    table = Table(
+        title=f"A training step on {torch.cuda.get_device_name()}: {run.corpus.source}",
+        caption="best of the repeats, averaged over batches; targets in brackets",
+    )
+    for heading in (
+        "batch", "words", "support", "flat ms", "latent", "latent / flat", "sentences/s",
+        "copies, flat", "copies, latent",
+    ):  # fmt: skip
+        table.add_column(heading, justify="right")
+    told = [line for n in options.batches for line in measure(run, n, options.support, table)]
+    run.console.print(table)
+    print("\n".join(told))
+    for what in run.wrong:
+        print(f"wrong: {what}", file=sys.stderr)
+    return 1 if run.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

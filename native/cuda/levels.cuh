@@ -1,0 +1,235 @@
+// What networks along a forest share on the device: the kernels between the matrix products.
+//
+// The product U h_k of a node with all blocks of U is made once, and every parent takes its own
+// from it. A level is then one kernel and one product. On the way down a node pulls from the edges
+// above it, in their order, and what a parent passes is computed anew for each of them, so that a
+// level is one kernel and one product again and no sum depends on which thread came first. Small
+// levels have both in one launch: each block makes the states of some nodes, all of them, and a
+// part of the product.
+//
+// A cell has `kGates` blocks of W and U and keeps, besides h, three arrays for the way down:
+// `gates` (nodes, 3, hidden) and `first`, `second`, which are its own affair.
+#pragma once
+
+#include "product.cuh"
+
+namespace sparsewood {
+
+// The arrays of a pass. Those of the way down are null on the way up.
+template <class Real>
+struct Pass {
+    const int64_t *child_offsets, *children, *parents;
+    const Real* weights;  // (edges) or null: all are 1
+    int64_t hidden, word_nodes;
+    const Real* products;  // (word nodes, kGates, hidden)
+    Real *gates, *first, *second, *h;
+    const Real *on_h, *on_second;  // (nodes, hidden), gradients
+
+    __device__ Real weight(int64_t edge) const {
+        return weights == nullptr ? Real(1) : weights[edge];
+    }
+};
+
+template <class Real>
+__device__ Real sigmoid(Real x) {
+    return Real(1) / (Real(1) + exp(-x));
+}
+
+// Node begin + blockIdx.x, whose children are done: all that the pass keeps of it.
+template <class Cell, class Real>
+__device__ void pass_up(const Pass<Real>& pass, const int64_t* row, const Real* inputs,
+                        int64_t begin) {
+    const int64_t j = begin + blockIdx.x;
+    const Real* input = inputs + row[j] * Cell::kGates * pass.hidden;
+    for (int64_t d = threadIdx.x; d < pass.hidden; d += blockDim.x)
+        Cell::up(pass, input, j, d, true);
+}
+
+// The same for kTileRows of the nodes from begin to end, and a part of their product with `across`
+// (hidden, kGates * hidden).
+template <class Cell, class Real>
+__device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, const Real* inputs,
+                                const Real* across, Real* products, int64_t begin, int64_t end) {
+    const int64_t n = pass.hidden, columns = Cell::kGates * n;
+    const int64_t parts = (columns + kTileColumns - 1) / kTileColumns, part = blockIdx.x % parts;
+    const int64_t first = begin + blockIdx.x / parts * kTileRows;
+    Real *room = reinterpret_cast<Real*>(dynamic_shared()), *states = room + kTileRoom;
+    const int64_t r = threadIdx.x >> 5, j = first + r;  // a warp to a row
+    const Real* input = j < end ? inputs + row[j] * columns : nullptr;
+    for (int64_t d = threadIdx.x & 31; d < n; d += 32)
+        states[r * n + d] = j < end ? Cell::up(pass, input, j, d, part == 0) : Real(0);
+    __syncthreads();
+    multiply_tile(states, n, across, columns, part * kTileColumns, room,
+                  [&](int r, int64_t c, Real sum) {
+                      if (first + r < end) products[(first + r) * columns + c] = sum;
+                  });
+}
+
+// What the edges above node k pass down to it: the gradient on its product, and as the result that
+// on its state which does not come by the product. edges[offsets[k] : offsets[k + 1]] are those.
+template <class Cell, class Real>
+__device__ Real pull(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
+                     int64_t k, int64_t d, Real* sums) {
+    Real state = 0;
+    for (int g = 0; g < Cell::kGates; ++g) sums[g] = 0;
+    for (int64_t q = offsets[k]; q < offsets[k + 1]; ++q) {
+        Real on[Cell::kGates];
+        const Real w = pass.weight(edges[q]);
+        state += w * Cell::down(pass, edges[q], k, d, on);
+        for (int g = 0; g < Cell::kGates; ++g) sums[g] += w * on[g];
+    }
+    return state;
+}
+
+// Node begin + blockIdx.x, whose parents are done: the gradients on its product and its states, but
+// for what comes by the product.
+template <class Cell, class Real>
+__device__ void pass_down(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
+                          Real* on_h, Real* on_second, Real* on_products, int64_t begin) {
+    const int64_t k = begin + blockIdx.x, n = pass.hidden;
+    for (int64_t d = threadIdx.x; d < n; d += blockDim.x) {
+        Real sums[Cell::kGates];
+        const Real state = pull<Cell>(pass, offsets, edges, k, d, sums);
+        for (int g = 0; g < Cell::kGates; ++g)
+            on_products[(k * Cell::kGates + g) * n + d] = sums[g];
+        if (Cell::kCarries)
+            on_second[k * n + d] = state;
+        else
+            on_h[k * n + d] += state;
+    }
+}
+
+// The same for kTileRows of the nodes from begin to end, and a part of what comes by the product,
+// with the weight (kGates * hidden, hidden).
+template <class Cell, class Real>
+__device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets,
+                                  const int64_t* edges, const Real* weight, Real* on_h,
+                                  Real* on_second, Real* on_products, int64_t begin, int64_t end) {
+    const int64_t n = pass.hidden, depth = Cell::kGates * n;
+    const int64_t parts = (n + kTileColumns - 1) / kTileColumns;
+    const int64_t part = blockIdx.x % parts * kTileColumns;
+    const int64_t first = begin + blockIdx.x / parts * kTileRows;
+    Real* room = reinterpret_cast<Real*>(dynamic_shared());
+    Real *states = room + kTileRoom, *rows = states + kTileRows * kTileColumns;
+    const int64_t r = threadIdx.x >> 5, k = first + r;  // a warp to a row
+    for (int64_t d = threadIdx.x & 31; d < n; d += 32) {
+        Real sums[Cell::kGates] = {}, state = 0;
+        if (k < end) state = pull<Cell>(pass, offsets, edges, k, d, sums);
+        for (int g = 0; g < Cell::kGates; ++g) {
+            rows[r * depth + g * n + d] = sums[g];
+            if (part == 0 && k < end) on_products[k * depth + g * n + d] = sums[g];
+        }
+        if (Cell::kCarries) {
+            if (part == 0 && k < end) on_second[k * n + d] = state;
+        } else if (d >= part && d < part + kTileColumns) {
+            states[r * kTileColumns + d - part] = state;
+        }
+    }
+    __syncthreads();
+    multiply_tile(rows, depth, weight, n, part, room, [&](int r, int64_t c, Real sum) {
+        if (first + r >= end) return;
+        if (!Cell::kCarries) sum += states[r * kTileColumns + c - part];
+        on_h[(first + r) * n + c] += sum;
+    });
+}
+
+// The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
+// nodes[offsets[r] : offsets[r + 1]]. The blocks after: over `share` root nodes each.
+template <class Cell, class Real>
+__device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets,
+                               const int64_t* nodes, Real* on_inputs, int64_t words, int64_t all,
+                               int64_t share) {
+    const int64_t r = blockIdx.x, n = pass.hidden;
+    const bool word = r < words;
+    const int64_t begin = word ? offsets[r] : pass.word_nodes + (r - words) * share;
+    int64_t end = word ? offsets[r + 1] : begin + share;
+    if (!word && end > all) end = all;
+    for (int64_t d = threadIdx.x; d < n; d += blockDim.x) {
+        Real sums[Cell::kGates] = {};
+        for (int64_t q = begin; q < end; ++q) {
+            Real on[Cell::kGates];
+            Cell::to_input(pass, word ? nodes[q] : q, d, on);
+            for (int g = 0; g < Cell::kGates; ++g) sums[g] += on[g];
+        }
+        for (int g = 0; g < Cell::kGates; ++g) on_inputs[(r * Cell::kGates + g) * n + d] = sums[g];
+    }
+}
+
+// The gradient on the weight of edge blockIdx.x, by one warp.
+template <class Cell, class Real>
+__device__ void pass_to_edges(const Pass<Real>& pass, Real* on_edges) {
+    const int64_t e = blockIdx.x, k = pass.children[e], n = pass.hidden;
+    const Real* product = pass.products + k * Cell::kGates * n;
+    Real sum = 0;
+    for (int64_t d = threadIdx.x; d < n; d += 32) {
+        Real on[Cell::kGates];
+        sum += Cell::down(pass, e, k, d, on) * Cell::state(pass, k)[d];
+        for (int g = 0; g < Cell::kGates; ++g) sum += on[g] * product[g * n + d];
+    }
+    for (int d = 16; d > 0; d >>= 1) sum += __shfl_xor_sync(kAllLanes, sum, d);
+    if (threadIdx.x == 0) on_edges[e] = sum;
+}
+
+}  // namespace sparsewood
+
+#define SPARSEWOOD_LEVEL_KERNELS(name, Cell, Real)                                                \
+    extern "C" __global__ void name##_up(                                                         \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
+        const int64_t* row, const Real* inputs, const Real* products, Real* gates, Real* first,   \
+        Real* second, Real* h, int64_t hidden, int64_t begin) {                                   \
+        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
+                                          hidden,        0,        products, gates,               \
+                                          first,         second,   h,        nullptr, nullptr};   \
+        sparsewood::pass_up<sparsewood::Cell>(pass, row, inputs, begin);                          \
+    }                                                                                             \
+    extern "C" __global__ void name##_down(                                                       \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
+        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
+        Real* on_products, int64_t hidden, int64_t word_nodes, int64_t begin) {                   \
+        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
+                                          hidden,  word_nodes, nullptr, gates,                    \
+                                          first,   second,     nullptr, on_h, on_second};         \
+        sparsewood::pass_down<sparsewood::Cell>(pass, offsets, edges, on_h, on_second,            \
+                                                on_products, begin);                              \
+    }                                                                                             \
+    extern "C" __global__ void name##_up_product(                                                 \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
+        const int64_t* row, const Real* inputs, Real* products, Real* gates, Real* first,         \
+        Real* second, Real* h, const Real* across, int64_t hidden, int64_t begin, int64_t end) {  \
+        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
+                                          hidden,        0,        products, gates,               \
+                                          first,         second,   h,        nullptr, nullptr};   \
+        sparsewood::pass_up_product<sparsewood::Cell>(pass, row, inputs, across, products, begin, \
+                                                      end);                                       \
+    }                                                                                             \
+    extern "C" __global__ void name##_down_product(                                               \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
+        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
+        Real* on_products, const Real* weight, int64_t hidden, int64_t word_nodes, int64_t begin, \
+        int64_t end) {                                                                            \
+        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
+                                          hidden,  word_nodes, nullptr, gates,                    \
+                                          first,   second,     nullptr, on_h, on_second};         \
+        sparsewood::pass_down_product<sparsewood::Cell>(pass, offsets, edges, weight, on_h,       \
+                                                        on_second, on_products, begin, end);      \
+    }                                                                                             \
+    extern "C" __global__ void name##_inputs(                                                     \
+        const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,               \
+        const int64_t* children, const Real* weights, Real* gates, Real* first, Real* second,     \
+        const Real* on_h, const Real* on_second, Real* on_inputs, int64_t hidden,                 \
+        int64_t word_nodes, int64_t words, int64_t all, int64_t share) {                          \
+        const sparsewood::Pass<Real> pass{child_offsets, children,   nullptr, weights,            \
+                                          hidden,        word_nodes, nullptr, gates,              \
+                                          first,         second,     nullptr, on_h, on_second};   \
+        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all, \
+                                                     share);                                      \
+    }                                                                                             \
+    extern "C" __global__ void name##_edges(                                                      \
+        const int64_t* children, const int64_t* parents, const Real* weights,                     \
+        const Real* products, Real* gates, Real* first, Real* second, Real* h, const Real* on_h,  \
+        const Real* on_second, Real* on_edges, int64_t hidden, int64_t word_nodes) {              \
+        const sparsewood::Pass<Real> pass{nullptr, children,   parents,  weights,                 \
+                                          hidden,  word_nodes, products, gates,                   \
+                                          first,   second,     h,        on_h, on_second};        \
+        sparsewood::pass_to_edges<sparsewood::Cell>(pass, on_edges);                              \
+    }

@@ -1,0 +1,66 @@
+// A matrix product of few rows by one block, for levels too small to be worth a launch of their
+// own.
+#pragma once
+
+#include "scan.cuh"
+
+namespace sparsewood {
+
+constexpr int kTileRows = 8, kTileColumns = 128, kTileWarps = kTileRows;
+
+// How many numbers of shared memory the sums of the warps take, two rows at a time.
+constexpr int64_t kTileRoom = 2 * kTileWarps * kTileColumns;
+
+// Calls write(r, c, sum over k of rows[r, k] matrix[k, c]) for each of kTileRows rows (., depth) in
+// shared memory and of the columns c in begin + [0, kTileColumns) below `columns`, which the matrix
+// (depth, columns) has. Of a block of kTileWarps warps, which share k; the order of the sum depends
+// on nothing but depth.
+template <class Real, class Write>
+__device__ void multiply_tile(const Real* rows, int64_t depth, const Real* matrix, int64_t columns,
+                              int64_t begin, Real* room, const Write& write) {
+    constexpr int kEach = kTileColumns / 32, kAhead = 8;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Real sums[kTileRows][kEach] = {};
+    int64_t at[kEach];
+    for (int c = 0; c < kEach; ++c) {
+        const int64_t column = begin + 32 * c + lane;
+        at[c] = column < columns ? column : begin;
+    }
+    // Several rows of the matrix are on their way at once.
+    for (int64_t next = warp; next < depth; next += kAhead * kTileWarps) {
+        Real value[kAhead][kEach];
+#pragma unroll
+        for (int a = 0; a < kAhead; ++a) {
+            const int64_t k = next + a * kTileWarps;
+#pragma unroll
+            for (int c = 0; c < kEach; ++c)
+                value[a][c] = k < depth ? matrix[k * columns + at[c]] : Real(0);
+        }
+#pragma unroll
+        for (int a = 0; a < kAhead; ++a) {
+            const int64_t k = next + a * kTileWarps < depth ? next + a * kTileWarps : next;
+#pragma unroll
+            for (int r = 0; r < kTileRows; ++r) {
+                const Real factor = rows[r * depth + k];
+#pragma unroll
+                for (int c = 0; c < kEach; ++c) sums[r][c] += factor * value[a][c];
+            }
+        }
+    }
+#pragma unroll
+    for (int first = 0; first < kTileRows; first += 2) {
+        __syncthreads();
+#pragma unroll
+        for (int r = 0; r < 2; ++r)
+#pragma unroll
+            for (int c = 0; c < kEach; ++c)
+                room[(2 * warp + r) * kTileColumns + 32 * c + lane] = sums[first + r][c];
+        __syncthreads();
+        const int r = threadIdx.x / kTileColumns, c = threadIdx.x % kTileColumns;
+        Real sum = 0;
+        for (int w = 0; w < kTileWarps; ++w) sum += room[(2 * w + r) * kTileColumns + c];
+        if (begin + c < columns) write(first + r, begin + c, sum);
+    }
+}
+
+}  // namespace sparsewood

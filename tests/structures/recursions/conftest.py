@@ -1,0 +1,15 @@
+"""Recursions that run as kernels."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sparsewood import _cuda
+from tests.emulator import EmulatedKernels
+
+
+@pytest.fixture(scope="class")
+def emulated() -> Iterator[None]:
+    """For a class of the conformance kit: CPU tensors take the path of CUDA tensors."""
+    with _cuda.emulate(EmulatedKernels):
+        yield
