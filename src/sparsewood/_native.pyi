@@ -91,9 +91,7 @@ def lstm_down_levels(
 ) -> tuple[Callable[[int, int], None], Callable[[int, int], None]]:
     """Two functions (begin, end): collect the gradients of these nodes, pass them down."""
 
-def lstm_up_steps(
-    starts: _Whole, gates: _Floats, c: _Floats, h: _Floats
-) -> Callable[[int], None]:
+def lstm_up_steps(starts: _Whole, gates: _Floats, c: _Floats, h: _Floats) -> Callable[[int], None]:
     """A function (t) that computes the states of word t, both directions."""
 
 def lstm_down_steps(
