@@ -54,10 +54,11 @@ __device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, cons
     const int64_t parts = (columns + kTileColumns - 1) / kTileColumns, part = blockIdx.x % parts;
     const int64_t first = begin + blockIdx.x / parts * kTileRows;
     Real *room = reinterpret_cast<Real*>(dynamic_shared()), *states = room + kTileRoom;
-    const int64_t r = threadIdx.x >> 5, j = first + r;  // a warp to a row
-    const Real* input = j < end ? inputs + row[j] * columns : nullptr;
-    for (int64_t d = threadIdx.x & 31; d < n; d += 32)
-        states[r * n + d] = j < end ? Cell::up(pass, input, j, d, part == 0) : Real(0);
+    // Every warp comes by every row: some have many edges.
+    for (int i = threadIdx.x; i < kTileRows * int(n); i += blockDim.x) {
+        const int64_t j = first + i / int(n), d = i % int(n);
+        states[i] = j < end ? Cell::up(pass, inputs + row[j] * columns, j, d, part == 0) : Real(0);
+    }
     __syncthreads();
     multiply_tile(states, n, across, columns, part * kTileColumns, room,
                   [&](int r, int64_t c, Real sum) {
@@ -111,8 +112,8 @@ __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets
     const int64_t first = begin + blockIdx.x / parts * kTileRows;
     Real* room = reinterpret_cast<Real*>(dynamic_shared());
     Real *states = room + kTileRoom, *rows = states + kTileRows * kTileColumns;
-    const int64_t r = threadIdx.x >> 5, k = first + r;  // a warp to a row
-    for (int64_t d = threadIdx.x & 31; d < n; d += 32) {
+    for (int i = threadIdx.x; i < kTileRows * int(n); i += blockDim.x) {
+        const int64_t r = i / int(n), k = first + r, d = i % int(n);
         Real sums[Cell::kGates] = {}, state = 0;
         if (k < end) state = pull<Cell>(pass, offsets, edges, k, d, sums);
         for (int g = 0; g < Cell::kGates; ++g) {
