@@ -15,6 +15,8 @@
 
 namespace sparsewood {
 
+constexpr int kMostWarps = 16;  // of a block that works on one node
+
 // The arrays of a pass. Those of the way down are null on the way up.
 template <class Real>
 struct Pass {
@@ -134,22 +136,41 @@ __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets
     });
 }
 
+// The gradient on the input of all root nodes: their sum, which the warps of a block share.
+template <class Cell, class Real>
+__device__ void pass_to_root(const Pass<Real>& pass, Real* on_root, int64_t words, int64_t all) {
+    __shared__ Real shares[kMostWarps][32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    const int64_t d = 32 * (blockIdx.x - words) + lane, n = pass.hidden;
+    Real sums[Cell::kGates] = {};
+    for (int64_t j = pass.word_nodes + warp; j < all && d < n; j += warps) {
+        Real on[Cell::kGates];
+        Cell::to_input(pass, j, d, on);
+        for (int g = 0; g < Cell::kGates; ++g) sums[g] += on[g];
+    }
+    for (int g = 0; g < Cell::kGates; ++g) {
+        shares[warp][lane] = sums[g];
+        __syncthreads();
+        Real sum = 0;
+        for (int w = 0; w < warps; ++w) sum += shares[w][lane];
+        if (warp == 0 && d < n) on_root[g * n + d] = sum;
+        __syncthreads();
+    }
+}
+
 // The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
-// nodes[offsets[r] : offsets[r + 1]]. The blocks after: over `share` root nodes each.
+// nodes[offsets[r] : offsets[r + 1]]. The blocks after: 32 columns each of that over root nodes.
 template <class Cell, class Real>
 __device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets,
-                               const int64_t* nodes, Real* on_inputs, int64_t words, int64_t all,
-                               int64_t share) {
+                               const int64_t* nodes, Real* on_inputs, int64_t words, int64_t all) {
     const int64_t r = blockIdx.x, n = pass.hidden;
-    const bool word = r < words;
-    const int64_t begin = word ? offsets[r] : pass.word_nodes + (r - words) * share;
-    int64_t end = word ? offsets[r + 1] : begin + share;
-    if (!word && end > all) end = all;
+    if (r >= words)
+        return pass_to_root<Cell>(pass, on_inputs + words * Cell::kGates * n, words, all);
     for (int64_t d = threadIdx.x; d < n; d += blockDim.x) {
         Real sums[Cell::kGates] = {};
-        for (int64_t q = begin; q < end; ++q) {
+        for (int64_t q = offsets[r]; q < offsets[r + 1]; ++q) {
             Real on[Cell::kGates];
-            Cell::to_input(pass, word ? nodes[q] : q, d, on);
+            Cell::to_input(pass, nodes[q], d, on);
             for (int g = 0; g < Cell::kGates; ++g) sums[g] += on[g];
         }
         for (int g = 0; g < Cell::kGates; ++g) on_inputs[(r * Cell::kGates + g) * n + d] = sums[g];
@@ -218,12 +239,11 @@ __device__ void pass_to_edges(const Pass<Real>& pass, Real* on_edges) {
         const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,               \
         const int64_t* children, const Real* weights, Real* gates, Real* first, Real* second,     \
         const Real* on_h, const Real* on_second, Real* on_inputs, int64_t hidden,                 \
-        int64_t word_nodes, int64_t words, int64_t all, int64_t share) {                          \
+        int64_t word_nodes, int64_t words, int64_t all) {                                         \
         const sparsewood::Pass<Real> pass{child_offsets, children,   nullptr, weights,            \
                                           hidden,        word_nodes, nullptr, gates,              \
                                           first,         second,     nullptr, on_h, on_second};   \
-        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all, \
-                                                     share);                                      \
+        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all);\
     }                                                                                             \
     extern "C" __global__ void name##_edges(                                                      \
         const int64_t* children, const int64_t* parents, const Real* weights,                     \
