@@ -161,8 +161,8 @@ __device__ void pass_to_root(const Pass<Real>& pass, Real* on_root, int64_t word
 // The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
 // nodes[offsets[r] : offsets[r + 1]]. The blocks after: 32 columns each of that over root nodes.
 template <class Cell, class Real>
-__device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets,
-                               const int64_t* nodes, Real* on_inputs, int64_t words, int64_t all) {
+__device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets, const int64_t* nodes,
+                               Real* on_inputs, int64_t words, int64_t all) {
     const int64_t r = blockIdx.x, n = pass.hidden;
     if (r >= words)
         return pass_to_root<Cell>(pass, on_inputs + words * Cell::kGates * n, words, all);
@@ -194,63 +194,62 @@ __device__ void pass_to_edges(const Pass<Real>& pass, Real* on_edges) {
 
 }  // namespace sparsewood
 
-#define SPARSEWOOD_LEVEL_KERNELS(name, Cell, Real)                                                \
-    extern "C" __global__ void name##_up(                                                         \
-        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
-        const int64_t* row, const Real* inputs, const Real* products, Real* gates, Real* first,   \
-        Real* second, Real* h, int64_t hidden, int64_t begin) {                                   \
-        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
-                                          hidden,        0,        products, gates,               \
-                                          first,         second,   h,        nullptr, nullptr};   \
-        sparsewood::pass_up<sparsewood::Cell>(pass, row, inputs, begin);                          \
-    }                                                                                             \
-    extern "C" __global__ void name##_down(                                                       \
-        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
-        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
-        Real* on_products, int64_t hidden, int64_t word_nodes, int64_t begin) {                   \
-        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
-                                          hidden,  word_nodes, nullptr, gates,                    \
-                                          first,   second,     nullptr, on_h, on_second};         \
-        sparsewood::pass_down<sparsewood::Cell>(pass, offsets, edges, on_h, on_second,            \
-                                                on_products, begin);                              \
-    }                                                                                             \
-    extern "C" __global__ void name##_up_product(                                                 \
-        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
-        const int64_t* row, const Real* inputs, Real* products, Real* gates, Real* first,         \
-        Real* second, Real* h, const Real* across, int64_t hidden, int64_t begin, int64_t end) {  \
-        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
-                                          hidden,        0,        products, gates,               \
-                                          first,         second,   h,        nullptr, nullptr};   \
-        sparsewood::pass_up_product<sparsewood::Cell>(pass, row, inputs, across, products, begin, \
-                                                      end);                                       \
-    }                                                                                             \
-    extern "C" __global__ void name##_down_product(                                               \
-        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
-        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
-        Real* on_products, const Real* weight, int64_t hidden, int64_t word_nodes, int64_t begin, \
-        int64_t end) {                                                                            \
-        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
-                                          hidden,  word_nodes, nullptr, gates,                    \
-                                          first,   second,     nullptr, on_h, on_second};         \
-        sparsewood::pass_down_product<sparsewood::Cell>(pass, offsets, edges, weight, on_h,       \
-                                                        on_second, on_products, begin, end);      \
-    }                                                                                             \
-    extern "C" __global__ void name##_inputs(                                                     \
-        const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,               \
-        const int64_t* children, const Real* weights, Real* gates, Real* first, Real* second,     \
-        const Real* on_h, const Real* on_second, Real* on_inputs, int64_t hidden,                 \
-        int64_t word_nodes, int64_t words, int64_t all) {                                         \
-        const sparsewood::Pass<Real> pass{child_offsets, children,   nullptr, weights,            \
-                                          hidden,        word_nodes, nullptr, gates,              \
-                                          first,         second,     nullptr, on_h, on_second};   \
-        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all);\
-    }                                                                                             \
-    extern "C" __global__ void name##_edges(                                                      \
-        const int64_t* children, const int64_t* parents, const Real* weights,                     \
-        const Real* products, Real* gates, Real* first, Real* second, Real* h, const Real* on_h,  \
-        const Real* on_second, Real* on_edges, int64_t hidden, int64_t word_nodes) {              \
-        const sparsewood::Pass<Real> pass{nullptr, children,   parents,  weights,                 \
-                                          hidden,  word_nodes, products, gates,                   \
-                                          first,   second,     h,        on_h, on_second};        \
-        sparsewood::pass_to_edges<sparsewood::Cell>(pass, on_edges);                              \
+#define SPARSEWOOD_LEVEL_KERNELS(name, Cell, Real)                                                 \
+    extern "C" __global__ void name##_up(                                                          \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,                \
+        const int64_t* row, const Real* inputs, const Real* products, Real* gates, Real* first,    \
+        Real* second, Real* h, int64_t hidden, int64_t begin) {                                    \
+        const sparsewood::Pass<Real> pass{                                                         \
+            child_offsets, children, nullptr, weights, hidden,  0,      products,                  \
+            gates,         first,    second,  h,       nullptr, nullptr};                          \
+        sparsewood::pass_up<sparsewood::Cell>(pass, row, inputs, begin);                           \
+    }                                                                                              \
+    extern "C" __global__ void name##_down(                                                        \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents, const Real* weights, \
+        Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, Real* on_products,    \
+        int64_t hidden, int64_t word_nodes, int64_t begin) {                                       \
+        const sparsewood::Pass<Real> pass{nullptr,    nullptr, parents,  weights, hidden,          \
+                                          word_nodes, nullptr, gates,    first,   second,          \
+                                          nullptr,    on_h,    on_second};                         \
+        sparsewood::pass_down<sparsewood::Cell>(pass, offsets, edges, on_h, on_second,             \
+                                                on_products, begin);                               \
+    }                                                                                              \
+    extern "C" __global__ void name##_up_product(                                                  \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,                \
+        const int64_t* row, const Real* inputs, Real* products, Real* gates, Real* first,          \
+        Real* second, Real* h, const Real* across, int64_t hidden, int64_t begin, int64_t end) {   \
+        const sparsewood::Pass<Real> pass{                                                         \
+            child_offsets, children, nullptr, weights, hidden,  0,      products,                  \
+            gates,         first,    second,  h,       nullptr, nullptr};                          \
+        sparsewood::pass_up_product<sparsewood::Cell>(pass, row, inputs, across, products, begin,  \
+                                                      end);                                        \
+    }                                                                                              \
+    extern "C" __global__ void name##_down_product(                                                \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents, const Real* weights, \
+        Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, Real* on_products,    \
+        const Real* weight, int64_t hidden, int64_t word_nodes, int64_t begin, int64_t end) {      \
+        const sparsewood::Pass<Real> pass{nullptr,    nullptr, parents,  weights, hidden,          \
+                                          word_nodes, nullptr, gates,    first,   second,          \
+                                          nullptr,    on_h,    on_second};                         \
+        sparsewood::pass_down_product<sparsewood::Cell>(pass, offsets, edges, weight, on_h,        \
+                                                        on_second, on_products, begin, end);       \
+    }                                                                                              \
+    extern "C" __global__ void name##_inputs(                                                      \
+        const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,                \
+        const int64_t* children, const Real* weights, Real* gates, Real* first, Real* second,      \
+        const Real* on_h, const Real* on_second, Real* on_inputs, int64_t hidden,                  \
+        int64_t word_nodes, int64_t words, int64_t all) {                                          \
+        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights, hidden,      \
+                                          word_nodes,    nullptr,  gates,    first,   second,      \
+                                          nullptr,       on_h,     on_second};                     \
+        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all); \
+    }                                                                                              \
+    extern "C" __global__ void name##_edges(                                                       \
+        const int64_t* children, const int64_t* parents, const Real* weights,                      \
+        const Real* products, Real* gates, Real* first, Real* second, Real* h, const Real* on_h,   \
+        const Real* on_second, Real* on_edges, int64_t hidden, int64_t word_nodes) {               \
+        const sparsewood::Pass<Real> pass{nullptr,    children, parents,  weights, hidden,         \
+                                          word_nodes, products, gates,    first,   second,         \
+                                          h,          on_h,     on_second};                        \
+        sparsewood::pass_to_edges<sparsewood::Cell>(pass, on_edges);                               \
     }
