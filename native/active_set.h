@@ -19,7 +19,7 @@ struct ActiveSet {
     Codes<Family> codes;
     Cholesky factor;
     const double* theta;  // (cells) the table of scores, forbidden parts -inf
-    int16_t* origin;      // (stride) the MAP structure; scores are relative to it
+    int16_t* origin;      // (stride) the first structure; scores are relative to it
     double* weights;      // (capacity) of the active structures
     double* target;       // (capacity) the QP solution
     double* scratch;      // (3, capacity)
@@ -110,6 +110,27 @@ struct ActiveSet {
         g.sync();
         compare(g, 1);
         return admit(g, 0, size(), 0, 0);
+    }
+
+    // The same for one of several in a row, `first` or after another. Where the last one shared as
+    // many parts with those before it, the rows of the factor begin alike.
+    template <class G>
+    SPARSEWOOD_HD Entry append_next(const G& g, const int16_t* h, bool first) {
+        int k = size(), known = 0;
+        int16_t* to = waiting(0);
+        for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
+        g.sync();
+        compare(g, 1);
+        int32_t *common = overlap, *before = overlap + codes.capacity;
+        const double* last = factor.row(k - 1);
+        if (!first)
+            while (known + 1 < k && common[known] == before[known]) ++known;
+        for (int a = g.lane(); a < known; a += g.size()) columns[a] = last[a];
+        g.sync();
+        Entry entry = admit(g, 0, k, known, 1);
+        for (int a = g.lane(); a < k; a += g.size()) before[a] = common[a];
+        g.sync();
+        return entry;
     }
 
     // The same for `count` waiting structures in their order, most of it by one pass over the
@@ -298,7 +319,7 @@ struct ActiveSet {
         if (!factor.append(g, known, parts + 1, codes.share_above(g, theta, h, origin)))
             return Entry::kDependent;
         SPARSEWOOD_ROLLED
-        for (int a = g.lane(); a < k; a += g.size()) {
+        for (int a = g.lane(); Family::kCross > kNever && a < k; a += g.size()) {
             int b = codes.place[a];
             if (codes.nearest[b] >= 0 && common[a] > codes.shared[b])
                 codes.shared[b] = common[a], codes.nearest[b] = p;

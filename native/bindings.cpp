@@ -11,6 +11,7 @@
 #include "arrays.h"
 #include "batch.h"
 #include "bind_forest.h"
+#include "bind_nn.h"
 #include "bind_tree_sums.h"
 #include "without_gil.h"
 
@@ -191,5 +192,6 @@ NB_MODULE(_native, m) {
     m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
     sparsewood::bind_forest(m);
+    sparsewood::bind_nn(m);
     sparsewood::bind_tree_sums(m);
 }

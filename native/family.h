@@ -25,6 +25,12 @@
 //   exactly those are left that choose `option` in this penalised slot, and score what they did.
 //   For a row of its own that is fix_row(): every other option of the slot, the empty one too.
 //
+// A family that knows SparseMAP in closed form has, for a Thread alone:
+//
+// - propose(g, table): for scores as in `table`, how many structures span the solution; 0: unknown.
+// - proposed(g, c, code): number c of them, asked for in rising order. They should be affinely
+//   independent; the solver starts from them, finds their weights and certifies the answer.
+//
 // The k best (kbest.h) rest on the last two: slots are fixed from the first on, and single options
 // of the next one denied by forbidding table[base(slot) + option], the empty option like any other.
 // A fix() that leaves more lists structures twice, one that leaves less loses some;
@@ -66,6 +72,27 @@ template <class Family>
 SPARSEWOOD_HD int64_t penalised_cells(const Family& family) {
     return cells(family);
 }
+
+// propose() and proposed() of a family that has them for this Group; else 0, and nothing.
+template <class Family, class G>
+SPARSEWOOD_HD auto propose(Family& family, const G& g, const double* table, int)
+    -> decltype(family.propose(g, table)) {
+    return family.propose(g, table);
+}
+
+template <class Family, class G>
+SPARSEWOOD_HD int propose(Family&, const G&, const double*, long) {
+    return 0;
+}
+
+template <class Family, class G>
+SPARSEWOOD_HD auto proposed(Family& family, const G& g, int c, int16_t* code, int)
+    -> decltype(family.proposed(g, c, code)) {
+    family.proposed(g, c, code);
+}
+
+template <class Family, class G>
+SPARSEWOOD_HD void proposed(Family&, const G&, int, int16_t*, long) {}
 
 // fix() of a family whose slots are the rows of its table.
 SPARSEWOOD_HD inline void fix_row(double* row, int width, int option) {

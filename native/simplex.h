@@ -1,6 +1,7 @@
 // One out of n items.
 #pragma once
 
+#include "capped_simplex.h"
 #include "family.h"
 
 namespace sparsewood {
@@ -9,10 +10,12 @@ struct Simplex {
     static constexpr bool kEmpty = false;
     static constexpr double kCross = kNever;
     int slots, penalised, rows, width;
+    CappedSimplex sparsemax;
+    int item;  // the one proposed last
 
     SPARSEWOOD_HD int64_t base(int) const { return 0; }
 
-    SPARSEWOOD_HD void lay_out(Arena&) {}
+    SPARSEWOOD_HD void lay_out(Arena& arena) { sparsemax.lay_out(arena, width); }
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -24,6 +27,23 @@ struct Simplex {
     }
 
     SPARSEWOOD_HD void fix(double* table, int, int option) const { fix_row(table, width, option); }
+
+#ifndef __CUDACC_RTC__
+    // Sparsemax (Martins & Astudillo 2016): the items that it keeps.
+    int propose(const Thread&, const double* table) {
+        item = -1;
+        if (sparsemax.project(table, 1, 1, 1) == 0) return 0;
+        int count = 0;
+        for (int i = 0; i < width; ++i) count += sparsemax.share[i] > 0;
+        return count;
+    }
+
+    void proposed(const Thread&, int, int16_t* code) {
+        do ++item;
+        while (!(sparsemax.share[item] > 0));
+        code[0] = static_cast<int16_t>(item);
+    }
+#endif
 
     // size: n. shape: (n).
     SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t*, const int64_t*) {

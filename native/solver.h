@@ -46,7 +46,8 @@ struct Solver {
     double* reduced;    // (cells) theta - D u, tilted until the end
     int16_t* entering;  // (stride)
 
-    bool started;  // the MAP structure is in the active set
+    int proposals;  // structures to start from; 0: the MAP structure
+    bool started;   // they are in the active set
     bool level;    // priced by theta itself, no longer tilted
     bool equal;    // all scores are
     int calls, largest, idle;
@@ -78,9 +79,18 @@ struct Solver {
         range = equal ? 1 : score_range;
         limits = given;
         started = level = false;
-        calls = largest = idle = 0;
+        calls = largest = idle = proposals = 0;
         gap = noise = 0;
         smallest = -kForbidden;
+    }
+
+    // Starts from what the family takes for the solution, unless there are caps: those are filled
+    // from the best structure on. Returns the room that this needs.
+    template <class G>
+    SPARSEWOOD_HD int propose(const G& g) {
+        if (limits.max_active == 0 && limits.max_iter == 0)
+            proposals = sparsewood::propose(family(), g, set.theta, 0);
+        return proposals + (proposals < crosses.kMost ? proposals : crosses.kMost) + 2;
     }
 
     template <class G>
@@ -118,10 +128,17 @@ struct Solver {
 
     template <class G>
     SPARSEWOOD_HD bool start(const G& g) {
-        if (!ask(g, set.theta, set.origin)) return false;
+        if (proposals > 0)
+            proposed(family(), g, 0, set.origin, 0);
+        else if (!ask(g, set.theta, set.origin))
+            return false;
         for (int i = set.codes.slots + g.lane(); i < set.codes.stride; i += g.size())
             entering[i] = 0;
         set.begin(g);
+        for (int c = 1; c < proposals; ++c) {
+            proposed(family(), g, c, entering, 0);
+            set.append_next(g, entering, c == 1);
+        }
         // The penalised cells tell structures apart: to tilt those is enough.
         int64_t count = penalised_cells(family());
         for (int64_t c = g.lane(); c < count; c += g.size()) {

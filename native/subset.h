@@ -3,6 +3,7 @@
 // A code has a slot for each item: 1 if it is in the set. Its row of the table is (0, score).
 #pragma once
 
+#include "capped_simplex.h"
 #include "family.h"
 
 namespace sparsewood {
@@ -13,11 +14,15 @@ struct Subset {
     int slots, penalised, rows, width;
     int least, most;
     int32_t* order;  // (slots) items to choose from, the chosen ones first; for cross() too
+    CappedSimplex projection;
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
-    SPARSEWOOD_HD void lay_out(Arena& arena) { order = arena.take<int32_t>(slots); }
-    SPARSEWOOD_HD void lay_out_cross(Arena& arena) { lay_out(arena); }
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
+        lay_out_cross(arena);
+        projection.lay_out(arena, slots);
+    }
+    SPARSEWOOD_HD void lay_out_cross(Arena& arena) { order = arena.take<int32_t>(slots); }
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
@@ -52,6 +57,16 @@ struct Subset {
     SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), 2, option);
     }
+
+#ifndef __CUDACC_RTC__
+    int propose(const Thread&, const double* table) {
+        return projection.project(table + 1, 2, least, most);
+    }
+
+    void proposed(const Thread&, int c, int16_t* code) {
+        projection.write(c, [&](int i, bool in) { code[i] = in; });
+    }
+#endif
 
     // size: n. shape: (n). options: the fewest and the most items, -1 for all.
     SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {

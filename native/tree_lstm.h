@@ -1,140 +1,182 @@
 // The elementwise part of a Child-Sum TreeLSTM (Tai et al. 2015, section 3.1) on one level of a
-// forest; the matrix products between the levels are the caller's. A row of `gates` holds four
-// blocks of `hidden` numbers in the order i, o, u, f.
+// forest; the matrix products between the levels are the caller's.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
+#include <vector>
 
-#include "wide.h"
-
-// Before a loop whose rows do not overlap: too many to be checked for that at run time.
-#if defined(__clang__)
-#define SPARSEWOOD_APART _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define SPARSEWOOD_APART _Pragma("GCC ivdep")
-#else
-#define SPARSEWOOD_APART
-#endif
+#include "tanh.h"
 
 namespace sparsewood {
 
-// tanh in double is the library's; in float a rational minimax approximation (the one of Eigen),
-// which vectorizes and is right to a few units in the last place.
-SPARSEWOOD_INLINE double fast_tanh(double x) { return std::tanh(x); }
-
-SPARSEWOOD_INLINE float fast_tanh(float x) {
-    const float bound = 7.90531110763549805f;  // beyond it float tanh is 1
-    x = x > bound ? bound : x;
-    x = x < -bound ? -bound : x;
-    const float s = x * x;
-    float p = -2.76076847742355e-16f;
-    p = p * s + 2.00018790482477e-13f;
-    p = p * s - 8.60467152213735e-11f;
-    p = p * s + 5.12229709037114e-08f;
-    p = p * s + 1.48572235717979e-05f;
-    p = p * s + 6.37261928875436e-04f;
-    p = p * s + 4.89352455891786e-03f;
-    float q = 1.19825839466702e-06f;
-    q = q * s + 1.18534705686654e-04f;
-    q = q * s + 2.26843463243900e-03f;
-    q = q * s + 4.89352518554385e-03f;
-    return x * p / q;
-}
-
-template <class Real>
-SPARSEWOOD_INLINE Real fast_sigmoid(Real x) {
-    return Real(0.5) + Real(0.5) * fast_tanh(Real(0.5) * x);
-}
-
-// The edges of a forest and what the forward pass leaves for the backward pass.
+// A forest and what the pass up leaves for the pass down.
 template <class Real>
 struct TreeLstm {
-    const int64_t *child_offsets, *children;
+    const int64_t *row, *child_offsets, *children;
     int64_t hidden;
-    Real* gates;   // (N, 4 hidden)
+    Real* gates;   // (N, 3 hidden) i, o, u
     Real* forget;  // (E, hidden) f of each edge
     Real* c;       // (N, hidden)
 };
 
-// The nodes in [begin, end), whose children are done. On entry their gates hold
-// W x + b + U sum_k h_k, in the block f only W x + b; on return i, o and u, and f as it was.
+// The states of the nodes in [begin, end), whose children are done. On entry the gates of those
+// that have children hold U sum_k h_k. inputs[row] is W x + b, in the order i, o, u, f;
 // products[k] is U_f h_k.
 template <class Real>
-SPARSEWOOD_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* products, Real* h,
-                               int64_t begin, int64_t end) {
+SPARSEWOOD_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* inputs, const Real* products,
+                               Real* h, int64_t begin, int64_t end) {
     const int64_t n = net.hidden;
     for (int64_t j = begin; j < end; ++j) {
-        Real *g = net.gates + j * 4 * n, *c = net.c + j * n;
-        for (int64_t d = 0; d < n; ++d) c[d] = 0;
-        for (int64_t e = net.child_offsets[j]; e < net.child_offsets[j + 1]; ++e) {
+        const int64_t first = net.child_offsets[j], last = net.child_offsets[j + 1];
+        const Real* x = inputs + net.row[j] * 4 * n;
+        Real *g = net.gates + j * 3 * n, *c = net.c + j * n, *out = h + j * n;
+        if (first == last) {
+            SPARSEWOOD_APART
+            for (int64_t d = 0; d < 3 * n; ++d) g[d] = x[d];
+        } else {
+            SPARSEWOOD_APART
+            for (int64_t d = 0; d < 3 * n; ++d) g[d] += x[d];
+        }
+        SPARSEWOOD_APART
+        for (int64_t d = 0; d < n; ++d) {
+            g[d] = fast_sigmoid(g[d]);
+            g[n + d] = fast_sigmoid(g[n + d]);
+            g[2 * n + d] = fast_tanh(g[2 * n + d]);
+            c[d] = g[d] * g[2 * n + d];
+        }
+        for (int64_t e = first; e < last; ++e) {
             const int64_t k = net.children[e];
             const Real *product = products + k * n, *below = net.c + k * n;
             Real* f = net.forget + e * n;
             SPARSEWOOD_APART
             for (int64_t d = 0; d < n; ++d) {
-                f[d] = fast_sigmoid(g[3 * n + d] + product[d]);
+                f[d] = fast_sigmoid(x[3 * n + d] + product[d]);
                 c[d] += f[d] * below[d];
             }
         }
-        Real* out = h + j * n;
         SPARSEWOOD_APART
-        for (int64_t d = 0; d < n; ++d) {
-            const Real i = fast_sigmoid(g[d]), o = fast_sigmoid(g[n + d]),
-                       u = fast_tanh(g[2 * n + d]), state = c[d] + i * u;
-            g[d] = i;
-            g[n + d] = o;
-            g[2 * n + d] = u;
-            c[d] = state;
-            out[d] = o * fast_tanh(state);
-        }
+        for (int64_t d = 0; d < n; ++d) out[d] = g[n + d] * fast_tanh(c[d]);
     }
 }
 
-// From the gradients on h and c of the nodes in [begin, end): writes those on their gates and adds
-// to those on the products and c of their children. on_c is used up.
+// sums[j] = sum_k h_k for the nodes in [begin, end), all of which have children.
 template <class Real>
-SPARSEWOOD_INLINE void lstm_down(const TreeLstm<Real>& net, const Real* on_h, Real* on_c,
-                                 Real* on_gates, Real* on_products, int64_t begin, int64_t end) {
+SPARSEWOOD_INLINE void sum_children(const TreeLstm<Real>& net, const Real* h, Real* sums,
+                                    int64_t begin, int64_t end) {
     const int64_t n = net.hidden;
     for (int64_t j = begin; j < end; ++j) {
-        const Real *gates = net.gates + j * 4 * n, *c = net.c + j * n;
-        const Real* above = on_h + j * n;
-        Real *on_state = on_c + j * n, *g = on_gates + j * 4 * n;
-        SPARSEWOOD_APART
-        for (int64_t d = 0; d < n; ++d) {
-            const Real i = gates[d], o = gates[n + d], u = gates[2 * n + d], t = fast_tanh(c[d]);
-            const Real state = on_state[d] + above[d] * o * (1 - t * t);
-            on_state[d] = state;
-            g[d] = state * u * i * (1 - i);
-            g[n + d] = above[d] * t * o * (1 - o);
-            g[2 * n + d] = state * i * (1 - u * u);
-            g[3 * n + d] = 0;
-        }
+        Real* sum = sums + j * n;
         for (int64_t e = net.child_offsets[j]; e < net.child_offsets[j + 1]; ++e) {
-            const int64_t k = net.children[e];
-            const Real *f = net.forget + e * n, *below = net.c + k * n;
-            Real *product = on_products + k * n, *on_below = on_c + k * n;
-            SPARSEWOOD_APART
-            for (int64_t d = 0; d < n; ++d) {
-                const Real passed = on_state[d] * f[d], on_f = passed * below[d] * (1 - f[d]);
-                product[d] += on_f;
-                g[3 * n + d] += on_f;
-                on_below[d] += passed;
+            const Real* value = h + net.children[e] * n;
+            if (e == net.child_offsets[j]) {
+                SPARSEWOOD_APART
+                for (int64_t d = 0; d < n; ++d) sum[d] = value[d];
+            } else {
+                SPARSEWOOD_APART
+                for (int64_t d = 0; d < n; ++d) sum[d] += value[d];
             }
         }
     }
 }
 
-// out[to[e]] += values[from[e]] for the edges in [begin, end).
+// The edges by their child: those above node k are edges[offsets[k] : offsets[k + 1]].
+struct EdgesAbove {
+    std::vector<int64_t> offsets, edges;
+
+    EdgesAbove(const int64_t* children, int64_t count, int64_t nodes)
+        : offsets(static_cast<size_t>(nodes) + 1), edges(static_cast<size_t>(count)) {
+        for (int64_t e = 0; e < count; ++e) ++offsets[static_cast<size_t>(children[e]) + 1];
+        for (size_t k = 1; k < offsets.size(); ++k) offsets[k] += offsets[k - 1];
+        std::vector<int64_t> next(offsets);
+        for (int64_t e = 0; e < count; ++e)
+            edges[static_cast<size_t>(next[static_cast<size_t>(children[e])]++)] = e;
+    }
+};
+
+// The gradients of a pass down.
 template <class Real>
-SPARSEWOOD_INLINE void add_rows(Real* out, const int64_t* to, const Real* values,
-                                const int64_t* from, int64_t columns, int64_t begin, int64_t end) {
-    for (int64_t e = begin; e < end; ++e) {
-        Real* sum = out + to[e] * columns;
-        const Real* value = values + from[e] * columns;
+struct OnTreeLstm {
+    const int64_t *parents, *offsets, *edges;  // of each edge; the edges above each node
+    const Real* given;                         // (N, hidden) on h, from outside the forest
+    Real* h;                                   // (N, hidden) in all; of a node that is done, that
+                                               // on the sum over its children
+    Real* c;                                   // (N, hidden)
+    Real* gates;                               // (N, 3 hidden), not set at leaves
+    Real* products;                            // (word nodes, hidden)
+    Real* inputs;                              // (rows, 4 hidden)
+    unsigned char* reached;                    // (rows) whether an input has been written to
+};
+
+// Collects for the nodes in [begin, end) what comes down from their parents, which are done: the
+// gradients on their c and products; that on h still lacks what comes by the product.
+template <class Real>
+SPARSEWOOD_INLINE void lstm_collect(const TreeLstm<Real>& net, const OnTreeLstm<Real>& on,
+                                    int64_t begin, int64_t end) {
+    const int64_t n = net.hidden;
+    for (int64_t j = begin; j < end; ++j) {
+        const Real *given = on.given + j * n, *c = net.c + j * n;
+        Real *on_h = on.h + j * n, *on_c = on.c + j * n, *product = on.products + j * n;
+        const int64_t first = on.offsets[j], last = on.offsets[j + 1];
+        if (first == last) {  // a root
+            for (int64_t d = 0; d < n; ++d) on_h[d] = given[d];
+            for (int64_t d = 0; d < n; ++d) on_c[d] = 0;
+        }
+        for (int64_t a = first; a < last; ++a) {
+            const int64_t e = on.edges[a], p = on.parents[e];
+            const Real *f = net.forget + e * n, *sum = on.h + p * n, *above = on.c + p * n;
+            if (a == first) {
+                SPARSEWOOD_APART
+                for (int64_t d = 0; d < n; ++d) {
+                    const Real passed = above[d] * f[d];
+                    on_h[d] = given[d] + sum[d];
+                    on_c[d] = passed;
+                    product[d] = passed * c[d] * (1 - f[d]);
+                }
+            } else {
+                SPARSEWOOD_APART
+                for (int64_t d = 0; d < n; ++d) {
+                    const Real passed = above[d] * f[d];
+                    on_h[d] += sum[d];
+                    on_c[d] += passed;
+                    product[d] += passed * c[d] * (1 - f[d]);
+                }
+            }
+        }
+    }
+}
+
+// From the gradients on h and c of the nodes in [begin, end), now complete, those on their gates
+// and inputs.
+template <class Real>
+SPARSEWOOD_INLINE void lstm_down(const TreeLstm<Real>& net, const OnTreeLstm<Real>& on,
+                                 int64_t begin, int64_t end) {
+    const int64_t n = net.hidden;
+    for (int64_t j = begin; j < end; ++j) {
+        const int64_t first = net.child_offsets[j], last = net.child_offsets[j + 1];
+        const Real *gates = net.gates + j * 3 * n, *c = net.c + j * n, *above = on.h + j * n;
+        Real *on_c = on.c + j * n, *x = on.inputs + net.row[j] * 4 * n;
+        if (!on.reached[net.row[j]]) {
+            on.reached[net.row[j]] = 1;
+            for (int64_t d = 0; d < 4 * n; ++d) x[d] = 0;
+        }
+        // A leaf, which has no use for a row of its own, takes that of the first node.
+        Real* g = on.gates + (first == last ? 0 : j) * 3 * n;
         SPARSEWOOD_APART
-        for (int64_t d = 0; d < columns; ++d) sum[d] += value[d];
+        for (int64_t d = 0; d < n; ++d) {
+            const Real i = gates[d], o = gates[n + d], u = gates[2 * n + d], t = fast_tanh(c[d]);
+            const Real state = on_c[d] + above[d] * o * (1 - t * t);
+            on_c[d] = state;
+            g[d] = state * u * i * (1 - i);
+            g[n + d] = above[d] * t * o * (1 - o);
+            g[2 * n + d] = state * i * (1 - u * u);
+        }
+        SPARSEWOOD_APART
+        for (int64_t d = 0; d < 3 * n; ++d) x[d] += g[d];
+        for (int64_t e = first; e < last; ++e) {
+            const Real *f = net.forget + e * n, *below = net.c + net.children[e] * n;
+            SPARSEWOOD_APART
+            for (int64_t d = 0; d < n; ++d) x[3 * n + d] += on_c[d] * f[d] * below[d] * (1 - f[d]);
+        }
     }
 }
 

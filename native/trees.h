@@ -42,6 +42,11 @@ SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
     };
 }
 
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+// Arborescence::argmax<false> with at least 3 words, for a CPU thread.
+bool argmax_wide(const Arborescence& memory, const double* scores, int16_t* tree);  // arborescence.cpp
+#endif
+
 template <bool Projective, bool SingleRoot>
 struct TreeOracle;
 
@@ -77,11 +82,19 @@ struct TreeOracle<false, SingleRoot> : Arborescence {
     template <bool One, class G>
     SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
         if constexpr (G::size() == 1)
-            return argmax<One>(g, scores, tree);
+            return alone<One>(g, scores, tree);
         else if (!One && heads <= ArborescenceLanes::kMostHeads)
             return lanes.argmax(g, scores, tree);
         else
             return by_path.argmax<One>(g, scores, tree);
+    }
+
+    template <bool One, class G>
+    SPARSEWOOD_HD bool alone(const G& g, const double* scores, int16_t* tree) {
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+        if (!One && words >= 3) return argmax_wide(*this, scores, tree);
+#endif
+        return argmax<One>(g, scores, tree);
     }
 
     template <class G>

@@ -1,6 +1,7 @@
 // What one CPU thread works with: a solver and its memory.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -92,6 +93,7 @@ class Worker {
 
     Status run(const double* theta, double range, Limits limits, bool crosses) {
         solver_.reset(theta, range, limits, crosses);
+        room_ = std::max(room_, solver_.propose(Thread{}));
         lay_out_active(active_, room_);
         Status status;
         while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();

@@ -46,8 +46,8 @@ struct Results {
 // For so many active structures most instances need no more.
 template <class Family>
 __device__ int64_t first_room(const Family& family, int64_t max_active) {
-    constexpr int64_t kLeast = 64, kMost = 512, kEach = 8;
-    int64_t room = kEach * family.slots;
+    constexpr int64_t kLeast = 64, kMost = 512;
+    int64_t room = (family.width == 2 ? 2 : 8) * int64_t(family.slots);  // of yes or no there are many
     room = room < kLeast ? kLeast : room > kMost ? kMost : room;
     int64_t capped = 2 * max_active + 4;  // each may be crossed, and one more comes in
     return max_active > 0 && capped < room ? capped : room;

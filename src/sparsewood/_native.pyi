@@ -61,19 +61,25 @@ def build_forest(
     """(words, row, child_offsets, children, parents, roots, level_offsets, tree_nodes)."""
 
 def lstm_up_levels(
+    row: _Whole,
     child_offsets: _Whole,
     children: _Whole,
-    gates: _Floats,
-    forget: _Floats,
-    c: _Floats,
+    inputs: _Floats,
     products: _Floats,
     h: _Floats,
-) -> Callable[[int, int], None]:
-    """A function (begin, end) that computes the states of these nodes."""
+    gates: _Floats,
+    sums: _Floats,
+    forget: _Floats,
+    c: _Floats,
+) -> Callable[[int, int, int], None]:
+    """A function (begin, end, next): the states of nodes begin:end, the sums of end:next."""
 
 def lstm_down_levels(
+    row: _Whole,
     child_offsets: _Whole,
     children: _Whole,
+    parents: _Whole,
+    given: _Floats,
     gates: _Floats,
     forget: _Floats,
     c: _Floats,
@@ -81,13 +87,40 @@ def lstm_down_levels(
     on_c: _Floats,
     on_gates: _Floats,
     on_products: _Floats,
-) -> Callable[[int, int], None]:
-    """A function (begin, end) that passes the gradients of these nodes down."""
+    on_inputs: _Floats,
+) -> tuple[Callable[[int, int], None], Callable[[int, int], None]]:
+    """Two functions (begin, end): collect the gradients of these nodes, pass them down."""
 
-def add_rows_levels(
-    out: _Floats, to: _Whole, values: _Floats, from_: _Whole
-) -> Callable[[int, int], None]:
-    """A function (begin, end): out[to[e]] += values[from_[e]] for these edges."""
+def lstm_up_steps(starts: _Whole, gates: _Floats, c: _Floats, h: _Floats) -> Callable[[int], None]:
+    """A function (t) that computes the states of word t, both directions."""
+
+def lstm_down_steps(
+    starts: _Whole,
+    gates: _Floats,
+    c: _Floats,
+    on_h: _Floats,
+    by_h: _Floats,
+    by_c: _Floats,
+    on_gates: _Floats,
+) -> Callable[[int], None]:
+    """A function (t) that passes the gradients of word t down."""
+
+def score_pairs(
+    heads: _Floats, dependents: _Floats, v: _Floats, scores: _Floats, threads: int
+) -> None:
+    """Writes v^T tanh(heads + dependents) for all pairs."""
+
+def pass_to_pairs(
+    heads: _Floats,
+    dependents: _Floats,
+    v: _Floats,
+    on_scores: _Floats,
+    on_heads: _Floats,
+    on_dependents: _Floats,
+    on_v: _Floats,
+    threads: int,
+) -> None:
+    """Adds the gradients of heads, dependents and v, of v for each sentence."""
 
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
     """Takes off arcs, in place, what all trees share, and writes that."""

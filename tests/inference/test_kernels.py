@@ -98,6 +98,17 @@ def test_limits(limits: tuple[int | None, int | None], device: torch.device) -> 
     torch.testing.assert_close(found.marginals.cpu(), expected.marginals)
 
 
+def test_the_same_bits_in_any_batch_and_padding(device: torch.device) -> None:
+    scores, lengths = batch_of(TREES)
+    scores, lengths = scores.to(device), lengths.to(device)
+    whole = sp.sparsemap(scores, TREES.structure, lengths=lengths)
+    wider = torch.nn.functional.pad(scores, (0, 2, 0, 2), value=torch.nan)
+    for b, weights in enumerate(whole.weights.split(whole.sizes.tolist())):
+        alone = sp.sparsemap(wider[b : b + 1], TREES.structure, lengths=lengths[b : b + 1])
+        assert torch.equal(alone.weights, weights)
+        assert torch.equal(alone.marginals[0, :5, :6], whole.marginals[b])
+
+
 class SmallRooms(dict[Any, int]):
     """Rooms for so few structures at first that hardly any instance is solved in them."""
 

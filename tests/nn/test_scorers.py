@@ -100,10 +100,28 @@ def test_the_backward_pass_can_be_repeated() -> None:
     assert torch.equal(first[0], second[0])
 
 
-def test_a_second_derivative_is_refused() -> None:
-    x = words(2, 3, 6).requires_grad_()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_second_derivative_is_refused(dtype: torch.dtype) -> None:
+    x = words(2, 3, 6).to(dtype).requires_grad_()
     with pytest.raises(RuntimeError, match="differentiable once"):
-        torch.autograd.grad(make("mlp")(x).sum(), x, create_graph=True)
+        torch.autograd.grad(make("mlp").to(dtype)(x).sum(), x, create_graph=True)
+
+
+@pytest.mark.parametrize("size", [3, 16, 37])
+def test_float32_is_close_to_float64(size: int) -> None:
+    """On the CPU it has a kernel of its own, which passes over pairs without a gradient."""
+    torch.manual_seed(0)
+    scorer, x = sp.nn.MLPArcScorer(6, size), 3 * words(4, 9, 6).float()
+    vector = torch.randn(4, 9, 10).relu()
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        scorer, x = scorer.to(dtype), x.detach().to(dtype).requires_grad_()
+        scores = scorer(x)
+        leaves = [x, *scorer.parameters()]
+        gradients = torch.autograd.grad(scores, leaves, vector.to(dtype))
+        found.append([one.double() for one in (scores, *gradients)])
+    for single, double in zip(*found, strict=True):
+        torch.testing.assert_close(single, double, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", SCORERS)

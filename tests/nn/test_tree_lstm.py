@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.nn._levels import Cell
+from sparsewood.nn._levels import Composition
 from sparsewood.nn.tree_lstm import NativeCell, TorchCell
 
 KINDS = st.sampled_from(["chain", "star", "random", "duplicates"])
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
-CELLS: list[type[Cell]] = [NativeCell, TorchCell]
+CELLS: list[type[Composition]] = [NativeCell, TorchCell]
 
 
 def recursion(
@@ -55,7 +55,7 @@ def _gradients(net: torch.nn.Module, x: Tensor, out: Tensor) -> list[Tensor]:
 def test_it_equals_recursion(
     draw_trees: Any,
     check_recursion: Any,
-    cell: type[Cell],
+    cell: type[Composition],
     kind: str,
     lengths: list[int],
     trees: int,
@@ -81,7 +81,7 @@ def test_weights_of_edges_equal_recursion(
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("root", ["zero", "learned"])
-def test_gradcheck_on_all_nodes(root: Any, cell: type[Cell], forest: sp.Forest) -> None:
+def test_gradcheck_on_all_nodes(root: Any, cell: type[Composition], forest: sp.Forest) -> None:
     torch.manual_seed(0)
     net = sp.nn.ChildSumTreeLSTM(2, 3, root=root).double()
     net.cell = lambda forest: cell()

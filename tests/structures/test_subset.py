@@ -65,6 +65,37 @@ def test_marginals_lie_in_the_capped_simplex(
         torch.testing.assert_close(u, capped_simplex(theta, k, exact), rtol=0, atol=1e-9)
 
 
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), n=st.integers(1, 60), seed=st.integers(0, 2**32 - 1))
+def test_starts_from_the_solution(data: st.DataObject, n: int, seed: int) -> None:
+    """A look or two at the oracle certify sets that span the face: the gradient is exact."""
+    k, at_most = data.draw(st.integers(1, n)), data.draw(st.booleans())
+    scores = draw_scores("normal", 1, (n,), seed)
+    scores[0, : data.draw(st.integers(0, n - k))] = -torch.inf
+    slope = draw_scores("normal", 1, (n,), seed + 1)[0]
+    scores.requires_grad_()
+    post = sp.sparsemap(scores, sp.Subset(at_most=k) if at_most else sp.Subset(k))
+    u = post.marginals[0].detach()
+    free, full = (u > 1e-9) & (u < 1 - 1e-9), not at_most or u.sum() > k - 1e-9
+    assert post.converged.all() and post.calls <= 4
+    assert post.sizes.item() == max(int(free.sum()) + (not full), 1)
+    (grad,) = torch.autograd.grad(post.marginals[0] @ slope, scores)
+    expected = torch.where(free, slope - slope[free].mean() * full, 0.0)
+    torch.testing.assert_close(grad[0], expected, rtol=0, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), n=st.integers(2, 12), seed=st.integers(0, 2**32 - 1))
+def test_caps_are_filled_from_the_best_set_on(data: st.DataObject, n: int, seed: int) -> None:
+    k, most = data.draw(st.integers(1, n)), data.draw(st.integers(1, 3))
+    scores = draw_scores(data.draw(st.sampled_from(["normal", "equal"])), 2, (n,), seed)
+    subset = sp.Subset(k)
+    assert (sp.sparsemap(scores, subset, max_active=most).sizes <= most).all()
+    one = sp.sparsemap(scores, subset, max_active=1)
+    assert torch.equal(one.structures, subset.argmax(scores))
+    assert (sp.sparsemap(scores, subset, max_iter=1).sizes == 1).all()
+
+
 @settings(deadline=None, max_examples=50)
 @given(data=st.data(), n=st.integers(1, 200), seed=st.integers(0, 2**32 - 1))
 def test_argmax_takes_the_first_of_the_best(data: st.DataObject, n: int, seed: int) -> None:

@@ -160,7 +160,7 @@ def jacobian(
 class _Jacobian(torch.autograd.Function):
     @staticmethod
     def forward(*inputs: Tensor) -> tuple[Tensor, Tensor]:
-        return jacobian_op(*inputs)
+        return _apply_jacobian(*inputs)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
@@ -207,11 +207,10 @@ def array(tensor: Tensor, dtype: torch.dtype) -> NDArray[Any]:
     return tensor.detach().to("cpu", dtype).contiguous().numpy()
 
 
-@torch.library.custom_op("sparsewood::sparsemap_jacobian", mutates_args=())
-def jacobian_op(
+def _apply_jacobian(
     used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """`jacobian` as an op."""
+    """`jacobian` of plain values."""
     found = _kernels.jacobian(used, sizes, factor, on_weights, on_parts)
     if found is not None:
         return found
@@ -224,6 +223,11 @@ def jacobian_op(
         get_num_threads(),
     )
     return torch.from_numpy(x).to(factor.device), torch.from_numpy(out).to(factor.device)
+
+
+jacobian_op = torch.library.custom_op(
+    "sparsewood::sparsemap_jacobian", _apply_jacobian, mutates_args=()
+)
 
 
 @jacobian_op.register_fake

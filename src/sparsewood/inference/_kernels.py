@@ -52,9 +52,9 @@ def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Fou
     """
     temperature = temperature.to(torch.float64)
     kept, active, *_ = _measure(batch, limits)
-    at_once = max(1, families.MEMORY // (kept + active))
-    if len(batch) > at_once:
-        return _in_turns(batch, event, temperature, limits, at_once)
+    turn = families.at_once(kept + active, len(batch), batch.scores.device)
+    if turn < len(batch):
+        return _in_turns(batch, event, temperature, limits, turn)
     return _solve_at_once(batch, event, temperature, limits)
 
 
@@ -68,13 +68,13 @@ def _measure(batch: Padded, limits: Limits) -> tuple[int, ...]:
 
 
 def _in_turns(
-    batch: Padded, event: int, temperature: Tensor, limits: Limits, at_once: int
+    batch: Padded, event: int, temperature: Tensor, limits: Limits, turn: int
 ) -> Found | None:
     """The same for so many instances at a time."""
     blocks = []
-    for begin in range(0, len(batch), at_once):
-        some = batch.part(begin, begin + at_once)
-        found = solve(some, event, temperature[begin : begin + at_once], limits)
+    for begin in range(0, len(batch), turn):
+        some = batch.part(begin, begin + turn)
+        found = solve(some, event, temperature[begin : begin + turn], limits)
         if found is None:
             return None
         blocks.append(found)
@@ -115,7 +115,7 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
             if left > _FEW * count:
                 _rooms[_key(batch, limits)] = room
             active = batch.measure(limits.max_active, room)[1]
-            if left * active > families.MEMORY and count > 1:
+            if families.at_once(active, left, device) < left and count > 1:
                 return _in_turns(batch, event, temperature, limits, (count + 1) // 2)
     structures, used = _whole(device, total, event), _whole(device, total, width)
     weights, factor = batch.scores.new_empty(total), _real(device, entries)
@@ -149,14 +149,14 @@ class Ranked(NamedTuple):
 def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
     """The `k` best structures of each instance, and their scores."""
     share, threads, *_ = batch.measure(k)
-    at_once = max(1, families.MEMORY // share)
+    turn = families.at_once(share, len(batch), batch.scores.device)
     structures = batch.scores.new_empty(len(batch), k, *event, dtype=torch.int64)
     totals = batch.scores.new_empty(len(batch), k, dtype=torch.float64)
     calls = structures.new_empty(len(batch))
     failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
-    memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
-    for begin in range(0, len(batch), at_once):
-        some = batch.part(begin, begin + at_once)
+    memory = failed.new_empty(turn * share, dtype=torch.uint8)
+    for begin in range(0, len(batch), turn):
+        some = batch.part(begin, begin + turn)
         out = prod(event), structures[begin:], totals[begin:], calls[begin:], failed
         batch.kernels.launch("kbest", len(some), threads, *some.arguments, k, memory, share, *out)
     return None if failed.item() else Ranked(structures, totals, calls)

@@ -21,7 +21,6 @@ from torch import Tensor
 from sparsewood.forest import Forest, Level
 
 Step = Callable[[Level], None]
-AddRows = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -131,16 +130,6 @@ class Cell(Composition):
     ) -> tuple[Tensor, Tensor, Tensor]:
         return pass_down(on_h, weight, kept, split, forest, self, rows, dtype, learns=learns)
 
-    def add_rows(
-        self, out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
-    ) -> AddRows:
-        """A function (begin, end): out[to[e]] += w_e values[source[e]] for these edges."""
-        return lambda begin, end: out.index_add_(
-            0,
-            to[begin:end],
-            states.weighted(values.index_select(0, source[begin:end]), slice(begin, end)),
-        )
-
 
 class Compose(torch.autograd.Function):
     """(W + 1, gates * hidden) inputs -> the states of a pass up, (N, hidden) first.
@@ -209,7 +198,7 @@ def pass_up(inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Ce
     )
     buffers = cell.buffers(forest, states.h)
     step = cell.up(forest, states, buffers)
-    sum_children = cell.add_rows(states.sums, forest.parents, states.h, forest.children, states)
+    sum_children = _adder(states.sums, forest.parents, states.h, forest.children, states)
     for_sums, for_each = weight[:split].t(), weight[split:].t()
     with torch.autocast(values.device.type, enabled=False):
         for level in forest.levels:
@@ -255,7 +244,7 @@ def pass_down(
     if on.edges is not None:
         states = replace(states, products=(h[:count].to(dtype) @ for_each.t()).to(h.dtype))
     step = cell.down(forest, states, tuple(buffers), on)
-    pass_to_children = cell.add_rows(on.h, forest.children, on.sums, forest.parents, states)
+    pass_to_children = _adder(on.h, forest.children, on.sums, forest.parents, states)
     with torch.autocast(h.device.type, enabled=False):
         for level in reversed(forest.levels):
             here = slice(level.begin, level.end)
@@ -281,6 +270,17 @@ def pass_down(
         ):
             multiply(on_product.t(), factor.to(weight.dtype), out=out)
     return on_inputs.to(dtype), on_weight.to(own), on_edges
+
+
+def _adder(
+    out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
+) -> Callable[[int, int], object]:
+    """A function (begin, end): out[to[e]] += w_e values[source[e]] for these edges."""
+    return lambda begin, end: out.index_add_(
+        0,
+        to[begin:end],
+        states.weighted(values.index_select(0, source[begin:end]), slice(begin, end)),
+    )
 
 
 def _column(forest: Forest, dtype: torch.dtype) -> Tensor | None:

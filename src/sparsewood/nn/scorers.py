@@ -9,8 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sparsewood import _native
 from sparsewood._batch import Batch
+from sparsewood._threads import get_num_threads
 from sparsewood.nn._check import check_words
+from sparsewood.nn._cuda_pairs import pull_pairs, score_pairs, serves
 
 _CHUNK = 1 << 22  # numbers held by the hidden layer of an `MLPArcScorer` at a time
 
@@ -35,11 +38,12 @@ class MLPArcScorer(_ArcScorer):
 
         score(h, d) = v^T tanh(W_h x_h + W_d x_d + b)
 
-    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. If these are at most 2^22
-    they are held for the backward pass. A larger layer is worked off in chunks of dependents and
-    computed again in the backward pass: beyond input and output, the larger of 2^22 and
-    B (n + 1) hidden_size numbers are held at a time, and none between the passes. Differentiable
-    once.
+    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. In float32 on the CPU, and
+    on a GPU that has our kernels, it is never held: the backward pass computes it again, for pairs
+    that have a gradient. Elsewhere, if these are at most 2^22 numbers, they are held for the
+    backward pass. A larger layer is worked off in chunks of dependents and computed again in the
+    backward pass: beyond input and output, the larger of 2^22 and B (n + 1) hidden_size numbers are
+    held at a time, and none between the passes. Differentiable once.
 
     Args:
         input_size: d, the size of a word vector.
@@ -59,7 +63,10 @@ class MLPArcScorer(_ArcScorer):
             batch.flatten("word vectors", table)
             for table in (self.head(self._heads(x)), self.dependent(x))
         )
-        scores: Any = _PairwiseTanh.apply(heads, dependents, self.score.weight[0].to(heads.dtype))
+        v = self.score.weight[0].to(heads.dtype)
+        native = heads.dtype == torch.float32 and heads.device.type == "cpu" and not serves(heads)
+        pairs = _NativeTanh if native and not torch.compiler.is_compiling() else _PairwiseTanh
+        scores: Any = pairs.apply(heads, dependents, v)
         return batch.restore(scores)
 
 
@@ -109,11 +116,52 @@ class BiaffineArcScorer(_ArcScorer):
         return self.arc(self.dependent(x)) @ heads.mT
 
 
+class _NativeTanh(torch.autograd.Function):
+    """`_PairwiseTanh` in float32 on the CPU; its formulas: native/pairs_tanh.h."""
+
+    @staticmethod
+    def forward(ctx: Any, heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
+        heads, dependents, v = (t.detach().contiguous() for t in (heads, dependents, v))
+        scores = dependents.new_empty(*dependents.shape[:2], heads.shape[1])
+        tensors = (heads, dependents, v, scores)
+        arrays = (t.numpy() for t in tensors)
+        _native.score_pairs(*arrays, threads=_threads(scores.numel() * len(v)))
+        ctx.save_for_backward(heads, dependents, v)
+        return scores
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        _refuse_second_derivative()
+        on_scores = gradients[0].contiguous()
+        heads, dependents, v = ctx.saved_tensors
+        on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
+        on_v = v.new_zeros(len(heads), len(v))
+        tensors = (heads, dependents, v, on_scores, on_heads, on_dependents, on_v)
+        arrays = (t.numpy() for t in tensors)
+        _native.pass_to_pairs(*arrays, threads=_threads(on_scores.numel() * len(v)))
+        return on_heads, on_dependents, on_v.sum(0)
+
+
+def _threads(numbers: int) -> int:
+    """For a hidden layer of so many numbers: a thread is worth its start from 2^20 on."""
+    return max(1, min(get_num_threads(), numbers >> 20))
+
+
+def _refuse_second_derivative() -> None:
+    # `once_differentiable` would let through what depends on the saved tensors.
+    if torch.is_grad_enabled():
+        raise RuntimeError("MLPArcScorer is differentiable once: not with create_graph=True")
+
+
 class _PairwiseTanh(torch.autograd.Function):
     """v^T tanh(heads + dependents) for all pairs: (B, m, k), (B, n, k), (k,) -> (B, n, m)."""
 
     @staticmethod
     def forward(ctx: Any, heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
+        ctx.by_kernels = serves(heads)
+        if ctx.by_kernels:
+            ctx.save_for_backward(heads, dependents, v, None)
+            return score_pairs(heads, dependents, v)
         hidden = None
         scores = dependents.new_empty(*dependents.shape[:2], heads.shape[1])
         chunks = _chunks(heads, dependents)
@@ -126,11 +174,11 @@ class _PairwiseTanh(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        # `once_differentiable` would let through what depends on the saved tensors.
-        if torch.is_grad_enabled():
-            raise RuntimeError("MLPArcScorer is differentiable once: not with create_graph=True")
+        _refuse_second_derivative()
         (on_scores,) = gradients
         heads, dependents, v, kept = ctx.saved_tensors
+        if ctx.by_kernels:
+            return pull_pairs(heads, dependents, v, on_scores)
         on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
         on_v = torch.zeros_like(v)
         for rows in _chunks(heads, dependents):

@@ -1,5 +1,7 @@
 """The Child-Sum TreeLSTM over a forest."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -7,7 +9,7 @@ from sparsewood import _native
 from sparsewood.forest import Forest, Level
 from sparsewood.nn._composer import LevelComposer
 from sparsewood.nn._cuda_levels import KernelCell
-from sparsewood.nn._levels import AddRows, Cell, Composition, States, Step
+from sparsewood.nn._levels import Cell, Composition, States, Step, add_product, multiply
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward
 _tanh_backward = torch.ops.aten.tanh_backward
@@ -49,31 +51,93 @@ class KernelLSTM(KernelCell):
     of_edges, carries = True, True  # f and c
 
 
-class NativeCell(Cell):
-    """On the CPU, in float32 or float64, without weights; its formulas: native/tree_lstm.h."""
+class NativeCell(Composition):
+    """On the CPU, in float32 or float64, without weights; its formulas: native/tree_lstm.h.
 
-    def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
-        """f of each edge (E, hidden) and c (N, hidden)."""
-        return h.new_empty(forest.children.shape[0], h.shape[1]), torch.empty_like(h)
+    Leaves take part in no product of the sums, and only the gates that both passes read are kept.
+    """
 
-    def up(self, forest: Forest, states: States, buffers: tuple[Tensor, ...]) -> Step:
-        graph = (forest.child_offsets, forest.children)
-        tensors = (*graph, states.gates, *buffers, states.products, states.h)
+    def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
+        """h, the gates i, o, u (N, 3 hidden), sums and c (N, hidden), f of each edge (E, hidden).
+
+        The sums are not set at leaves.
+        """
+        nodes, hidden = h.shape
+        forget = h.new_empty(forest.children.shape[0], hidden)
+        return [h, h.new_empty(nodes, 3 * hidden), torch.empty_like(h), forget, torch.empty_like(h)]
+
+    def pass_up(
+        self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
+    ) -> Sequence[Tensor]:
+        weight = weight.to(inputs.dtype)
+        values = inputs.to(torch.promote_types(inputs.dtype, torch.float32)).contiguous()
+        h = values.new_empty(forest.num_nodes, weight.shape[1])
+        h, gates, sums, *buffers = kept = self.kept(forest, h, len(weight))
+        products = torch.empty_like(h)
+        graph = (forest.row, forest.child_offsets, forest.children)
+        tensors = (*graph, values, products, h, gates, sums, *buffers)
         run = _native.lstm_up_levels(*(tensor.numpy() for tensor in tensors))
-        return lambda level: run(level.begin, level.end)
+        for_sums, for_each = weight[:split].t(), weight[split:].t()
+        ends = (*forest.level_offsets[2:], forest.num_nodes)
+        with torch.autocast("cpu", enabled=False):
+            for level, next_end, states, of_sums, sums_here, products_here in zip(
+                forest.levels, ends, *_by_level(forest, h, gates, sums, products), strict=False
+            ):
+                if level.begin > 0:
+                    multiply(sums_here, for_sums, out=of_sums)
+                run(level.begin, level.end, next_end)
+                if level.end < forest.num_nodes:
+                    multiply(states, for_each, out=products_here)
+        return kept
 
-    def down(self, forest: Forest, states: States, buffers: tuple[Tensor, ...], on: States) -> Step:
-        graph = (forest.child_offsets, forest.children)
-        gradients = (on.h, torch.zeros_like(on.h), on.gates, on.products)
-        tensors = (*graph, states.gates, *buffers, *gradients)
-        run = _native.lstm_down_levels(*(tensor.numpy() for tensor in tensors))
-        return lambda level: run(level.begin, level.end)
+    def pass_down(
+        self,
+        on_h: Tensor,
+        weight: Tensor,
+        kept: Sequence[Tensor],
+        split: int,
+        forest: Forest,
+        rows: int,
+        dtype: torch.dtype,
+        *,
+        learns: bool = True,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        h, gates, sums, forget, c = kept
+        own, weight = weight.dtype, weight.to(dtype)
+        for_sums, for_each = weight[:split], weight[split:]
+        given = on_h.to(h.dtype).contiguous()
+        on_h, on_c, on_products = (torch.empty_like(h) for _ in range(3))
+        on_gates, on_inputs = torch.empty_like(gates), h.new_empty(rows, len(weight))
+        graph = (forest.row, forest.child_offsets, forest.children, forest.parents)
+        on = (on_h, on_c, on_gates, on_products, on_inputs)
+        tensors = (*graph, given, gates, forget, c, *on)
+        collect, run = _native.lstm_down_levels(*(tensor.detach().numpy() for tensor in tensors))
+        with torch.autocast("cpu", enabled=False):
+            by_level = _by_level(forest, on_h, on_gates, on_products)
+            for level, on_states, on_these, on_products_here in zip(
+                reversed(forest.levels), *map(reversed, by_level), strict=True
+            ):
+                collect(level.begin, level.end)
+                if level.end < forest.num_nodes:
+                    add_product(on_products_here, for_each, out=on_states)
+                run(level.begin, level.end)
+                if level.begin > 0:  # nobody asks for that on h any more: that on the sums
+                    multiply(on_these, for_sums, out=on_states)
+            nothing = h.new_empty(0)
+            if not learns:
+                return on_inputs.to(dtype), nothing, nothing
+            leaves = forest.level_offsets[1] if forest.num_nodes else 0
+            words = forest.num_word_nodes
+            on_weight = h.new_empty(weight.shape)
+            multiply(on_gates[leaves:].t(), sums[leaves:].to(dtype), out=on_weight[:split])
+            multiply(on_products[:words].t(), h[:words].to(dtype), out=on_weight[split:])
+        return on_inputs.to(dtype), on_weight.to(own), nothing
 
-    def add_rows(
-        self, out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
-    ) -> AddRows:
-        tensors = (out, to, values, source)
-        return _native.add_rows_levels(*(tensor.detach().numpy() for tensor in tensors))
+
+def _by_level(forest: Forest, *tensors: Tensor) -> list[Sequence[Tensor]]:
+    """The rows of each level, for tensors that have one for each node."""
+    sizes = [level.end - level.begin for level in forest.levels]
+    return [tensor.split(sizes) for tensor in tensors]
 
 
 class TorchCell(Cell):

@@ -12,6 +12,7 @@ from torch import Tensor
 from sparsewood import _cuda
 
 MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
+_LITTLE = 2**29  # bytes that any GPU has to spare
 
 # Which struct stands for a family, by its first options: as in native/families.
 FAMILIES: dict[str, tuple[str, ...]] = {
@@ -147,6 +148,16 @@ def _measure(
     return tuple(found.tolist())
 
 
+def at_once(share: int, count: int, device: torch.device) -> int:
+    """How many of `count` instances are worked on at a time, each in `share` bytes."""
+    room = MEMORY
+    if device.type == "cuda" and count * share > _LITTLE:
+        free = torch.cuda.mem_get_info(device)[0]
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        room = min(room, (free + kept) // 2)
+    return max(1, min(count, room // max(1, share)))
+
+
 class Best(NamedTuple):
     """The best structure of each instance."""
 
@@ -157,13 +168,13 @@ class Best(NamedTuple):
 def argmax(batch: Padded, event: tuple[int, ...]) -> Best | None:
     """The highest scoring structures; None where an instance has none, for the host to say why."""
     share = batch.measure()[0]
-    at_once = max(1, MEMORY // max(1, share))
+    turn = at_once(share, len(batch), batch.scores.device)
     events = batch.scores.new_empty(len(batch), *event, dtype=torch.int64)
     totals = batch.scores.new_empty(len(batch), dtype=torch.float64)
     failed = torch.zeros(1, dtype=torch.int64, device=batch.scores.device)
-    memory = failed.new_empty(min(len(batch), at_once) * share, dtype=torch.uint8)
-    for begin in range(0, len(batch), at_once):
-        some = batch if at_once >= len(batch) else batch.part(begin, begin + at_once)
+    memory = failed.new_empty(turn * share, dtype=torch.uint8)
+    for begin in range(0, len(batch), turn):
+        some = batch if turn == len(batch) else batch.part(begin, begin + turn)
         out = memory, share, prod(event), events[begin:], totals[begin:], failed
         batch.kernels.launch("argmax", len(some), 32, *some.arguments, *out)
     return None if failed.item() else Best(events, totals)
