@@ -293,7 +293,8 @@ struct ActiveSet {
     // Takes in the structure that was number w of those waiting when `compared` were active. Of its
     // row of L the first `known` entries stand in column w of `columns`, `width` wide.
     template <class G>
-    SPARSEWOOD_HD SPARSEWOOD_ONCE Entry admit(const G& g, int w, int compared, int known, int width) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE Entry admit(const G& g, int w, int compared, int known,
+                                              int width) {
         int k = size(), p = codes.place[compared + w];
         const int16_t* h = codes.at(p);
         int32_t* common = overlap + int64_t(w) * codes.capacity;

@@ -1,7 +1,7 @@
 // Maximum spanning arborescence by a warp whose lanes are the words of a sentence, at most 31. In
 // each round all cycles are found by pointer jumping and contracted; what is known of a component
-// is in the registers of a lane. A component is named by its least word, and that word's lane knows its row, its best
-// incoming arc and the score of that. Lane 0 is the root.
+// is in the registers of a lane. A component is named by its least word, and that word's lane knows
+// its row, its best incoming arc and the score of that. Lane 0 is the root.
 #pragma once
 
 #include "group.h"
@@ -13,7 +13,7 @@ struct ArborescenceLanes {
     int words;              // n
     int heads;              // n + 1 columns
     double* cycle_scores;  // (n, n + 1) rows of the cycles
-    int32_t* members;      // (n, 32) of each cycle, by lane: the row of a member, the head of its arc
+    int32_t* members;      // (n, 32) of each cycle, by lane: a member's row, the head of its arc
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;

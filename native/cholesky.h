@@ -53,7 +53,8 @@ struct Cholesky {
     // `known_rows` of them solved for; the lanes' shares of its score add up to that. False, and
     // nothing changed, when it is affinely dependent on the others.
     template <class G>
-    SPARSEWOOD_HD SPARSEWOOD_ONCE bool append(const G& g, int known_rows, double diagonal, double score) {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE bool append(const G& g, int known_rows, double diagonal,
+                                              double score) {
         double *l = row(size), dots[3] = {0, -score, 0};
         forward(g, rows, size, l, known_rows);
         g.products({l, l, l}, {l, scores, ones}, size, dots);

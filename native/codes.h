@@ -89,7 +89,8 @@ struct Codes {
 
     // How many penalised parts two structures share.
     template <class G>
-    SPARSEWOOD_HD SPARSEWOOD_ONCE int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE int common_parts(const G& g, const int16_t* a,
+                                                   const int16_t* b) const {
         if (family.penalised == slots) {
             int same = g.template agree<Family::kEmpty>(a, b, stride);
             return Family::kEmpty ? same : same - (stride - slots);

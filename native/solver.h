@@ -254,8 +254,9 @@ struct Solver {
         gap -= g.sum(mean);
     }
 
-    // reduced <- theta - D M q, a slot's part of it by one lane. At an optimum over the active set many structures score the
-    // same; the tilt lets the oracle choose among them by more than rounding errors.
+    // reduced <- theta - D M q, a slot's part of it by one lane. At an optimum over the active set
+    // many structures score the same; the tilt lets the oracle choose among them by more than
+    // rounding errors.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void reduce(const G& g, const double* q) {
         SPARSEWOOD_PHASE(reduce);

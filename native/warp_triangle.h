@@ -5,7 +5,7 @@ namespace sparsewood {
 
 // Within a block one entry of x after the other is known, and goes to the lanes below.
 __device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
-                               int known_rows) {
+                                            int known_rows) {
     SPARSEWOOD_PHASE(forward);
 #pragma unroll 1
     for (int b = known_rows; b < size; b += 32) {
@@ -29,7 +29,7 @@ __device__ __noinline__ inline void forward(const Warp& g, const double* rows, i
     }
 }
 
-// The same for `count` columns of x, its rows `width` wide, four at a time: they hide each other's
+// The same for all columns of x, its rows `width` wide, four at a time: they hide each other's
 // latency.
 __device__ __noinline__ inline void solve_columns(const Warp& g, const double* rows, int size,
                                                   double* x, int width) {
@@ -63,7 +63,8 @@ __device__ __noinline__ inline void solve_columns(const Warp& g, const double* r
 }
 
 // From the last block to the first; what is known of x goes to the columns on the left.
-__device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
+__device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size,
+                                             double* x) {
     SPARSEWOOD_PHASE(backward);
 #pragma unroll 1
     for (int stop = size; stop > 0; stop -= 32) {

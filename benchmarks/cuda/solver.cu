@@ -1,6 +1,7 @@
 // SparseMAP on a GPU, kernel alone: one warp an instance, non-projective trees, normal scores.
 //
-//     nvcc -O3 -std=c++17 -arch=sm_90 -Inative [-DPHASES] benchmarks/cuda/solver.cu native/columns.cpp native/arborescence.cpp
+//     nvcc -O3 -std=c++17 -arch=sm_90 -Inative [-DPHASES] benchmarks/cuda/solver.cu
+//         native/columns.cpp native/arborescence.cpp
 //
 // Prints for each size the time of a batch, what its first instances differ from the CPU's solver
 // in, and, with PHASES, where the cycles of an instance go.
