@@ -316,7 +316,7 @@ struct ActiveSet {
         for (int a = g.lane(); a < k; a += g.size())
             row[a] = a < known ? columns[int64_t(a) * width + w] : common[a] + 1;
         g.sync();
-        if (!factor.append(g, known, parts + 1, codes.score_above(g, theta, h, origin)))
+        if (!factor.append(g, known, parts + 1, codes.share_above(g, theta, h, origin)))
             return Entry::kDependent;
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); Family::kCross > kNever && a < k; a += g.size()) {

@@ -22,24 +22,17 @@ struct Cholesky {
     static SPARSEWOOD_HD int64_t packed(int64_t k) { return sparsewood::packed(k); }
     SPARSEWOOD_HD double* row(int i) const { return rows + packed(i); }
 
-    // q <- the solution of the QP.
+    // q <- the solution of the QP. Returns its value there, up to a constant:
+    // (y_f^T y_f + c y_f^T y_1 - c) / 2.
     template <class G>
-    SPARSEWOOD_HD SPARSEWOOD_ONCE void solve(const G& g, double* q) const {
-        double dots[2];
-        g.products({ones, ones}, {scores, ones}, size, dots);
+    SPARSEWOOD_HD SPARSEWOOD_ONCE double solve(const G& g, double* q) const {
+        double dots[3] = {};
+        g.products({ones, ones, scores}, {scores, ones, scores}, size, dots);
         double c = (1.0 - dots[0]) / dots[1];
         SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < size; i += g.size()) q[i] = scores[i] + c * ones[i];
         g.sync();
         backward(g, rows, size, q);
-    }
-
-    // The value of the QP at its solution, up to a constant: (y_f^T y_f + c y_f^T y_1 - c) / 2.
-    template <class G>
-    SPARSEWOOD_HD double objective(const G& g) const {
-        double dots[3];
-        g.products({ones, ones, scores}, {scores, ones, scores}, size, dots);
-        double c = (1.0 - dots[0]) / dots[1];
         return (dots[2] + c * dots[0] - c) / 2;
     }
 
@@ -47,7 +40,7 @@ struct Cholesky {
     template <class G>
     SPARSEWOOD_HD void jacobian(const G& g, double* x) const {
         forward(g, rows, size, x, 0);
-        double dots[2];
+        double dots[2] = {};
         g.products({ones, ones}, {x, ones}, size, dots);
         double c = dots[0] / dots[1];
         SPARSEWOOD_ROLLED
@@ -57,17 +50,17 @@ struct Cholesky {
     }
 
     // Appends the structure whose row of K (size entries) already stands in row(size), the first
-    // `known_rows` of them solved for. False, and nothing changed, when it is affinely dependent on
-    // the others.
+    // `known_rows` of them solved for; the lanes' shares of its score add up to that. False, and
+    // nothing changed, when it is affinely dependent on the others.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE bool append(const G& g, int known_rows, double diagonal, double score) {
-        double *l = row(size), dots[3];
+        double *l = row(size), dots[3] = {0, -score, 0};
         forward(g, rows, size, l, known_rows);
         g.products({l, l, l}, {l, scores, ones}, size, dots);
         double left = diagonal - dots[0];
         if (!(left > kDependent * diagonal)) return false;
-        double inverse = 1 / sqrt(left);
-        double y_score = (score - dots[1]) * inverse, y_one = (1.0 - dots[2]) * inverse;
+        double inverse = g.inverse_root(left);
+        double y_score = -dots[1] * inverse, y_one = (1.0 - dots[2]) * inverse;
         if (g.leader()) {
             l[size] = inverse;
             scores[size] = y_score;

@@ -62,7 +62,21 @@ struct Codes {
     SPARSEWOOD_HD int16_t* at(int p) const { return cells + int64_t(p) * stride; }
     SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
 
-    // By one lane, the same.
+    // <scores, h - other> summed slot by slot, so that what is common cancels exactly: this lane's
+    // share of it.
+    template <class G>
+    SPARSEWOOD_HD double share_above(const G& g, const double* scores, const int16_t* h,
+                                     const int16_t* other) const {
+        double s = 0;
+        SPARSEWOOD_ROLLED
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            const double* row = scores + base[i];
+            s += row[h[i]] - row[other[i]];
+        }
+        return s;
+    }
+
+    // The same by one lane, all of it.
     SPARSEWOOD_HD double score_above(const double* scores, const int16_t* h,
                                      const int16_t* other) const {
         double s = 0;
@@ -71,19 +85,6 @@ struct Codes {
             s += row[mine] - row[theirs];
         });
         return s;
-    }
-
-    // <scores, h - other> summed slot by slot, so that what is common cancels exactly.
-    template <class G>
-    SPARSEWOOD_HD double score_above(const G& g, const double* scores, const int16_t* h,
-                                     const int16_t* other) const {
-        double s = 0;
-        SPARSEWOOD_ROLLED
-        for (int i = g.lane(); i < slots; i += g.size()) {
-            const double* row = scores + base[i];
-            s += row[h[i]] - row[other[i]];
-        }
-        return g.sum(s);
     }
 
     // How many penalised parts two structures share.

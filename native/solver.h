@@ -204,15 +204,16 @@ struct Solver {
     template <class G>
     SPARSEWOOD_HD void settle(const G& g) {
         SPARSEWOOD_PHASE(settle);
+        double now;
         do {
             g.poll();
             ++set.iterations;
-            set.factor.solve(g, set.target);
+            now = set.factor.solve(g, set.target);
             if (level) refine(g);
         } while (set.careful ? set.walk(g) : set.drop_negative(g));
+        SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < set.size(); a += g.size()) set.weights[a] = set.target[a];
         g.sync();
-        double now = set.factor.objective(g);
         if (now <= set.objective) set.careful = true;
         set.objective = now;
     }
@@ -229,11 +230,13 @@ struct Solver {
     SPARSEWOOD_HD void price(const G& g) {
         reduce(g, set.weights);
         ask(g, reduced, entering);
-        gap = set.codes.score_above(g, reduced, entering, set.codes.code(0));
-        double s = 0;
+        double sums[2] = {set.codes.share_above(g, reduced, entering, set.codes.code(0)), 0};
+        SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < set.codes.slots; i += g.size())
-            s += fabs(reduced[set.codes.base[i] + entering[i]]);
-        noise = 2 * kEpsilon * (1 + g.sum(s));
+            sums[1] += fabs(reduced[set.codes.base[i] + entering[i]]);
+        g.sum(sums);
+        gap = sums[0];
+        noise = 2 * kEpsilon * (1 + sums[1]);
     }
 
     // By how much h scores above the first active structure; by one lane.

@@ -58,12 +58,16 @@ struct Thread {
         return n - 1;
     }
 
-    // out[v] = the dot product of a[v] and b[v].
+    static double inverse_root(double x) { return 1 / std::sqrt(x); }
+
+    // out[v] += the dot product of a[v] and b[v], and over the lanes; or out alone.
     template <int Count>
     static void products(const double* const (&a)[Count], const double* const (&b)[Count], int n,
                          double (&out)[Count]) {
-        for (int v = 0; v < Count; ++v) out[v] = dot(a[v], b[v], n);
+        for (int v = 0; v < Count; ++v) out[v] += dot(a[v], b[v], n);
     }
+    template <int Count>
+    static void sum(double (&)[Count]) {}
 
     static double dot(const double* a, const double* b, int n) {
         Pair s = {}, t = {};

@@ -64,6 +64,7 @@ struct Warp {
         return x;
     }
 
+    static __device__ double inverse_root(double x) { return rsqrt(x); }
     static __device__ uint32_t ballot(bool x) { return __ballot_sync(kAll, x); }
     static __device__ bool any(bool x) { return __any_sync(kAll, x); }
 
@@ -97,12 +98,15 @@ struct Warp {
     template <int Count>
     static __device__ void products(const double* const (&a)[Count],
                                     const double* const (&b)[Count], int n, double (&out)[Count]) {
-        for (int v = 0; v < Count; ++v) out[v] = 0;
 #pragma unroll 1
         for (int i = lane(); i < n; i += 32)
             for (int v = 0; v < Count; ++v) out[v] += a[v][i] * b[v][i];
+        sum(out);
+    }
+    template <int Count>
+    static __device__ void sum(double (&x)[Count]) {
         for (int d = 16; d > 0; d >>= 1)
-            for (int v = 0; v < Count; ++v) out[v] += __shfl_xor_sync(kAll, out[v], d);
+            for (int v = 0; v < Count; ++v) x[v] += __shfl_xor_sync(kAll, x[v], d);
     }
 
     // What another lane has.

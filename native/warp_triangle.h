@@ -126,7 +126,7 @@ class WarpRemoval {
             for (int p = 0; p < count; ++p) {
                 // The new diagonal is sqrt(d^2 + spill^2), the old one d = 1 / inverse.
                 double tangent = __shfl_sync(Warp::kAll, spill * inverse, p);
-                double c = rsqrt(1 + tangent * tangent), s = c * tangent;
+                double c = g.inverse_root(1 + tangent * tangent), s = c * tangent;
                 if (g.lane() > p && mine) turn(c, s, l[b + p], spill);
                 for (int v = 0; v < 2; ++v) {
                     double x = __shfl_sync(Warp::kAll, own[v], p);

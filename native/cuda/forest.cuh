@@ -20,26 +20,33 @@ enum ForestNumber { kFailed, kTreeNodes, kWords, kTop, kLevels };
 struct ForestOnDevice {
     const int64_t *heads, *lengths, *instance;  // (trees, width), (sentences), (trees)
     int64_t trees, width, sentences, m;
-    bool apart;               // no node is shared
-    int64_t capacity;         // of the table, a power of two
-    Word mask;                // of hashes: all ones, but where collisions are wanted
-    int64_t* numbers;         // (kLevels + m), zero at first, as are the next three
-    Word* counts;             // (m, trees) nodes and edges by level and tree, then where they begin
-    Word *keys, *first;       // (capacity) the table: hash, and trees * m - the first that has it
-    int64_t *fan, *height;    // (trees, m) children, height
-    int64_t *slot, *same;     // (trees, m) place in the table, the first (t, w) that is the same
-    int64_t *id, *edge;       // (trees, m) number of the node, its first edge; if it is that first
-    int64_t* start;           // (sentences) row of the first word
-    char* scratch;            // (trees, 16 m) for `read`, where shared memory is too small
+    bool apart;             // no node is shared
+    int64_t capacity;       // of the table, a power of two
+    Word mask;              // of hashes: all ones, but where collisions are wanted
+    int64_t* numbers;       // (kLevels + m), zero at first, as are the next three
+    Word* counts;           // (m, trees) nodes and edges by level and tree, then where they begin
+    Word *keys, *first;     // (capacity) the table: hash, and trees * m - the first that has it
+    int64_t *fan, *height;  // (trees, m) children, height
+    int64_t *slot, *same;   // (trees, m) place in the table, the first (t, w) that is the same
+    int64_t *id, *edge;     // (trees, m) number of the node, its first edge; if it is that first
+    int64_t* start;         // (sentences) row of the first word
+    char* scratch;          // (trees, 16 m) for `read`, where shared memory is too small
     int64_t *words, *row, *child_offsets, *children, *parents, *roots;
-    int64_t* places;          // (trees, width): the word of each edge, where trees are kept apart
+    int64_t* places;  // (trees, width): the word of each edge, where trees are kept apart
 
-    __device__ ForestOnDevice(const int64_t* heads, const int64_t* lengths,
-                              const int64_t* instance, int64_t* zeroed, int64_t* room,
-                              int64_t* out, int64_t trees, int64_t width, int64_t sentences,
-                              int64_t apart, int64_t capacity, int64_t mask)
-        : heads(heads), lengths(lengths), instance(instance), trees(trees), width(width),
-          sentences(sentences), m(width + 1), apart(apart != 0), capacity(capacity),
+    __device__ ForestOnDevice(const int64_t* heads, const int64_t* lengths, const int64_t* instance,
+                              int64_t* zeroed, int64_t* room, int64_t* out, int64_t trees,
+                              int64_t width, int64_t sentences, int64_t apart, int64_t capacity,
+                              int64_t mask)
+        : heads(heads),
+          lengths(lengths),
+          instance(instance),
+          trees(trees),
+          width(width),
+          sentences(sentences),
+          m(width + 1),
+          apart(apart != 0),
+          capacity(capacity),
           mask(static_cast<Word>(mask)) {
         const int64_t all = trees * m, edges = trees * width;
         numbers = take(zeroed, kLevels + m);
@@ -104,7 +111,7 @@ inline __device__ void read_tree(const ForestOnDevice& f, char* memory) {
     const int64_t t = blockIdx.x, length = f.length(t), lane = threadIdx.x;
     if (!in_range(f, t, length)) return f.fail();
     const int64_t *heads = f.heads + t * f.width, begin = t * f.m;
-    Word* sum = reinterpret_cast<Word*>(memory);  // of what the children done add to the hash
+    Word* sum = reinterpret_cast<Word*>(memory);    // of what the children done add to the hash
     int* left = reinterpret_cast<int*>(sum + f.m);  // children not done; -1: done itself
     int* height = left + f.m;
     for (int64_t w = lane; w <= length; w += 32) sum[w] = 0, left[w] = 0, height[w] = 0;
@@ -174,8 +181,7 @@ inline __device__ void share_tree(const ForestOnDevice& f) {
             continue;
         }
         const int64_t level = w == 0 ? f.numbers[kTop] : f.height[at];
-        atomicAdd(f.counts + level * f.trees + t,
-                  Word(1) << 32 | static_cast<Word>(f.fan[at]));
+        atomicAdd(f.counts + level * f.trees + t, Word(1) << 32 | static_cast<Word>(f.fan[at]));
     }
 }
 
@@ -252,14 +258,14 @@ inline __device__ void link_tree(const ForestOnDevice& f) {
 
 }  // namespace sparsewood
 
-#define SPARSEWOOD_FOREST_KERNEL(name, step)                                                     \
-    extern "C" __global__ void name(                                                             \
-        const int64_t* heads, const int64_t* lengths, const int64_t* instance, int64_t* zeroed,  \
-        int64_t* room, int64_t* out, int64_t trees, int64_t width, int64_t sentences,            \
-        int64_t apart, int64_t capacity, int64_t mask) {                                         \
-        const sparsewood::ForestOnDevice f(heads, lengths, instance, zeroed, room, out, trees,   \
-                                           width, sentences, apart, capacity, mask);             \
-        sparsewood::step;                                                                        \
+#define SPARSEWOOD_FOREST_KERNEL(name, step)                                                       \
+    extern "C" __global__ void name(const int64_t* heads, const int64_t* lengths,                  \
+                                    const int64_t* instance, int64_t* zeroed, int64_t* room,       \
+                                    int64_t* out, int64_t trees, int64_t width, int64_t sentences, \
+                                    int64_t apart, int64_t capacity, int64_t mask) {               \
+        const sparsewood::ForestOnDevice f(heads, lengths, instance, zeroed, room, out, trees,     \
+                                           width, sentences, apart, capacity, mask);               \
+        sparsewood::step;                                                                          \
     }
 
 SPARSEWOOD_FOREST_KERNEL(forest_read, read_tree(f, sparsewood::dynamic_shared()))

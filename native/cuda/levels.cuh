@@ -15,6 +15,8 @@
 
 namespace sparsewood {
 
+constexpr int kMostWarps = 16;  // of a block that works on one node
+
 // The arrays of a pass. Those of the way down are null on the way up.
 template <class Real>
 struct Pass {
@@ -54,10 +56,11 @@ __device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, cons
     const int64_t parts = (columns + kTileColumns - 1) / kTileColumns, part = blockIdx.x % parts;
     const int64_t first = begin + blockIdx.x / parts * kTileRows;
     Real *room = reinterpret_cast<Real*>(dynamic_shared()), *states = room + kTileRoom;
-    const int64_t r = threadIdx.x >> 5, j = first + r;  // a warp to a row
-    const Real* input = j < end ? inputs + row[j] * columns : nullptr;
-    for (int64_t d = threadIdx.x & 31; d < n; d += 32)
-        states[r * n + d] = j < end ? Cell::up(pass, input, j, d, part == 0) : Real(0);
+    // Every warp comes by every row: some have many edges.
+    for (int i = threadIdx.x; i < kTileRows * int(n); i += blockDim.x) {
+        const int64_t j = first + i / int(n), d = i % int(n);
+        states[i] = j < end ? Cell::up(pass, inputs + row[j] * columns, j, d, part == 0) : Real(0);
+    }
     __syncthreads();
     multiply_tile(states, n, across, columns, part * kTileColumns, room,
                   [&](int r, int64_t c, Real sum) {
@@ -111,8 +114,8 @@ __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets
     const int64_t first = begin + blockIdx.x / parts * kTileRows;
     Real* room = reinterpret_cast<Real*>(dynamic_shared());
     Real *states = room + kTileRoom, *rows = states + kTileRows * kTileColumns;
-    const int64_t r = threadIdx.x >> 5, k = first + r;  // a warp to a row
-    for (int64_t d = threadIdx.x & 31; d < n; d += 32) {
+    for (int i = threadIdx.x; i < kTileRows * int(n); i += blockDim.x) {
+        const int64_t r = i / int(n), k = first + r, d = i % int(n);
         Real sums[Cell::kGates] = {}, state = 0;
         if (k < end) state = pull<Cell>(pass, offsets, edges, k, d, sums);
         for (int g = 0; g < Cell::kGates; ++g) {
@@ -133,22 +136,41 @@ __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets
     });
 }
 
-// The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
-// nodes[offsets[r] : offsets[r + 1]]. The blocks after: over `share` root nodes each.
+// The gradient on the input of all root nodes: their sum, which the warps of a block share.
 template <class Cell, class Real>
-__device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets,
-                               const int64_t* nodes, Real* on_inputs, int64_t words, int64_t all,
-                               int64_t share) {
+__device__ void pass_to_root(const Pass<Real>& pass, Real* on_root, int64_t words, int64_t all) {
+    __shared__ Real shares[kMostWarps][32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+    const int64_t d = 32 * (blockIdx.x - words) + lane, n = pass.hidden;
+    Real sums[Cell::kGates] = {};
+    for (int64_t j = pass.word_nodes + warp; j < all && d < n; j += warps) {
+        Real on[Cell::kGates];
+        Cell::to_input(pass, j, d, on);
+        for (int g = 0; g < Cell::kGates; ++g) sums[g] += on[g];
+    }
+    for (int g = 0; g < Cell::kGates; ++g) {
+        shares[warp][lane] = sums[g];
+        __syncthreads();
+        Real sum = 0;
+        for (int w = 0; w < warps; ++w) sum += shares[w][lane];
+        if (warp == 0 && d < n) on_root[g * n + d] = sum;
+        __syncthreads();
+    }
+}
+
+// The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
+// nodes[offsets[r] : offsets[r + 1]]. The blocks after: 32 columns each of that over root nodes.
+template <class Cell, class Real>
+__device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets, const int64_t* nodes,
+                               Real* on_inputs, int64_t words, int64_t all) {
     const int64_t r = blockIdx.x, n = pass.hidden;
-    const bool word = r < words;
-    const int64_t begin = word ? offsets[r] : pass.word_nodes + (r - words) * share;
-    int64_t end = word ? offsets[r + 1] : begin + share;
-    if (!word && end > all) end = all;
+    if (r >= words)
+        return pass_to_root<Cell>(pass, on_inputs + words * Cell::kGates * n, words, all);
     for (int64_t d = threadIdx.x; d < n; d += blockDim.x) {
         Real sums[Cell::kGates] = {};
-        for (int64_t q = begin; q < end; ++q) {
+        for (int64_t q = offsets[r]; q < offsets[r + 1]; ++q) {
             Real on[Cell::kGates];
-            Cell::to_input(pass, word ? nodes[q] : q, d, on);
+            Cell::to_input(pass, nodes[q], d, on);
             for (int g = 0; g < Cell::kGates; ++g) sums[g] += on[g];
         }
         for (int g = 0; g < Cell::kGates; ++g) on_inputs[(r * Cell::kGates + g) * n + d] = sums[g];
@@ -172,64 +194,62 @@ __device__ void pass_to_edges(const Pass<Real>& pass, Real* on_edges) {
 
 }  // namespace sparsewood
 
-#define SPARSEWOOD_LEVEL_KERNELS(name, Cell, Real)                                                \
-    extern "C" __global__ void name##_up(                                                         \
-        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
-        const int64_t* row, const Real* inputs, const Real* products, Real* gates, Real* first,   \
-        Real* second, Real* h, int64_t hidden, int64_t begin) {                                   \
-        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
-                                          hidden,        0,        products, gates,               \
-                                          first,         second,   h,        nullptr, nullptr};   \
-        sparsewood::pass_up<sparsewood::Cell>(pass, row, inputs, begin);                          \
-    }                                                                                             \
-    extern "C" __global__ void name##_down(                                                       \
-        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
-        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
-        Real* on_products, int64_t hidden, int64_t word_nodes, int64_t begin) {                   \
-        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
-                                          hidden,  word_nodes, nullptr, gates,                    \
-                                          first,   second,     nullptr, on_h, on_second};         \
-        sparsewood::pass_down<sparsewood::Cell>(pass, offsets, edges, on_h, on_second,            \
-                                                on_products, begin);                              \
-    }                                                                                             \
-    extern "C" __global__ void name##_up_product(                                                 \
-        const int64_t* child_offsets, const int64_t* children, const Real* weights,               \
-        const int64_t* row, const Real* inputs, Real* products, Real* gates, Real* first,         \
-        Real* second, Real* h, const Real* across, int64_t hidden, int64_t begin, int64_t end) {  \
-        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights,             \
-                                          hidden,        0,        products, gates,               \
-                                          first,         second,   h,        nullptr, nullptr};   \
-        sparsewood::pass_up_product<sparsewood::Cell>(pass, row, inputs, across, products, begin, \
-                                                      end);                                       \
-    }                                                                                             \
-    extern "C" __global__ void name##_down_product(                                               \
-        const int64_t* offsets, const int64_t* edges, const int64_t* parents,                     \
-        const Real* weights, Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, \
-        Real* on_products, const Real* weight, int64_t hidden, int64_t word_nodes, int64_t begin, \
-        int64_t end) {                                                                            \
-        const sparsewood::Pass<Real> pass{nullptr, nullptr,    parents, weights,                  \
-                                          hidden,  word_nodes, nullptr, gates,                    \
-                                          first,   second,     nullptr, on_h, on_second};         \
-        sparsewood::pass_down_product<sparsewood::Cell>(pass, offsets, edges, weight, on_h,       \
-                                                        on_second, on_products, begin, end);      \
-    }                                                                                             \
-    extern "C" __global__ void name##_inputs(                                                     \
-        const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,               \
-        const int64_t* children, const Real* weights, Real* gates, Real* first, Real* second,     \
-        const Real* on_h, const Real* on_second, Real* on_inputs, int64_t hidden,                 \
-        int64_t word_nodes, int64_t words, int64_t all, int64_t share) {                          \
-        const sparsewood::Pass<Real> pass{child_offsets, children,   nullptr, weights,            \
-                                          hidden,        word_nodes, nullptr, gates,              \
-                                          first,         second,     nullptr, on_h, on_second};   \
-        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all, \
-                                                     share);                                      \
-    }                                                                                             \
-    extern "C" __global__ void name##_edges(                                                      \
-        const int64_t* children, const int64_t* parents, const Real* weights,                     \
-        const Real* products, Real* gates, Real* first, Real* second, Real* h, const Real* on_h,  \
-        const Real* on_second, Real* on_edges, int64_t hidden, int64_t word_nodes) {              \
-        const sparsewood::Pass<Real> pass{nullptr, children,   parents,  weights,                 \
-                                          hidden,  word_nodes, products, gates,                   \
-                                          first,   second,     h,        on_h, on_second};        \
-        sparsewood::pass_to_edges<sparsewood::Cell>(pass, on_edges);                              \
+#define SPARSEWOOD_LEVEL_KERNELS(name, Cell, Real)                                                 \
+    extern "C" __global__ void name##_up(                                                          \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,                \
+        const int64_t* row, const Real* inputs, const Real* products, Real* gates, Real* first,    \
+        Real* second, Real* h, int64_t hidden, int64_t begin) {                                    \
+        const sparsewood::Pass<Real> pass{                                                         \
+            child_offsets, children, nullptr, weights, hidden,  0,      products,                  \
+            gates,         first,    second,  h,       nullptr, nullptr};                          \
+        sparsewood::pass_up<sparsewood::Cell>(pass, row, inputs, begin);                           \
+    }                                                                                              \
+    extern "C" __global__ void name##_down(                                                        \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents, const Real* weights, \
+        Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, Real* on_products,    \
+        int64_t hidden, int64_t word_nodes, int64_t begin) {                                       \
+        const sparsewood::Pass<Real> pass{nullptr,    nullptr, parents,  weights, hidden,          \
+                                          word_nodes, nullptr, gates,    first,   second,          \
+                                          nullptr,    on_h,    on_second};                         \
+        sparsewood::pass_down<sparsewood::Cell>(pass, offsets, edges, on_h, on_second,             \
+                                                on_products, begin);                               \
+    }                                                                                              \
+    extern "C" __global__ void name##_up_product(                                                  \
+        const int64_t* child_offsets, const int64_t* children, const Real* weights,                \
+        const int64_t* row, const Real* inputs, Real* products, Real* gates, Real* first,          \
+        Real* second, Real* h, const Real* across, int64_t hidden, int64_t begin, int64_t end) {   \
+        const sparsewood::Pass<Real> pass{                                                         \
+            child_offsets, children, nullptr, weights, hidden,  0,      products,                  \
+            gates,         first,    second,  h,       nullptr, nullptr};                          \
+        sparsewood::pass_up_product<sparsewood::Cell>(pass, row, inputs, across, products, begin,  \
+                                                      end);                                        \
+    }                                                                                              \
+    extern "C" __global__ void name##_down_product(                                                \
+        const int64_t* offsets, const int64_t* edges, const int64_t* parents, const Real* weights, \
+        Real* gates, Real* first, Real* second, Real* on_h, Real* on_second, Real* on_products,    \
+        const Real* weight, int64_t hidden, int64_t word_nodes, int64_t begin, int64_t end) {      \
+        const sparsewood::Pass<Real> pass{nullptr,    nullptr, parents,  weights, hidden,          \
+                                          word_nodes, nullptr, gates,    first,   second,          \
+                                          nullptr,    on_h,    on_second};                         \
+        sparsewood::pass_down_product<sparsewood::Cell>(pass, offsets, edges, weight, on_h,        \
+                                                        on_second, on_products, begin, end);       \
+    }                                                                                              \
+    extern "C" __global__ void name##_inputs(                                                      \
+        const int64_t* offsets, const int64_t* nodes, const int64_t* child_offsets,                \
+        const int64_t* children, const Real* weights, Real* gates, Real* first, Real* second,      \
+        const Real* on_h, const Real* on_second, Real* on_inputs, int64_t hidden,                  \
+        int64_t word_nodes, int64_t words, int64_t all) {                                          \
+        const sparsewood::Pass<Real> pass{child_offsets, children, nullptr,  weights, hidden,      \
+                                          word_nodes,    nullptr,  gates,    first,   second,      \
+                                          nullptr,       on_h,     on_second};                     \
+        sparsewood::pass_to_inputs<sparsewood::Cell>(pass, offsets, nodes, on_inputs, words, all); \
+    }                                                                                              \
+    extern "C" __global__ void name##_edges(                                                       \
+        const int64_t* children, const int64_t* parents, const Real* weights,                      \
+        const Real* products, Real* gates, Real* first, Real* second, Real* h, const Real* on_h,   \
+        const Real* on_second, Real* on_edges, int64_t hidden, int64_t word_nodes) {               \
+        const sparsewood::Pass<Real> pass{nullptr,    children, parents,  weights, hidden,         \
+                                          word_nodes, products, gates,    first,   second,         \
+                                          h,          on_h,     on_second};                        \
+        sparsewood::pass_to_edges<sparsewood::Cell>(pass, on_edges);                               \
     }

@@ -18,7 +18,7 @@ constexpr int64_t kTileRoom = 2 * kTileWarps * kTileColumns;
 template <class Real, class Write>
 __device__ void multiply_tile(const Real* rows, int64_t depth, const Real* matrix, int64_t columns,
                               int64_t begin, Real* room, const Write& write) {
-    constexpr int kEach = kTileColumns / 32, kAhead = 8;
+    constexpr int kEach = kTileColumns / 32;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     Real sums[kTileRows][kEach] = {};
     int64_t at[kEach];
@@ -26,25 +26,16 @@ __device__ void multiply_tile(const Real* rows, int64_t depth, const Real* matri
         const int64_t column = begin + 32 * c + lane;
         at[c] = column < columns ? column : begin;
     }
-    // Several rows of the matrix are on their way at once.
-    for (int64_t next = warp; next < depth; next += kAhead * kTileWarps) {
-        Real value[kAhead][kEach];
+#pragma unroll 4
+    for (int k = warp; k < int(depth); k += kTileWarps) {
+        Real value[kEach];
 #pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const int64_t k = next + a * kTileWarps;
+        for (int c = 0; c < kEach; ++c) value[c] = matrix[k * columns + at[c]];
 #pragma unroll
-            for (int c = 0; c < kEach; ++c)
-                value[a][c] = k < depth ? matrix[k * columns + at[c]] : Real(0);
-        }
+        for (int r = 0; r < kTileRows; ++r) {
+            const Real factor = rows[r * int(depth) + k];
 #pragma unroll
-        for (int a = 0; a < kAhead; ++a) {
-            const int64_t k = next + a * kTileWarps < depth ? next + a * kTileWarps : next;
-#pragma unroll
-            for (int r = 0; r < kTileRows; ++r) {
-                const Real factor = rows[r * depth + k];
-#pragma unroll
-                for (int c = 0; c < kEach; ++c) sums[r][c] += factor * value[a][c];
-            }
+            for (int c = 0; c < kEach; ++c) sums[r][c] += factor * value[c];
         }
     }
 #pragma unroll

@@ -17,38 +17,50 @@ SOURCE = """
 
 using namespace sparsewood;
 
-template <class Oracle, class Find>
+struct AnyRoots : ArborescencePath {
+    __device__ bool operator()(const double* scores, int16_t* tree) {
+        return argmax<false>(Warp(), scores, tree);
+    }
+};
+
+struct OneRoot : ArborescencePath {
+    __device__ bool operator()(const double* scores, int16_t* tree) {
+        return argmax<true>(Warp(), scores, tree);
+    }
+};
+
+struct Lanes : ArborescenceLanes {
+    __device__ bool operator()(const double* scores, int16_t* tree) {
+        return argmax(Warp(), scores, tree);
+    }
+};
+
+template <class Oracle>
 __device__ void find(const double* scores, int64_t n, char* memory, int64_t share, int64_t* heads,
-                     int64_t* found, Find argmax) {
+                     int64_t* found) {
     int64_t b = blockIdx.x;
     Oracle oracle;
-    Arena arena{memory + b * share};
+    Arena arena{memory + b * share, Warp::size()};
     oracle.lay_out(arena, static_cast<int>(n));
     int16_t* tree = arena.take<int16_t>(n);
-    bool is_there = argmax(oracle, scores + b * n * (n + 1), tree);
+    bool is_there = oracle(scores + b * n * (n + 1), tree);
     for (int64_t i = threadIdx.x; is_there && i < n; i += 32) heads[b * n + i] = tree[i];
     if (threadIdx.x == 0) found[b] = is_there;
 }
 
 extern "C" __global__ void any_roots(const double* scores, int64_t n, char* memory, int64_t share,
                                      int64_t* heads, int64_t* found) {
-    find<ArborescencePath>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
-        return o.template argmax<false>(Warp(), s, t);
-    });
+    find<AnyRoots>(scores, n, memory, share, heads, found);
 }
 
 extern "C" __global__ void one_root(const double* scores, int64_t n, char* memory, int64_t share,
                                     int64_t* heads, int64_t* found) {
-    find<ArborescencePath>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
-        return o.template argmax<true>(Warp(), s, t);
-    });
+    find<OneRoot>(scores, n, memory, share, heads, found);
 }
 
 extern "C" __global__ void lanes(const double* scores, int64_t n, char* memory, int64_t share,
                                  int64_t* heads, int64_t* found) {
-    find<ArborescenceLanes>(scores, n, memory, share, heads, found, [](auto& o, auto* s, auto* t) {
-        return o.argmax(Warp(), s, t);
-    });
+    find<Lanes>(scores, n, memory, share, heads, found);
 }
 """
 PROGRAM = _cuda.Program(SOURCE, ("any_roots", "one_root", "lanes"))

@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Sequence
 from importlib import import_module
 from struct import pack, unpack
+from threading import local
 from typing import Any
 
 import torch
@@ -20,6 +21,15 @@ _STATIC_SHARED = 48 * 1024  # bytes; a kernel that wants more has to say so
 _STANDARD = "c++17"
 _SUCCESS = driver.CUresult.CUDA_SUCCESS
 
+_thread = local()  # `device`: the one whose context is current in a thread
+
+
+def _enter(device: int) -> None:
+    """Make the context of a device current, which is PyTorch's: a thread begins without any."""
+    if getattr(_thread, "device", None) != device:
+        core.Device(device).set_current()
+        _thread.device = device
+
 
 class DeviceKernels:
     """The kernels of a program on one GPU."""
@@ -29,7 +39,7 @@ class DeviceKernels:
         torch.cuda.init()
         major, minor = torch.cuda.get_device_capability(device)
         with torch.cuda.device(device):
-            core.Device(device.index).set_current()
+            _enter(device.index)
             module = core.ObjectCode.from_cubin(_cubin(program, f"sm_{major}{minor}"))
             self._kernels = {name: module.get_kernel(name) for name in program.kernels}
         self._handles = {
@@ -53,10 +63,12 @@ class DeviceKernels:
         stream = torch._C._cuda_getCurrentRawStream(self.device.index)
         start = Prepared(self._handles[kernel], block, shared, stream, arguments, last)
         if torch.cuda.current_device() == self.device.index:
+            _enter(self.device.index)
             return start
 
         def elsewhere(grid: int, *given: int) -> None:
             with torch.cuda.device(self.device):
+                _enter(self.device.index)
                 start(grid, *given)
 
         return elsewhere

@@ -18,7 +18,6 @@ from sparsewood._cuda import Argument, Kernels, Program, load
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Composition, add_product, multiply
 
-_SHARE = 8  # root nodes whose gradients one block adds up
 _SMALL = 256  # nodes of a level up to which a kernel multiplies
 _SHARED = 64 * 1024  # bytes of shared memory that a block may have on any device
 _PARTS, _LONG = 8, 512  # of the sum over nodes in the gradient of U, and how long they are at least
@@ -127,17 +126,13 @@ class KernelCell(Composition):
         self, forest: Forest, h: Tensor, rest: list[Tensor], on: tuple[Tensor, Tensor], rows: int
     ) -> Tensor:
         """The gradient (rows, gates * hidden) on the inputs, from those on the states."""
-        offsets, nodes = forest.turned[2:]
-        count, hidden = forest.num_word_nodes, h.shape[1]
-        words, roots = rows - 1, -(-(forest.num_nodes - count) // _SHARE) or 1
-        out = h.new_empty(words + roots, self.gates * hidden)
-        graph = (offsets, nodes, forest.child_offsets, forest.children, _weights(forest, h))
-        counts = (hidden, count, words, forest.num_nodes, _SHARE)
-        self._kernels(h).launch(
-            self._name(h, "inputs"), len(out), _threads(hidden), *graph, *rest, *on, out, *counts
-        )
-        out[words] = out[words:].sum(0)
-        return out[:rows]
+        count, hidden, words = forest.num_word_nodes, h.shape[1], rows - 1
+        out = h.new_empty(rows, self.gates * hidden)
+        graph = (*forest.turned[2:], forest.child_offsets, forest.children, _weights(forest, h))
+        given = (*graph, *rest, *on, out, hidden, count, words, forest.num_nodes)
+        blocks = words + -(-hidden // 32)
+        self._kernels(h).launch(self._name(h, "inputs"), blocks, _threads(hidden), *given)
+        return out
 
     def _to_edges(
         self,

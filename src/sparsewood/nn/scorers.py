@@ -13,6 +13,7 @@ from sparsewood import _native
 from sparsewood._batch import Batch
 from sparsewood._threads import get_num_threads
 from sparsewood.nn._check import check_words
+from sparsewood.nn._cuda_pairs import pull_pairs, score_pairs, serves
 
 _CHUNK = 1 << 22  # numbers held by the hidden layer of an `MLPArcScorer` at a time
 
@@ -37,12 +38,12 @@ class MLPArcScorer(_ArcScorer):
 
         score(h, d) = v^T tanh(W_h x_h + W_d x_d + b)
 
-    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. In float32 on the CPU it is
-    never held: the backward pass computes it again, for pairs that have a gradient. Elsewhere, if
-    these are at most 2^22 numbers, they are held for the backward pass. A larger layer is worked
-    off in chunks of dependents and computed again in the backward pass: beyond input and output,
-    the larger of 2^22 and B (n + 1) hidden_size numbers are held at a time, and none between the
-    passes. Differentiable once.
+    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. In float32 on the CPU, and
+    on a GPU that has our kernels, it is never held: the backward pass computes it again, for pairs
+    that have a gradient. Elsewhere, if these are at most 2^22 numbers, they are held for the
+    backward pass. A larger layer is worked off in chunks of dependents and computed again in the
+    backward pass: beyond input and output, the larger of 2^22 and B (n + 1) hidden_size numbers are
+    held at a time, and none between the passes. Differentiable once.
 
     Args:
         input_size: d, the size of a word vector.
@@ -63,7 +64,7 @@ class MLPArcScorer(_ArcScorer):
             for table in (self.head(self._heads(x)), self.dependent(x))
         )
         v = self.score.weight[0].to(heads.dtype)
-        native = heads.dtype == torch.float32 and heads.device.type == "cpu"
+        native = heads.dtype == torch.float32 and heads.device.type == "cpu" and not serves(heads)
         pairs = _NativeTanh if native and not torch.compiler.is_compiling() else _PairwiseTanh
         scores: Any = pairs.apply(heads, dependents, v)
         return batch.restore(scores)
@@ -157,6 +158,10 @@ class _PairwiseTanh(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
+        ctx.by_kernels = serves(heads)
+        if ctx.by_kernels:
+            ctx.save_for_backward(heads, dependents, v, None)
+            return score_pairs(heads, dependents, v)
         hidden = None
         scores = dependents.new_empty(*dependents.shape[:2], heads.shape[1])
         chunks = _chunks(heads, dependents)
@@ -172,6 +177,8 @@ class _PairwiseTanh(torch.autograd.Function):
         _refuse_second_derivative()
         (on_scores,) = gradients
         heads, dependents, v, kept = ctx.saved_tensors
+        if ctx.by_kernels:
+            return pull_pairs(heads, dependents, v, on_scores)
         on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
         on_v = torch.zeros_like(v)
         for rows in _chunks(heads, dependents):

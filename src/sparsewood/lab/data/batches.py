@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, Protocol
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -148,9 +150,16 @@ class EncodedSplit:
 
 
 def padded(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:
-    """Sequences of integers as the rows of a table, `padding` beyond their ends."""
-    width = max(map(len, sequences))
-    return torch.tensor([[*s, *[padding] * (width - len(s))] for s in sequences])
+    """Sequences of integers, or of booleans, as the rows of a table, `padding` beyond their ends.
+
+    By NumPy: PyTorch takes ten times as long to read lists.
+    """
+    kind = numpy.bool_ if isinstance(padding, bool) else numpy.int64
+    lengths = numpy.array([len(sequence) for sequence in sequences])
+    table = numpy.full((len(sequences), lengths.max()), padding, kind)
+    values = numpy.fromiter(chain.from_iterable(sequences), kind, lengths.sum())
+    table[numpy.arange(table.shape[1]) < lengths[:, None]] = values
+    return torch.from_numpy(table)
 
 
 class Batches:
