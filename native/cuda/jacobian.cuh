@@ -13,8 +13,8 @@ __global__ void offsets(const int64_t* sizes, int64_t batch, int64_t* first, int
 }
 
 // parts: (total, width); factor: (entries). An instance that reaches beyond them is left NaN.
-// on_weights: (total) and on_parts: (batch, cells), either may be null, which is 0. on_scores: null,
-// or (batch, cells) for out_parts divided by heat: (batch), `step` apart.
+// on_weights: (total) and on_parts: (batch, cells), either may be null, which is 0. on_scores:
+// null, or (batch, cells) for out_parts divided by heat: (batch), `step` apart.
 __global__ void jacobian(const int64_t* parts, int64_t total, int64_t width, const int64_t* sizes,
                          const int64_t* first, const int64_t* packed, const double* factor,
                          int64_t entries, const void* on_weights, int64_t narrow_weights,
