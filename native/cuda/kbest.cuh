@@ -1,5 +1,5 @@
-// The k best structures of each instance (kbest.h says how): one block to an instance, each of whose
-// warps asks for the best of one piece at a time. `Chosen` is the family, which the source says
+// The k best structures of each instance (kbest.h says how): one block to an instance, of whose
+// warps each asks for the best of one piece at a time. `Chosen` is the family, which the source says
 // before it includes this.
 //
 // Every structure found, and the best of every piece that may still be wanted, has a place: of the
@@ -106,7 +106,7 @@ struct Asker {
         g.sync();
         if (g.leader()) {
             int before = slot == from.fixed && from.banned >= 0 ? place : -1;
-            piece = {0, slot, code[slot], before, kWaits};
+            piece = Place{0, slot, code[slot], before, kWaits};
         }
         g.sync();
         return ask(g);
@@ -189,7 +189,7 @@ __device__ bool open(Warp g, Asker<Family>& asker, Numbers from) {
     if (g.leader()) {
         for (int i = 0; i < S::kStates; ++i) s.state[i] = 0;
         s.state[S::kCalls] = 1;
-        asker.piece = {0, 0, -1, -1, kWaits};
+        asker.piece = Place{0, 0, -1, -1, kWaits};
     }
     g.sync();
     if (!asker.ask(g)) return false;
