@@ -40,7 +40,8 @@ def measure(run: Run, size: int, support: float, table: Table) -> list[str]:
     told, cells = [], []
     for name, trainer in trainers.items():
         copies = count_copies(lambda trainer=trainer: trainer.step(batches[0]))
-        cells.append(target(copies.total, COPIES, copies.total <= COPIES, ""))
+        colour = "green" if copies.total <= COPIES else "red"
+        cells.append(f"[{colour}]{copies.total}[/] ({COPIES})")
         told += [f"batch {size}, {name}: {n} x {what}" for what, n in copies.seen.items()]
         told += [f"    {n} x {line}" for line, n in copies.origins.most_common()]
     table.add_row(

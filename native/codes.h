@@ -89,13 +89,14 @@ struct Codes {
 
     // How many penalised parts two structures share.
     template <class G>
-    SPARSEWOOD_HD int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
+    SPARSEWOOD_HD SPARSEWOOD_ONCE int common_parts(const G& g, const int16_t* a, const int16_t* b) const {
         if (family.penalised == slots) {
             int same = g.template agree<Family::kEmpty>(a, b, stride);
             return Family::kEmpty ? same : same - (stride - slots);
         }
         int whole = family.penalised / kCodeBlock * kCodeBlock;
         int same = g.template agree<Family::kEmpty>(a, b, whole);
+        SPARSEWOOD_ROLLED
         for (int i = whole; i < family.penalised; ++i)
             same += a[i] == b[i] && !(Family::kEmpty && a[i] == 0);
         return same;

@@ -49,8 +49,8 @@ struct Crosses {
         for (int start = 0; start < count; start += g.size()) {
             int a = start + g.lane();
             int16_t* child = children + int64_t(g.lane()) * codes.stride;
-            bool better = a < count && cross(codes, family, set.scratch, reduced, codes.place[a],
-                                             least, child) > least;
+            bool better = a < count && cross(g, codes, family, set.scratch, reduced,
+                                             codes.place[a], least, child) > least;
             uint32_t found = g.ballot(better);
             g.sync();
             SPARSEWOOD_PHASE(take);
@@ -74,7 +74,8 @@ struct Crosses {
     }
 
   private:
-    // Finds the partner of every active structure, and by place what both may gain.
+    // Finds the partner of every active structure; and by place what both may gain, which lanes
+    // that work side by side find each for itself.
     template <class G>
     SPARSEWOOD_HD void pair(const G& g, ActiveSet<Family>& set, const double* reduced) {
         Codes<Family>& codes = set.codes;
@@ -89,14 +90,12 @@ struct Crosses {
             partner[p] = codes.nearest[p];
         }
         g.sync();
-        SPARSEWOOD_PHASE(gain);
-        SPARSEWOOD_ROLLED
-        for (int a = g.lane(); a < count; a += g.size()) {
-            int p = codes.place[a];
-            if (partner[p] >= 0 && bound_at(p) == p)
-                set.scratch[p] = possible_gain(codes, reduced, codes.at(p), codes.at(partner[p]));
-        }
-        g.sync();
+        if constexpr (G::kLanes == 1)
+            for (int a = 0; a < count; ++a) {
+                int p = codes.place[a];
+                if (partner[p] >= 0 && bound_at(p) == p)
+                    set.scratch[p] = possible_gain(codes, reduced, p, partner[p]);
+            }
     }
 
     SPARSEWOOD_HD bool is_mutual(int p) const { return partner[partner[p]] == p; }
@@ -122,22 +121,25 @@ struct Crosses {
 
     // child <- the structure at p with pieces of its partner; returns what it gains, 0 where that
     // cannot be more than `least`.
-    SPARSEWOOD_HD double cross(const Codes<Family>& codes, Family& family, const double* bound,
-                               const double* reduced, int p, double least, int16_t* child) const {
+    template <class G>
+    SPARSEWOOD_HD double cross(const G&, const Codes<Family>& codes, Family& family,
+                               const double* bound, const double* reduced, int p, double least,
+                               int16_t* child) const {
         int q = partner[p];
-        if (q < 0 || !(bound[bound_at(p)] > least)) return 0;
-        const int16_t* from = codes.at(p);
-        copy_code(from, codes.stride, child);
+        if (q < 0) return 0;
+        double gain = G::kLanes == 1 ? bound[bound_at(p)] : possible_gain(codes, reduced, p, q);
+        if (!(gain > least)) return 0;
+        copy_code(codes.at(p), codes.stride, child);
         if constexpr (Family::kCross > kNever) return family.cross(reduced, child, codes.at(q));
         return 0;
     }
 
-    // What crossing a with b would gain if every mixture were a structure. Both score the
-    // same, so b is better in some slots by as much as it is worse in the others.
+    // What crossing the structures at p and q would gain if every mixture were one. Both score the
+    // same, so either is better in some slots by as much as it is worse in the others.
     static SPARSEWOOD_HD double possible_gain(const Codes<Family>& codes, const double* reduced,
-                                              const int16_t* a, const int16_t* b) {
+                                              int p, int q) {
         double difference = 0;
-        where_differ(a, b, codes.slots, [&](int i, int mine, int theirs) {
+        where_differ(codes.at(p), codes.at(q), codes.slots, [&](int i, int mine, int theirs) {
             const double* row = reduced + codes.base[i];
             difference += fabs(row[theirs] - row[mine]);
         });

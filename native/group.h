@@ -91,13 +91,17 @@ SPARSEWOOD_HD inline int lowest_bit(uint32_t mask) {
 #endif
 }
 
+// The first bits of those halves of a pair that are not 0.
+SPARSEWOOD_HD inline uint32_t not_zero(uint32_t pair) {
+    return (((pair & 0x7fff7fffu) + 0x7fff7fffu) | pair) & 0x80008000u;
+}
+
 // A bit for each slot of a block in which two codes differ.
 SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
     CodeBlock x = CodeBlock::load(a), y = CodeBlock::load(b);
     uint32_t found = 0;
     for (int w = 0; w < kCodeBlock / 2; ++w) {
-        uint32_t other = x.pairs[w] ^ y.pairs[w];  // its halves not 0: their first bits
-        other = ((other & 0x7fff7fffu) + 0x7fff7fffu) | other;
+        uint32_t other = not_zero(x.pairs[w] ^ y.pairs[w]);
         found |= (other >> 15 & 1u) << 2 * w | (other >> 31) << (2 * w + 1);
     }
     return found;

@@ -30,12 +30,11 @@ struct Lane {
         for (int i = 0; i < n; i += kCodeBlock) {
             CodeBlock x = CodeBlock::load(a + i), y = CodeBlock::load(b + i);
             for (int w = 0; w < kCodeBlock / 2; ++w) {
-                unsigned same = __vcmpeq2(x.pairs[w], y.pairs[w]);
-                if (NonZero) same &= __vcmpne2(x.pairs[w], 0);
-                count += __popc(same);
+                unsigned other = not_zero(x.pairs[w] ^ y.pairs[w]);
+                count += NonZero ? __popc(not_zero(x.pairs[w]) & ~other) : -__popc(other);
             }
         }
-        return count / 16;
+        return NonZero ? count : n + count;
     }
 };
 

@@ -5,7 +5,7 @@
 // Prints for each size the time of a batch, what its first instances differ from the CPU's solver
 // in, and, with PHASES, where the cycles of an instance go.
 #ifdef PHASES
-#define SPARSEWOOD_PHASE(name) sparsewood::Phase phase_(#name[0])
+#define SPARSEWOOD_PHASE(name) sparsewood::Phase phase_##name(#name[0])
 namespace sparsewood {
 __device__ inline void switch_phase(char now, char& before);
 struct Phase {
