@@ -95,8 +95,9 @@ class Padded:
             return None
         if scores.is_cuda and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                f"{_ASKED[task]} cannot be captured in a CUDA graph: what it found, how many structures "
-                "and whether all scores were usable, is known on the device alone until it has run"
+                f"{_ASKED[task]} cannot be captured in a CUDA graph: what it found, how many "
+                "structures and whether all scores were usable, is known on the device alone until "
+                "it has run"
             )
         scores = scores.detach()
         if scores.dtype != torch.float32:
