@@ -49,7 +49,8 @@ SPARSEWOOD_INLINE int find_largest(const double* row, int n, double& score) {
     return static_cast<int>(-largest(larger(-even.at, -odd.at)));
 }
 
-// into[j] = the largest of row[j] - base over Count rows, and of into[j] unless these are the first.
+// into[j] = the largest of row[j] - base over Count rows, and of into[j] unless these are the
+// first.
 template <int Count>
 SPARSEWOOD_INLINE void merge(const double* const* rows, const double* bases, bool first, int width,
                              double* into) {

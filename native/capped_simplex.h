@@ -87,8 +87,7 @@ struct CappedSimplex {
         }
         double below = fill(scores, step, breaks[high], 0);
         double above = fill(scores, step, breaks[low], 0), tau = 0;
-        if (above > below)
-            tau = (breaks[high] - breaks[low]) * ((above - goal) / (above - below));
+        if (above > below) tau = (breaks[high] - breaks[low]) * ((above - goal) / (above - below));
         return fill(scores, step, breaks[low], tau);
     }
 

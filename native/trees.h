@@ -41,7 +41,8 @@ SPARSEWOOD_HD double cross_trees(const double* scores, int words, int16_t* a, co
 
 #if defined(__GNUC__) && !defined(__CUDACC_RTC__)
 // Arborescence::argmax<false> with at least 3 words, for a CPU thread.
-bool argmax_wide(const Arborescence& memory, const double* scores, int16_t* tree);  // arborescence.cpp
+bool argmax_wide(const Arborescence& memory, const double* scores,
+                 int16_t* tree);  // arborescence.cpp
 #endif
 
 template <bool Projective, bool SingleRoot>
