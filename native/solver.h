@@ -48,8 +48,8 @@ struct Solver {
 
     int proposals;  // structures to start from; 0: the MAP structure
     bool started;   // they are in the active set
-    bool level;    // priced by theta itself, no longer tilted
-    bool equal;    // all scores are
+    bool level;     // priced by theta itself, no longer tilted
+    bool equal;     // all scores are
     int calls, largest, idle;
     double gap, noise, smallest;  // noise: the rounding error of the gap
 
