@@ -12,12 +12,12 @@
 namespace sparsewood {
 
 // parts: (size, width) the parts of each structure, -1 after the last. on_parts, out_parts: by
-// part, out_parts zeroed before. ones: (size) scratch.
-template <class G>
+// part, out_parts zeroed before. ones: (size) scratch. On: an array of numbers, or what can be
+// indexed like one.
+template <class G, class On>
 SPARSEWOOD_HD void apply_jacobian(const G& g, const int64_t* parts, int size, int64_t width,
-                                  const double* factor, const double* on_weights,
-                                  const double* on_parts, double* out_weights, double* out_parts,
-                                  double* ones) {
+                                  const double* factor, const On& on_weights, const On& on_parts,
+                                  double* out_weights, double* out_parts, double* ones) {
     double* x = out_weights;
     for (int a = g.lane(); a < size; a += g.size()) {
         const int64_t* h = parts + a * width;

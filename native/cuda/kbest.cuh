@@ -1,5 +1,5 @@
-// The k best structures of each instance (kbest.h says how): one block of warps to an instance, each
-// of which asks for the best of one piece at a time. `Chosen` is the family, which the source says
+// The k best structures of each instance (kbest.h says how): one block to an instance, of whose
+// warps each asks for the best of one piece at a time. `Chosen` is the family, which the source says
 // before it includes this.
 //
 // Every structure found, and the best of every piece that may still be wanted, has a place: of the
@@ -16,10 +16,10 @@ constexpr int kWarps = 8;
 // A piece of the set of structures, and the best in it.
 struct Place {
     double score;
-    int fixed;    // so many slots are fixed to the options of the code
-    int banned;   // an option that the next slot may not take; -1: any
-    int before;   // the place of the piece that holds the other such options; -1: no more
-    int rank;     // of a structure that was found; kWaits: not yet, kFree: nothing is here
+    int fixed;   // so many slots are fixed to the options of the code
+    int banned;  // an option that the next slot may not take; -1: any
+    int before;  // the place of the piece that holds the other such options; -1: no more
+    int rank;    // of a structure that was found; kWaits: not yet, kFree: nothing is here
 };
 
 constexpr int kWaits = -1, kFree = -2;
@@ -28,14 +28,14 @@ template <class Family>
 struct Search {
     int64_t k;
     int slots;
-    double* table;    // (cells)
-    Place* places;    // (k + 1)
-    int16_t* codes;   // (k + 1, slots)
-    int32_t* order;   // (k) the places of those found, the best first
-    Place* drafts;    // (kWarps) the pieces that the warps look at
-    int16_t* drawn;   // (kWarps, slots)
-    int32_t* state;   // (kStates)
-    char* own;        // (kWarps, share) what the oracle of a warp works in
+    double* table;   // (cells)
+    Place* places;   // (k + 1)
+    int16_t* codes;  // (k + 1, slots)
+    int32_t* order;  // (k) the places of those found, the best first
+    Place* drafts;   // (kWarps) the pieces that the warps look at
+    int16_t* drawn;  // (kWarps, slots)
+    int32_t* state;  // (kStates)
+    char* own;       // (kWarps, share) what the oracle of a warp works in
     int64_t share;
 
     enum { kFound, kWaiting, kCalls, kBest, kStates };
@@ -86,35 +86,72 @@ __device__ int pick(Warp g, const Search<Family>& s, bool last) {
     return at;
 }
 
-// The best of a piece in places[draft], whose code says what is fixed: false when it is empty.
-// Its score is the sum over slots in their order, as on the CPU.
+// A warp that asks for the best of pieces.
 template <class Family>
-__device__ bool ask(Warp g, Family& family, const Search<Family>& s, double* copy, int16_t* found,
-                    Place& piece, int16_t* code) {
-    for (int64_t c = g.lane(); c < cells(family); c += g.size()) copy[c] = s.table[c];
-    g.sync();
-    for (int i = g.lane(); i < piece.fixed; i += g.size()) family.fix(copy, i, code[i]);
-    g.sync();
-    if (g.leader()) {
-        int64_t base = piece.fixed < family.penalised ? family.base(piece.fixed) : 0;
-        if (piece.banned >= 0) copy[base + piece.banned] = kForbidden;
-        for (int p = piece.before; p >= 0; p = s.places[p].before)
-            copy[base + s.places[p].banned] = kForbidden;
+struct Asker {
+    Family& family;
+    const Search<Family>& s;
+    OracleMemory<Family> work;
+    Place& piece;   // the one it asks about
+    int16_t* code;  // (slots) says what is fixed in it; then the best of it
+
+    __device__ Asker(Family& of, const Search<Family>& search, int warp, Arena arena)
+        : family(of), s(search), work(of, arena), piece(s.drafts[warp]),
+          code(s.drawn + warp * s.slots) {}
+
+    // The rest of the piece of a place in which `slot` is the first to differ from its best.
+    __device__ bool ask_rest(Warp g, int place, int slot) {
+        const Place& from = s.places[place];
+        for (int i = g.lane(); i < s.slots; i += g.size()) code[i] = s.code(place)[i];
+        g.sync();
+        if (g.leader()) {
+            int before = slot == from.fixed && from.banned >= 0 ? place : -1;
+            piece = Place{0, slot, code[slot], before, kWaits};
+        }
+        g.sync();
+        return ask(g);
     }
-    g.sync();
-    if (!family(g, copy, found)) return false;
-    double score = 0;
-    for (int start = 0; start < s.slots; start += g.size()) {
-        int i = start + g.lane();
-        double cell = i < s.slots ? s.table[family.base(i) + found[i]] : 0;
-        for (int l = 0; l < g.size() && start + l < s.slots; ++l)
-            score += __shfl_sync(Warp::kAll, cell, l);
+
+    // False when the piece is empty.
+    __device__ bool ask(Warp g) {
+        forbid(g);
+        if (!family(g, work.table, work.code)) return false;
+        for (int i = g.lane(); i < s.slots; i += g.size()) code[i] = work.code[i];
+        double score = total(g);
+        if (g.leader()) piece.score = score;
+        g.sync();
+        return true;
     }
-    for (int i = g.lane(); i < s.slots; i += g.size()) code[i] = found[i];
-    if (g.leader()) piece.score = score;
-    g.sync();
-    return true;
-}
+
+  private:
+    // The table without what the piece may not choose.
+    __device__ void forbid(Warp g) {
+        double* table = work.table;
+        for (int64_t c = g.lane(); c < cells(family); c += g.size()) table[c] = s.table[c];
+        g.sync();
+        for (int i = g.lane(); i < piece.fixed; i += g.size()) family.fix(table, i, code[i]);
+        g.sync();
+        if (g.leader() && piece.banned >= 0) {
+            double* options = table + family.base(piece.fixed);
+            options[piece.banned] = kForbidden;
+            for (int p = piece.before; p >= 0; p = s.places[p].before)
+                options[s.places[p].banned] = kForbidden;
+        }
+        g.sync();
+    }
+
+    // The score of what was found: summed over slots in their order, as on the CPU.
+    __device__ double total(Warp g) {
+        double score = 0;
+        for (int start = 0; start < s.slots; start += g.size()) {
+            int i = start + g.lane();
+            double cell = i < s.slots ? s.table[family.base(i) + work.code[i]] : 0;
+            for (int l = 0; l < g.size() && start + l < s.slots; ++l)
+                score += __shfl_sync(Warp::kAll, cell, l);
+        }
+        return score;
+    }
+};
 
 // Keeps the piece of a draft where it is among those that can still be wanted.
 template <class Family>
@@ -140,6 +177,61 @@ __device__ void keep(Warp g, const Search<Family>& s, const Place& draft, const 
         s.state[S::kWaiting] = waiting < most ? waiting + 1 : waiting;
     }
     g.sync();
+}
+
+// By the first warp: reads the scores and finds the best structure. False where there is none.
+template <class Family>
+__device__ bool open(Warp g, Asker<Family>& asker, Numbers from) {
+    using S = Search<Family>;
+    const S& s = asker.s;
+    if (read_scores(g, asker.family, from, 1.0, s.table).bad >= 0) return false;
+    for (int p = g.lane(); p <= s.k; p += g.size()) s.places[p].rank = kFree;
+    if (g.leader()) {
+        for (int i = 0; i < S::kStates; ++i) s.state[i] = 0;
+        s.state[S::kCalls] = 1;
+        asker.piece = Place{0, 0, -1, -1, kWaits};
+    }
+    g.sync();
+    if (!asker.ask(g)) return false;
+    keep(g, s, asker.piece, asker.code);
+    return true;
+}
+
+// By the first warp: the best of what waits is found; kBest is -1 if nothing does.
+template <class Family>
+__device__ void take_best(Warp g, const Search<Family>& s) {
+    using S = Search<Family>;
+    int best = pick(g, s, false);
+    if (!g.leader()) return;
+    s.state[S::kBest] = best;
+    if (best < 0) return;
+    int found = s.state[S::kFound]++;
+    --s.state[S::kWaiting];
+    s.places[best].rank = found;
+    s.order[found] = best;
+}
+
+// By all warps: splits the piece of the structure found last.
+template <class Family>
+__device__ void split(Warp g, int warp, Asker<Family>& asker) {
+    using S = Search<Family>;
+    __shared__ int exists[kWarps];
+    const S& s = asker.s;
+    int best = s.state[S::kBest], penalised = asker.family.penalised;
+    for (int start = s.places[best].fixed; start < penalised; start += kWarps) {
+        if (start + warp < penalised) {
+            bool any = asker.ask_rest(g, best, start + warp);
+            if (g.leader()) exists[warp] = any;
+        }
+        __syncthreads();
+        if (warp == 0) {
+            int count = penalised - start < kWarps ? penalised - start : kWarps;
+            for (int w = 0; w < count; ++w)
+                if (exists[w]) keep(g, s, s.drafts[w], s.drawn + w * s.slots);
+            if (g.leader()) s.state[S::kCalls] += count;
+        }
+        __syncthreads();
+    }
 }
 
 }  // namespace sparsewood
@@ -169,79 +261,28 @@ __global__ void kbest(SPARSEWOOD_PADDED, int64_t k, char* memory, int64_t share,
     Warp g;
     int warp = threadIdx.x / 32;
     Chosen family;
-    bool usable = given.set_size(family, b);
-    if (!usable) {
+    if (!given.set_size(family, b)) {
         *failed = 1;
         return;
     }
     Arena arena{memory + b * share};
     S s(family, k, arena);
-    Arena own{s.own + warp * s.share, Warp::size()};
-    OracleMemory<Chosen> work(family, own);
-    Place& draft = s.drafts[warp];
-    int16_t* drawn = s.drawn + warp * s.slots;
-    __shared__ int bad, usable_draft[kWarps];
+    Asker<Chosen> asker(family, s, warp, {s.own + warp * s.share, Warp::size()});
+    __shared__ int opened;
     if (warp == 0) {
-        bool wrong = read_scores(g, family, given.instance(b), 1.0, s.table).bad >= 0;
-        for (int p = g.lane(); p <= k; p += g.size()) s.places[p].rank = kFree;
-        if (g.leader()) {
-            bad = wrong;
-            for (int i = 0; i < S::kStates; ++i) s.state[i] = 0;
-            draft = {0, 0, -1, -1, kWaits};
-        }
-        g.sync();
-        if (!wrong) {
-            bool any = ask(g, family, s, work.table, work.code, draft, drawn);
-            if (any) keep(g, s, draft, drawn);
-            if (g.leader()) bad = !any, s.state[S::kCalls] = 1;
-        }
+        bool any = open(g, asker, given.instance(b));
+        if (g.leader()) opened = any;
     }
     __syncthreads();
-    if (bad) {
+    if (!opened) {
         *failed = 1;
         return;
     }
     while (true) {
-        // The best of what waits is found. Its piece is split by the first slot that differs.
-        if (warp == 0) {
-            int best = pick(g, s, false);
-            if (g.leader()) {
-                s.state[S::kBest] = best;
-                if (best >= 0) {
-                    int found = s.state[S::kFound]++;
-                    --s.state[S::kWaiting];
-                    s.places[best].rank = found;
-                    s.order[found] = best;
-                }
-            }
-        }
+        if (warp == 0) take_best(g, s);
         __syncthreads();
-        int best = s.state[S::kBest];
-        if (best < 0 || s.state[S::kFound] == k) break;
-        int first = s.places[best].fixed;
-        for (int start = first; start < family.penalised; start += kWarps) {
-            int slot = start + warp;
-            if (slot < family.penalised) {
-                for (int i = g.lane(); i < s.slots; i += g.size()) drawn[i] = s.code(best)[i];
-                g.sync();
-                if (g.leader()) {
-                    const Place& from = s.places[best];
-                    int before = slot == first && from.banned >= 0 ? best : -1;
-                    draft = {0, slot, drawn[slot], before, kWaits};
-                }
-                g.sync();
-                bool any = ask(g, family, s, work.table, work.code, draft, drawn);
-                if (g.leader()) usable_draft[warp] = any;
-            }
-            __syncthreads();
-            if (warp == 0) {
-                int count = family.penalised - start < kWarps ? family.penalised - start : kWarps;
-                for (int w = 0; w < count; ++w)
-                    if (usable_draft[w]) keep(g, s, s.drafts[w], s.drawn + w * s.slots);
-                if (g.leader()) s.state[S::kCalls] += count;
-            }
-            __syncthreads();
-        }
+        if (s.state[S::kBest] < 0 || s.state[S::kFound] == k) break;
+        split(g, warp, asker);
     }
     int found = s.state[S::kFound];
     for (int64_t r = warp; r < k; r += kWarps) {

@@ -5,22 +5,10 @@
 // something is.
 #pragma once
 
+#include "cuda/numbers.cuh"
 #include "instance.h"
 
 namespace sparsewood {
-
-// Numbers of the caller: float64, or float32 if `narrow`.
-struct Numbers {
-    const void* data;
-    int64_t narrow;
-
-    __device__ double operator[](int64_t i) const {
-        return narrow ? static_cast<const float*>(data)[i] : static_cast<const double*>(data)[i];
-    }
-    __device__ Numbers from(int64_t i) const {
-        return {static_cast<const char*>(data) + i * (narrow ? 4 : 8), narrow};
-    }
-};
 
 struct Padded {
     Numbers scores;        // (batch, *shape)

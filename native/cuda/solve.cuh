@@ -2,7 +2,8 @@
 // which the source says before it includes this.
 //
 // solve, tally, and one look at the totals by the host; solve again for the instances that need
-// more room, until there are none; write_solutions. Between launches an instance's solver lies on its desk.
+// more room, until there are none; write_solutions. Between launches an instance's solver lies on
+// its desk.
 #pragma once
 
 #include "cuda/padded.cuh"
@@ -47,7 +48,8 @@ struct Results {
 template <class Family>
 __device__ int64_t first_room(const Family& family, int64_t max_active) {
     constexpr int64_t kLeast = 64, kMost = 512;
-    int64_t room = (family.width == 2 ? 2 : 8) * int64_t(family.slots);  // of yes or no there are many
+    int64_t each = family.width == 2 ? 2 : 8;  // slots of yes or no are many
+    int64_t room = each * family.slots;
     room = room < kLeast ? kLeast : room > kMost ? kMost : room;
     int64_t capped = 2 * max_active + 4;  // each may be crossed, and one more comes in
     return max_active > 0 && capped < room ? capped : room;

@@ -34,8 +34,8 @@ __device__ inline Tally sum_before(Tally own, Tally& all) {
     return before;
 }
 
-// One block, of kTallyThreads threads: first (batch) and packed (batch) say where the structures and
-// the factor of an instance begin, from its size.
+// One block, of kTallyThreads threads: first (batch) and packed (batch) say where the structures
+// and the factor of an instance begin, from its size.
 template <class IsPending>
 __device__ Tally tally_sizes(const int64_t* sizes, int64_t batch, int64_t* first, int64_t* packed,
                              int64_t* pending, IsPending is_pending) {

@@ -35,7 +35,7 @@ def test_it_is_that_of_pytorch(
     lstm, x, lengths = make(2, dtype, device)
     assert _cuda_bilstm.serves(x, lstm.hidden_size)
     ours = run(lstm, x, lengths)
-    monkeypatch.setattr(_bilstm, "serves", lambda *_: False)
+    monkeypatch.setattr(_cuda_bilstm, "serves", lambda *_: False)
     expected = run(lstm, x, lengths)
     torch.testing.assert_close(ours, expected)
     assert (ours[0][1, 1:] == 0).all()

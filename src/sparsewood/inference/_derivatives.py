@@ -88,9 +88,14 @@ class _Solve(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         *support, heat = ctx.saved_tensors
-        gradient = on_theta(support, grads[0], grads[1], ctx.shape)
-        if heat is not None:
-            gradient = (gradient / heat[:, None]).reshape(ctx.shape).to(ctx.dtype)
+        gradient = None
+        if heat is not None and not (torch.is_grad_enabled() or is_transformed()):
+            last = heat, ctx.shape, ctx.dtype  # no derivative of this one is asked for
+            gradient = _kernels.score_gradient(support, grads[0], grads[1], *last)
+        if gradient is None:
+            gradient = on_theta(support, grads[0], grads[1], ctx.shape)
+            if heat is not None:
+                gradient = (gradient / heat[:, None]).reshape(ctx.shape).to(ctx.dtype)
         return gradient, None, None, None, None
 
     @staticmethod

@@ -3,6 +3,7 @@
 A function gives None where an instance has no answer: the host then says what is wrong.
 """
 
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -169,19 +170,60 @@ def jacobian(
     kernels = _cuda.load(_JACOBIAN, factor.device)
     if kernels is None:
         return None
-    total, batch = len(used), len(sizes)
-    if len(on_weights) != total or len(on_parts) != batch:
+    if len(on_weights) != len(used) or len(on_parts) != len(sizes):
         raise ValueError("posterior and gradient do not belong together")
-    used, sizes, factor = used.contiguous(), sizes.contiguous(), factor.contiguous()
-    on_weights, on_parts = (
-        table.to(factor.device, torch.float64).contiguous() for table in (on_weights, on_parts)
-    )
-    scratch = _bytes(factor.device, 16 * batch + 8 * total)
+    out = _real(factor.device, *on_weights.shape), _real(factor.device, *on_parts.shape)
+    cells = on_parts.shape[1]
+    _apply(kernels, (used, sizes, factor), on_weights, on_parts, cells, out, (0, 0, 0, 0))
+    return out
+
+
+def score_gradient(
+    support: Sequence[Tensor],
+    on_weights: Tensor | None,
+    on_marginals: Tensor | None,
+    heat: Tensor,
+    shape: torch.Size,
+    dtype: torch.dtype,
+) -> Tensor | None:
+    """The gradient of scores of this shape and dtype that `heat` (B,) divides, in one go."""
+    used, sizes, factor = support
+    kernels = _cuda.load(_JACOBIAN, factor.device)
+    if kernels is None or dtype not in (torch.float32, torch.float64):
+        return None
+    cells = prod(shape[1:])
+    scratch = _real(factor.device, len(used) + len(sizes) * cells)
+    out = scratch, scratch.data_ptr() + 8 * len(used)
+    gradient = torch.empty(shape, dtype=dtype, device=factor.device)
+    scores = gradient, int(dtype == torch.float32), heat, heat.stride(0)
+    _apply(kernels, (used, sizes, factor), on_weights, on_marginals, cells, out, scores)
+    return gradient
+
+
+def _apply(
+    kernels: _cuda.Kernels,
+    support: tuple[Tensor, Tensor, Tensor],
+    on_weights: Tensor | None,
+    on_parts: Tensor | None,
+    cells: int,
+    out: tuple[_cuda.Argument, _cuda.Argument],
+    scores: tuple[_cuda.Argument, ...],
+) -> None:
+    used, sizes, factor = (table.contiguous() for table in support)
+    total, count = len(used), len(sizes)
+    scratch = _bytes(factor.device, 16 * count + 8 * total)
     first = scratch.data_ptr()
-    packed, ones = first + 8 * batch, first + 16 * batch
-    out_weights, out_parts = torch.empty_like(on_weights), torch.empty_like(on_parts)
-    kernels.launch("offsets", 1, _TALLY_THREADS, sizes, batch, first, packed)
-    support = used, total, used.shape[1], sizes, first, packed, factor, len(factor)
-    gradients = on_weights, on_parts, on_parts.shape[1], out_weights, out_parts, ones
-    kernels.launch("jacobian", batch, 32, *support, *gradients)
-    return out_weights, out_parts
+    packed, ones = first + 8 * count, first + 16 * count
+    kernels.launch("offsets", 1, _TALLY_THREADS, sizes, count, first, packed)
+    given = *_numbers(on_weights), *_numbers(on_parts), cells, *out, ones, *scores
+    at = used, total, used.shape[1], sizes, first, packed, factor, len(factor)
+    kernels.launch("jacobian", count, 32, *at, *given)
+
+
+def _numbers(table: Tensor | None) -> tuple[_cuda.Argument, int]:
+    """`Numbers` in native/cuda/numbers.cuh."""
+    if table is None:
+        return 0, 0
+    if table.dtype != torch.float32:
+        table = table.to(torch.float64)
+    return table.contiguous(), int(table.dtype == torch.float32)

@@ -42,6 +42,8 @@ _KERNELS = {
     "solve": ("measure", "solve", "tally", "write_solutions"),
 }
 
+_ASKED = {"argmax": "map", "kbest": "kbest", "solve": "sparsemap"}  # what users call
+
 
 @cache
 def _program(family: str, struct: str, task: str) -> _cuda.Program:
@@ -93,8 +95,9 @@ class Padded:
             return None
         if scores.is_cuda and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                f"{task} cannot be captured in a CUDA graph: what it found, how many structures "
-                "and whether all scores were usable, is known on the device alone until it has run"
+                f"{_ASKED[task]} cannot be captured in a CUDA graph: what it found, how many "
+                "structures and whether all scores were usable, is known on the device alone until "
+                "it has run"
             )
         scores = scores.detach()
         if scores.dtype != torch.float32:
