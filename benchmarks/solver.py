@@ -27,7 +27,7 @@ from sparsewood.structures.base import NativeStructure
 TREES = sp.DependencyTrees()
 TOL = 1e-9
 PEER_TOL = 1e-6  # the peer seldom certifies to 1e-9 on long sentences
-TARGET_RATIO = {20: 10, 30: 15, 40: 25, 60: 100}  # peer over ours, mean times at scale 1
+TARGET_RATIO = {20: 10, 30: 15, 40: 40, 60: 100}  # peer over ours, mean times at scale 1
 TARGET_THREADS = 1.8
 TARGET_BACKWARD = 0.20
 

@@ -2,9 +2,10 @@
 
     python benchmarks/structures.py [--scales 0.3 1 3] [--batch 100] [--peer PYTHON]
 
-Three tables: SparseMAP over chains (20 steps, 10 states) and matchings (20 x 20) beside the peer's
+Four tables: SparseMAP over chains (20 steps, 10 states) and matchings (20 x 20) beside the peer's
 on the same scores, each answer of ours checked by an oracle that is not ours; the oracle and the
-solver of each family at about that size; and the table of `marginals.py`, where torch-struct is
+solver of each family at about that size; sets of a thousand items with near-equal scores, which
+start from the solution in closed form; and the table of `marginals.py`, where torch-struct is
 installed. One thread. The run fails if an answer is wrong, never because of a time.
 """
 
@@ -51,6 +52,16 @@ FAMILIES: list[tuple[str, NativeStructure, tuple[int, ...]]] = [
     ("subsets of 10 out of 100", sp.Subset(10), (100,)),
     ("simplex of 100", sp.Simplex(), (100,)),
     ("hypercube of 100", sp.Hypercube(), (100,)),
+]
+
+# Sets of items, and the scale of their scores.
+ITEMS = 1000
+SETS: list[tuple[str, NativeStructure, float]] = [
+    ("simplex", sp.Simplex(), 0.0),
+    ("simplex", sp.Simplex(), 0.01),
+    ("subsets of 10", sp.Subset(10), 0.0),
+    ("subsets of 10", sp.Subset(10), 0.01),
+    ("hypercube", sp.Hypercube(), 1.0),
 ]
 
 
@@ -172,6 +183,19 @@ def family_row(
     return bool(posterior.converged.all())
 
 
+def set_row(
+    table: Table, name: str, structure: NativeStructure, scale: float, repeats: int
+) -> bool:
+    """One instance of many items, from the solution on; returns whether it converged."""
+    generator = torch.Generator().manual_seed(0)
+    scores = scale * torch.randn(1, ITEMS, dtype=torch.float64, generator=generator)
+    posterior = sp.sparsemap(scores, structure)
+    solve = 1e3 * seconds(lambda: sp.sparsemap(scores, structure), repeats).best
+    table.add_row(name, f"{scale:g}", f"{solve:.1f}", str(posterior.sizes.item()),
+                  str(posterior.calls.item()), f"{posterior.gap.item():.0e}")  # fmt: skip
+    return bool(posterior.converged.all())
+
+
 def print_marginals(console: Console, run: argparse.Namespace) -> bool:
     """The table of `marginals.py`; returns whether all numbers agree."""
     if importlib.util.find_spec("torch_struct") is None:
@@ -208,6 +232,10 @@ def main() -> int:
         "family", "parts", "oracle us", "SparseMAP us", "support", "converged",
         title="Every family at scale 1: the MAP call with its reading of the scores, and the solve",
     )  # fmt: skip
+    sets = Table(
+        "items", "scale", "ms", "support", "oracle calls", "gap",
+        title=f"Sets of {ITEMS} items, one instance: from the solution in closed form",
+    )  # fmt: skip
     right = True
     with threads(1):
         for scale in run.scales:
@@ -217,11 +245,14 @@ def main() -> int:
                 right &= against_peer(beside, case, scale, run)
         for name, structure, shape in FAMILIES:
             right &= family_row(every, name, structure, shape, run)
+        for name, structure, scale in SETS:
+            right &= set_row(sets, name, structure, scale, run.repeats)
     console = Console(width=None if sys.stdout.isatty() else 150)
     if run.peer is None:
         console.print("without lp-sparsemap: our side alone (see benchmarks/README.md)")
     console.print(beside)
     console.print(every)
+    console.print(sets)
     right &= print_marginals(console, run)
     if not right:
         print("some answers are wrong: see 'certified', 'converged' and 'log Z'", file=sys.stderr)

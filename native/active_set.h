@@ -103,7 +103,6 @@ struct ActiveSet {
     // The structure h joins the active set with weight 0, unless it is there or depends on it.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE Entry append(const G& g, const int16_t* h) {
-        SPARSEWOOD_PHASE(append);
         int16_t* to = waiting(0);
         SPARSEWOOD_ROLLED
         for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = h[i];
@@ -137,7 +136,6 @@ struct ActiveSet {
     // factor. Returns how many entered.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
-        SPARSEWOOD_PHASE(waiting);
         int before = size(), known = 0;
         int width = (count + G::kColumns - 1) / G::kColumns * G::kColumns;
         compare(g, count);
@@ -240,7 +238,6 @@ struct ActiveSet {
     // gone: (count) in rising order.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void drop(const G& g, const int32_t* gone, int count) {
-        SPARSEWOOD_PHASE(drop);
         int before = size();
         factor.remove(g, gone, count, columns, codes.capacity, scratch);
         for (int c = 0; c < count; ++c) {
@@ -280,7 +277,6 @@ struct ActiveSet {
     // The overlaps of the first `count` waiting structures with the active ones.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void compare(const G& g, int count) {
-        SPARSEWOOD_PHASE(match);
         SPARSEWOOD_ROLLED
         for (int a = g.lane(); a < size(); a += g.size())
             SPARSEWOOD_ROLLED

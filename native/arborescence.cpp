@@ -49,13 +49,16 @@ SPARSEWOOD_INLINE int find_largest(const double* row, int n, double& score) {
     return static_cast<int>(-largest(larger(-even.at, -odd.at)));
 }
 
-// into[j] = the largest of row[j] - base over the rows.
-SPARSEWOOD_INLINE void merge(const double* const* rows, const double* bases, int count, bool first,
-                             int width, double* into) {
+// into[j] = the largest of row[j] - base over Count rows, and of into[j] unless these are the
+// first.
+template <int Count>
+SPARSEWOOD_INLINE void merge(const double* const* rows, const double* bases, bool first, int width,
+                             double* into) {
     for (int j = 0; j < width; j += 4) {
         int at = j + 4 <= width ? j : width - 4;
-        Four best = first ? load(rows[0] + at) - bases[0] : load(into + at);
-        for (int r = first; r < count; ++r) best = larger(load(rows[r] + at) - bases[r], best);
+        Four best = load(rows[0] + at) - bases[0];
+        for (int r = 1; r < Count; ++r) best = larger(load(rows[r] + at) - bases[r], best);
+        if (!first) best = larger(load(into + at), best);
         *reinterpret_cast<Four*>(into + at) = best;
     }
 }
@@ -63,19 +66,20 @@ SPARSEWOOD_INLINE void merge(const double* const* rows, const double* bases, int
 // What Arborescence does, in its memory.
 struct Search {
     static constexpr int8_t kNew = 0, kOnPath = 1, kDone = 2;
-    static constexpr int kRows = 4;  // merged in one pass
     const Arborescence& a;
     const double* scores;
 
     SPARSEWOOD_INLINE bool run(int16_t* tree) const {
-        for (int v = 0; v < 2 * a.words + 1; ++v) a.parent[v] = a.removed[v] = 0;
+        size_t count = static_cast<size_t>(a.heads);
+        for (int w = 0; w < a.heads; ++w) a.component[w] = static_cast<int16_t>(w);
+        std::memcpy(a.node_of, a.component, count * sizeof(int16_t));
+        std::memcpy(a.last_word, a.component, count * sizeof(int16_t));
+        std::memset(a.next_word, 0, count * sizeof(int16_t));
+        std::memset(a.removed, 0, 2 * count - 1);
+        std::memset(a.state, kNew, count);
+        a.state[0] = kDone;
         bool complete = true;
-        for (int w = 0; w < a.heads; ++w) {
-            a.component[w] = a.node_of[w] = a.last_word[w] = static_cast<int16_t>(w);
-            a.next_word[w] = 0;
-            a.state[w] = w == 0 ? kDone : kNew;
-            if (w > 0) complete &= choose(w);
-        }
+        for (int w = 1; w < a.heads; ++w) complete &= choose(w);
         if (!complete) return false;
         int nodes = a.heads;
         for (int start = 1; start <= a.words; ++start) {
@@ -89,8 +93,8 @@ struct Search {
 
   private:
     SPARSEWOOD_INLINE const double* row_of(int node) const {
-        return node <= a.words ? scores + int64_t(node - 1) * a.heads
-                               : a.cycle_scores + int64_t(node - a.heads) * a.heads;
+        bool word = node <= a.words;
+        return (word ? scores : a.cycle_scores) + int64_t(node - (word ? 1 : a.heads)) * a.heads;
     }
 
     SPARSEWOOD_INLINE bool choose(int node) const {
@@ -122,8 +126,8 @@ struct Search {
 
     SPARSEWOOD_INLINE void contract(int first, int length, int node) const {
         double* into = a.cycle_scores + int64_t(node - a.heads) * a.heads;
-        const double* rows[kRows];
-        double bases[kRows];
+        const double* rows[3];
+        double bases[3];
         int count = 0, name = a.path[first], last = a.last_word[name];
         bool begun = false;
         for (int p = first; p < length; ++p) {
@@ -131,17 +135,23 @@ struct Search {
             rows[count] = row_of(member);
             bases[count++] = a.base_score[member];
             a.parent[member] = static_cast<int16_t>(node);
-            a.sibling[member] = p + 1 < length ? a.node_of[a.path[p + 1]] : int16_t{0};
-            if (count == kRows || p + 1 == length) {
-                merge(rows, bases, count, !begun, a.heads, into);
-                begun = true;
-                count = 0;
-            }
             if (p > first) {
+                a.sibling[a.node_of[a.path[p - 1]]] = static_cast<int16_t>(member);
                 a.next_word[last] = a.path[p];
                 last = a.last_word[a.path[p]];
             }
+            if (count == 3 || p + 1 == length) {
+                if (count == 2)
+                    merge<2>(rows, bases, !begun, a.heads, into);
+                else if (count == 3)
+                    merge<3>(rows, bases, !begun, a.heads, into);
+                else
+                    merge<1>(rows, bases, !begun, a.heads, into);
+                begun = true;
+                count = 0;
+            }
         }
+        a.sibling[a.node_of[a.path[length - 1]]] = 0;
         a.last_word[name] = static_cast<int16_t>(last);
         for (int w = name; w != 0; w = a.next_word[w]) {
             a.component[w] = static_cast<int16_t>(name);

@@ -24,7 +24,7 @@ struct CappedSimplex {
 
 #ifndef __CUDACC_RTC__
     // Projects scores[0], scores[step], ...; those that are kForbidden stay at 0. Returns how many
-    // sets it takes, 0 when too few items are allowed.
+    // sets it takes, 0 when too few items are allowed or float64 cannot tell.
     int project(const double* scores, int step, int least, int most) {
         int allowed = 0;
         for (int i = 0; i < items; ++i) {
@@ -34,10 +34,13 @@ struct CappedSimplex {
             breaks[2 * allowed++ + 1] = s;
         }
         if (allowed < least) return sets = 0;
-        double free = total(scores, step, 0), tau = 0;
-        if (free < least || free > most)
-            tau = threshold(scores, step, 2 * allowed, free < least ? least : most);
-        for (int i = 0; i < items; ++i) share[i] = clip(scores[int64_t(i) * step] - tau);
+        double sum = fill(scores, step, 0, 0);
+        if (sum < least || sum > most) {
+            double goal = sum < least ? least : most;
+            sum = lower(scores, step, 2 * allowed, goal);
+            // Scores so large that their differences have no fraction.
+            if (!(std::fabs(sum - goal) <= kSame / 4)) return sets = 0;
+        }
         return sets = cut();
     }
 
@@ -61,27 +64,31 @@ struct CappedSimplex {
     }
 
   private:
-    static constexpr double kSame = 1e-12;  // sets of less weight are left out
+    static constexpr double kSame = 1e-11;  // sets of less weight are left out
 
     static double clip(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
-    double total(const double* scores, int step, double tau) const {
+    // share <- the scores, less origin and tau, between 0 and 1; returns their sum.
+    double fill(const double* scores, int step, double origin, double tau) {
         double sum = 0;
-        for (int i = 0; i < items; ++i) sum += clip(scores[int64_t(i) * step] - tau);
+        for (int i = 0; i < items; ++i)
+            sum += share[i] = clip(scores[int64_t(i) * step] - origin - tau);
         return sum;
     }
 
-    // tau with total(tau) = goal: between two breaks it is a linear function of tau.
-    double threshold(const double* scores, int step, int count, double goal) {
+    // fill() less what makes the sum `goal`, or near it. Between two breaks the sum is linear, and
+    // scores are taken from the lower one on: what is common to them takes no digits.
+    double lower(const double* scores, int step, int count, double goal) {
         std::sort(breaks, breaks + count);
-        int low = 0, high = count - 1;  // total(low) >= goal >= total(high)
+        int low = 0, high = count - 1;  // the sum at low >= goal >= the sum at high
         while (high - low > 1) {
             int middle = (low + high) / 2;
-            (total(scores, step, breaks[middle]) >= goal ? low : high) = middle;
+            (fill(scores, step, breaks[middle], 0) >= goal ? low : high) = middle;
         }
-        double above = total(scores, step, breaks[low]), below = total(scores, step, breaks[high]);
-        if (!(above > below)) return breaks[low];
-        return breaks[low] + (breaks[high] - breaks[low]) * ((above - goal) / (above - below));
+        double below = fill(scores, step, breaks[high], 0);
+        double above = fill(scores, step, breaks[low], 0), tau = 0;
+        if (above > below) tau = (breaks[high] - breaks[low]) * ((above - goal) / (above - below));
+        return fill(scores, step, breaks[low], tau);
     }
 
     // Sorts the fractions of the sums of shares: between two of them the set stays the same.

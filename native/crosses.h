@@ -37,7 +37,6 @@ struct Crosses {
     template <class G>
     SPARSEWOOD_HD void enter(const G& g, ActiveSet<Family>& set, const double* reduced,
                              double least, int64_t most) {
-        SPARSEWOOD_PHASE(cross);
         const Codes<Family>& codes = set.codes;
         int count = set.size(), wait = 0;
         if (count >= most) return;
@@ -53,7 +52,6 @@ struct Crosses {
                                              codes.place[a], least, child) > least;
             uint32_t found = g.ballot(better);
             g.sync();
-            SPARSEWOOD_PHASE(take);
             SPARSEWOOD_ROLLED
             for (; found != 0; found &= found - 1) {
                 int lane = lowest_bit(found);
@@ -81,7 +79,6 @@ struct Crosses {
         Codes<Family>& codes = set.codes;
         int count = set.size();
         auto is_alone = [&](int a) { return codes.nearest[codes.place[a]] < 0; };
-        SPARSEWOOD_PHASE(nearest);
         for (int a = g.last(count, is_alone); a >= 0; a = g.last(a, is_alone))
             codes.find_nearest(g, a, count);
         SPARSEWOOD_ROLLED

@@ -38,10 +38,6 @@ using uint64_t = unsigned long long;
 #define SPARSEWOOD_UNROLLED
 #endif
 
-#ifndef SPARSEWOOD_PHASE  // what a benchmark puts here measures the rest of a block
-#define SPARSEWOOD_PHASE(name)
-#endif
-
 namespace sparsewood {
 
 constexpr double kEpsilon = 2.220446049250313e-16;

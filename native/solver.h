@@ -48,8 +48,8 @@ struct Solver {
 
     int proposals;  // structures to start from; 0: the MAP structure
     bool started;   // they are in the active set
-    bool level;    // priced by theta itself, no longer tilted
-    bool equal;    // all scores are
+    bool level;     // priced by theta itself, no longer tilted
+    bool equal;     // all scores are
     int calls, largest, idle;
     double gap, noise, smallest;  // noise: the rounding error of the gap
 
@@ -203,7 +203,6 @@ struct Solver {
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
     SPARSEWOOD_HD void settle(const G& g) {
-        SPARSEWOOD_PHASE(settle);
         double now;
         do {
             g.poll();
@@ -220,7 +219,6 @@ struct Solver {
 
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE bool ask(const G& g, const double* table, int16_t* code) {
-        SPARSEWOOD_PHASE(oracle);
         ++calls;
         return family()(g, table, code);
     }
@@ -258,7 +256,6 @@ struct Solver {
     // same; the tilt lets the oracle choose among them by more than rounding errors.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void reduce(const G& g, const double* q) {
-        SPARSEWOOD_PHASE(reduce);
         const double* from = level ? set.theta : tilted;
         int64_t count = penalised_cells(family());
         SPARSEWOOD_UNROLLED

@@ -44,7 +44,8 @@ SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
 
 #if defined(__GNUC__) && !defined(__CUDACC_RTC__)
 // Arborescence::argmax<false> with at least 3 words, for a CPU thread.
-bool argmax_wide(const Arborescence& memory, const double* scores, int16_t* tree);  // arborescence.cpp
+bool argmax_wide(const Arborescence& memory, const double* scores,
+                 int16_t* tree);  // arborescence.cpp
 #endif
 
 template <bool Projective, bool SingleRoot>

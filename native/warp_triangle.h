@@ -6,7 +6,6 @@ namespace sparsewood {
 // Within a block one entry of x after the other is known, and goes to the lanes below.
 __device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
                                int known_rows) {
-    SPARSEWOOD_PHASE(forward);
 #pragma unroll 1
     for (int b = known_rows; b < size; b += 32) {
         int i = b + g.lane(), count = size - b < 32 ? size - b : 32;
@@ -33,7 +32,6 @@ __device__ __noinline__ inline void forward(const Warp& g, const double* rows, i
 // latency.
 __device__ __noinline__ inline void solve_columns(const Warp& g, const double* rows, int size,
                                                   double* x, int width) {
-    SPARSEWOOD_PHASE(forward);
     constexpr int kColumns = 4;
 #pragma unroll 1
     for (int b = 0; b < size; b += 32) {
@@ -64,7 +62,6 @@ __device__ __noinline__ inline void solve_columns(const Warp& g, const double* r
 
 // From the last block to the first; what is known of x goes to the columns on the left.
 __device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size, double* x) {
-    SPARSEWOOD_PHASE(backward);
 #pragma unroll 1
     for (int stop = size; stop > 0; stop -= 32) {
         int b = stop > 32 ? stop - 32 : 0, count = stop - b;
@@ -109,7 +106,6 @@ class WarpRemoval {
 
     // Column j spills into the columns on its right.
     __device__ __noinline__ void update(const Warp& g, int j) {
-        SPARSEWOOD_PHASE(update);
         double carry[2] = {r_.y[0][j], r_.y[1][j]};
         double *cosines = r_.rotations, *sines = cosines + r_.room;
 #pragma unroll 1

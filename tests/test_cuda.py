@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import get_context
 from typing import Any
 
 import pytest
@@ -17,7 +18,11 @@ from sparsewood._host import move
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.tasks.metrics import Accuracy, Output, TreeStatistics
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype"),
+    pytest.mark.filterwarnings("ignore:.*Profiler clears events"),
+]
 
 TREES = sp.DependencyTrees()
 SIZE, WORDS = 16, 50
@@ -234,7 +239,7 @@ def test_two_processes_share_a_gpu_where_nccl_lets_them() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with torch.multiprocessing.Manager() as manager:
+    with get_context("spawn").Manager() as manager:
         found = manager.dict()
         spawn(_join, (port, found), nprocs=2)
         error, slopes = found.get("error"), found.get("slopes")

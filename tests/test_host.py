@@ -71,6 +71,7 @@ def test_on_the_cpu_nothing_is_moved() -> None:
     assert all(a is b for a, b in zip(move(tensors, "cpu"), tensors, strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_what_was_moved_to_a_gpu_is_known_without_a_copy() -> None:
     tensors = [torch.randint(9, (3, 5)), torch.tensor([True, False]), torch.empty(0)]

@@ -75,16 +75,20 @@ def test_it_equals_the_cell_of_pytorch(
 
 
 @nets
+@pytest.mark.parametrize("small", [0, 256])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_other_precisions(
     draw_trees: Any,
     device: torch.device,
+    monkeypatch: pytest.MonkeyPatch,
     make: Callable[..., LevelComposer],
     cell: type[Cell],
     dtype: torch.dtype,
     weighted: bool,
+    small: int,
 ) -> None:
+    monkeypatch.setattr(_cuda_levels, "_SMALL", small)
     torch.manual_seed(0)
     net = make(3, 130).to(device, dtype)  # wider than a tile
     heads, lengths, instance = (t.to(device) for t in draw_trees("random", [4, 1, 6], 3, 0))

@@ -50,7 +50,8 @@ def test_lengths_cut_the_items_off() -> None:
 
 def test_many_items_with_equal_scores() -> None:
     post = sp.sparsemap(torch.zeros(1, 1000), sp.Simplex())
-    assert post.converged.all() and post.calls.item() == 2  # it starts from the solution
+    assert post.converged.all()
+    assert post.calls.item() == 2
     torch.testing.assert_close(post.marginals, torch.full((1, 1000), 1 / 1000))
 
 
@@ -58,7 +59,8 @@ def test_near_equal_and_forbidden_items() -> None:
     scores = 1e-3 * torch.randn(1, 400, dtype=torch.float64, generator=torch.manual_seed(0))
     scores[0, ::3] = -torch.inf
     post = sp.sparsemap(scores, sp.Simplex())
-    assert post.converged.all() and post.calls.item() <= 3
+    assert post.converged.all()
+    assert post.calls.item() <= 3
     expected = torch.zeros_like(scores)
     expected[0, scores[0].isfinite()] = sparsemax(scores[0, scores[0].isfinite()], dim=-1)
     torch.testing.assert_close(post.marginals, expected, rtol=0, atol=1e-12)

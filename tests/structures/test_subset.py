@@ -77,11 +77,26 @@ def test_starts_from_the_solution(data: st.DataObject, n: int, seed: int) -> Non
     post = sp.sparsemap(scores, sp.Subset(at_most=k) if at_most else sp.Subset(k))
     u = post.marginals[0].detach()
     free, full = (u > 1e-9) & (u < 1 - 1e-9), not at_most or u.sum() > k - 1e-9
-    assert post.converged.all() and post.calls <= 4
+    assert post.converged.all()
+    assert post.calls <= 4
     assert post.sizes.item() == max(int(free.sum()) + (not full), 1)
     (grad,) = torch.autograd.grad(post.marginals[0] @ slope, scores)
     expected = torch.where(free, slope - slope[free].mean() * full, 0.0)
     torch.testing.assert_close(grad[0], expected, rtol=0, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), n=st.integers(1, 8), seed=st.integers(0, 2**32 - 1))
+def test_scores_whose_differences_have_no_fraction(data: st.DataObject, n: int, seed: int) -> None:
+    k, scale = data.draw(st.integers(1, n)), 10.0 ** data.draw(st.integers(-3, 100))
+    common = data.draw(st.sampled_from([0.0, 0.3, 1.0])) * scale
+    kind = data.draw(st.sampled_from(["normal", "integers", "equal"]))
+    scores = draw_scores(kind, 1, (n,), seed) * data.draw(st.sampled_from([1.0, scale])) + common
+    for subset in (sp.Subset(k), sp.Subset(at_most=k)):
+        post = sp.sparsemap(scores, subset)
+        assert subset.contains(post.structures, (n,)).all()
+        assert len(post.structures.unique(dim=0)) == len(post.structures)
+        assert post.weights.sum().item() == pytest.approx(1, abs=1e-9)
 
 
 @settings(deadline=None, max_examples=40)
