@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,7 +34,8 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
         raise ValueError(f"lengths: expected shape {expected}, got {tuple(lengths.shape)}")
     if torch.compiler.is_compiling():
         return  # a graph cannot branch on values; the native oracle and solver check them
-    rows = host_copy(lengths).reshape(batch, len(sizes)).numpy()
+    # A list first: inside of torch.func tensors are wrapped, and NumPy cannot read them.
+    rows = np.array(host_copy(lengths).tolist()).reshape(batch, len(sizes))
     bad = ((rows < 1) | (rows > sizes)).any(1)
     if bad.any():
         b = int(bad.argmax())

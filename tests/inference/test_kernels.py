@@ -16,7 +16,7 @@ from sparsewood.inference.kbest import KBest
 from sparsewood.structures import _kernels as families
 from tests.families import FAMILIES, Family, batch_of
 
-KBEST = ("trees", "chain", "segments", "subset")  # what is compiled for the CPU too
+KBEST = ("trees", "segments", "subset")  # what is compiled for the CPU too
 TREES = FAMILIES["trees"]
 every_family = pytest.mark.parametrize("name", FAMILIES)
 

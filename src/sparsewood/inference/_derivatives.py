@@ -165,6 +165,10 @@ def jacobian(
 class _Jacobian(torch.autograd.Function):
     @staticmethod
     def forward(*inputs: Tensor) -> tuple[Tensor, Tensor]:
+        # The op costs some launches; what traces calls must see it, though.
+        traced = torch._C._len_torch_dispatch_stack() > 0
+        if traced or any(type(table) is not Tensor for table in inputs):
+            return jacobian_op(*inputs)
         return _apply_jacobian(*inputs)
 
     @staticmethod
