@@ -2,13 +2,15 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 
 from sparsewood import _cuda
-from sparsewood._cuda import cache, program
+from sparsewood._cuda import cache, loader, program
 from tests.emulator import ORDERS, EmulatedKernels
 
 SOURCE = """
@@ -93,16 +95,44 @@ def test_cpu_tensors_take_the_path_only_where_it_is_emulated() -> None:
     assert _cuda.load(PROGRAM, cpu) is None
 
 
-def test_one_warning_where_no_kernels_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def no_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is loaded yet, and nothing of it is known afterwards."""
+    monkeypatch.setattr(loader, "_loaded", {})
+    loader._has_runtime.cache_clear()
+    yield
+    loader._has_runtime.cache_clear()
+
+
+@pytest.mark.usefixtures("no_memory")
+def test_one_warning_without_cuda_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sparsewood._cuda.runtime", None)
-    monkeypatch.setattr("sparsewood._cuda.loader._missing", None)
-    monkeypatch.setattr("sparsewood._cuda.loader._loaded", {})
     device = torch.device("cuda", 0)
     with pytest.warns(RuntimeWarning, match=r"by the host.*sparsewood\[cuda\]"):
         assert _cuda.load(PROGRAM, device) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert _cuda.load(PROGRAM, device) is None
+        assert _cuda.load(_cuda.Program("", ()), device) is None
+
+
+@pytest.mark.usefixtures("no_memory")
+def test_one_warning_for_a_program_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Runtime(ModuleType):
+        @staticmethod
+        def DeviceKernels(program: _cuda.Program, device: torch.device) -> str:  # noqa: N802
+            if program is PROGRAM:
+                raise RuntimeError("no such architecture")
+            return "kernels"
+
+    monkeypatch.setitem(sys.modules, "sparsewood._cuda.runtime", Runtime("runtime"))
+    device = torch.device("cuda", 0)
+    with pytest.warns(RuntimeWarning, match=r"add_blocks.*could not be made: no such"):
+        assert _cuda.load(PROGRAM, device) is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _cuda.load(PROGRAM, device) is None
+        assert _cuda.load(_cuda.Program("", ()), device) == "kernels"
 
 
 def test_the_cache_keeps_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,44 +3,52 @@
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 
 import torch
 
 from sparsewood._cuda.program import Kernels, Program
 
-_loaded: dict[tuple[Program, torch.device], Kernels] = {}
+_loaded: dict[tuple[Program, torch.device], Kernels | None] = {}  # None: it could not be made
 _emulator: Callable[[Program], Kernels] | None = None
-_missing: str | None = None  # why there are no kernels, once that is known
 
 
 def load(program: Program, device: torch.device) -> Kernels | None:
     """The kernels of `program` for `device`; None where it has none, and the host does the work."""
     if device.type != "cuda":
         return None if _emulator is None else _emulator(program)
-    if _missing is not None:
-        return None
     if device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
-    found = _loaded.get((program, device))
-    return _compile(program, device) if found is None else found
+    if (program, device) not in _loaded:
+        _loaded[program, device] = _compile(program, device) if _has_runtime() else None
+    return _loaded[program, device]
+
+
+@cache
+def _has_runtime() -> bool:
+    """Whether cuda-core is there; a warning if not."""
+    try:
+        import_module("sparsewood._cuda.runtime")
+    except Exception as error:  # of cuda-core, of the driver
+        _warn(f"cuda-core cannot be used ({error}): pip install 'sparsewood[cuda]'")
+        return False
+    return True
 
 
 def _compile(program: Program, device: torch.device) -> Kernels | None:
-    global _missing
-    try:
-        from sparsewood._cuda.runtime import DeviceKernels
+    from sparsewood._cuda.runtime import DeviceKernels
 
-        kernels = _loaded[program, device] = DeviceKernels(program, device)
-        return kernels
-    except Exception as error:  # of cuda-core, of the driver, of the compiler
-        _missing = str(error)
-        warnings.warn(
-            "CUDA tensors are worked on by the host, through copies: no kernels could be made "
-            f"({_missing.splitlines()[0]}); pip install 'sparsewood[cuda]'",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    try:
+        return DeviceKernels(program, device)
+    except Exception as error:  # of the compiler, of the driver
+        _warn(f"the kernels {', '.join(program.kernels)} could not be made: {error}")
         return None
+
+
+def _warn(why: str) -> None:
+    message = f"CUDA tensors are worked on by the host, through copies: {why}"
+    warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 @contextmanager
