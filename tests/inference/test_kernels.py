@@ -61,10 +61,21 @@ def assert_same(
     torch.testing.assert_close(*gaps, **close)
     assert torch.equal(found.status.cpu(), expected.status)
     assert torch.equal(found.sizes.cpu()[unique], expected.sizes[unique])
-    count = int(expected.sizes[unique].sum())
-    assert torch.equal(found.structures.cpu()[:count], expected.structures[:count])
-    weights = found.weights.cpu()[:count], expected.weights[:count]
-    torch.testing.assert_close(*weights, **close)
+    (ours, weights), (theirs, others) = (in_order(post, unique) for post in (found, expected))
+    assert torch.equal(ours, theirs)
+    torch.testing.assert_close(weights, others, **close)
+
+
+def in_order(post: sp.SparsePosterior, unique: slice) -> tuple[Tensor, Tensor]:
+    """The structures of some instances, (T, 1 + *), and their weights, in an order of their own.
+
+    The host starts from other structures where it knows the solution in closed form.
+    """
+    count = int(post.sizes[unique].sum())
+    rows = torch.cat([post.instance[:, None], post.structures.reshape(len(post.weights), -1)], 1)
+    rows, order = torch.unique(rows[:count].cpu(), dim=0, return_inverse=True)
+    weights = torch.zeros(len(rows), dtype=post.weights.dtype)
+    return rows, weights.index_copy_(0, order, post.weights[:count].cpu())
 
 
 @every_family
@@ -78,7 +89,9 @@ def test_solves_what_the_host_solves(name: str, device: torch.device) -> None:
         return sp.sparsemap(*given, lengths=lengths.to(device), temperature=heat.to(device))
 
     expected = on_host(lambda: call(torch.device("cpu")))
-    assert_same(call(device), expected, slice(4), scores)
+    # Sets of items have many supports, and the host starts from another one.
+    unique = slice(0 if name in ("subset", "hypercube") else 4)
+    assert_same(call(device), expected, unique, scores)
 
 
 @pytest.mark.parametrize("limits", [(3, None), (8, None), (None, 4)])
