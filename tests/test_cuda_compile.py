@@ -7,16 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from sparsewood import _cuda_forest
 from sparsewood._cuda import Program
 from sparsewood._cuda.program import headers
 from sparsewood.inference._kernels import _JACOBIAN
+from sparsewood.nn import _cuda_bilstm, _cuda_levels, _cuda_pairs
 from sparsewood.structures._kernels import FAMILIES, program
+from sparsewood.structures.recursions import segment_kernels, shifted, tree_kernels
 
 PROGRAMS = {f"solve-{family}": program(family, (0, 0), "solve") for family in FAMILIES}
 PROGRAMS |= {
     "argmax": program("trees", (0, 0), "argmax"),
     "kbest": program("trees", (0, 0), "kbest"),
     "jacobian": _JACOBIAN,
+    "forest": _cuda_forest._PROGRAM,
+    "lstm": _cuda_levels._program("lstm"),
+    "gru": _cuda_levels._program("gru"),
+    "bilstm": _cuda_bilstm._PROGRAM,
+    "pairs": _cuda_pairs._PROGRAM,
+    "segment-sums": segment_kernels._PROGRAM,
+    "tree-sums": tree_kernels._PROGRAM,
+    "shift": shifted._PROGRAM,
 }
 every_program = pytest.mark.parametrize("kernels", PROGRAMS.values(), ids=PROGRAMS)
 
