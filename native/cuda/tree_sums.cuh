@@ -7,7 +7,7 @@
 // scores change along a direction.
 #pragma once
 
-#include "numbers.cuh"
+#include "number_kinds.cuh"
 
 namespace sparsewood {
 
