@@ -95,10 +95,7 @@ struct Warping {
 
     template <class G>
     SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
-        for (int64_t c = g.lane(); c < event_size(); c += g.size()) out[c] = 0;
-        g.sync();
-        for (int k = g.lane(); k < slots; k += g.size())
-            if (code[k] > 0) out[part(k, code[k])] = 1;
+        mark_parts(g, *this, code, out);
     }
 
   private:
@@ -215,10 +212,7 @@ struct GappedAlignment : Bipartite<true> {
 
     template <class G>
     SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
-        for (int64_t c = g.lane(); c < event_size(); c += g.size()) out[c] = 0;
-        g.sync();
-        for (int i = g.lane(); i < slots; i += g.size())
-            if (code[i] > 0) out[part(i, code[i])] = 1;
+        mark_parts(g, *this, code, out);
     }
 
   private:

@@ -38,7 +38,7 @@ struct ArborescenceLanes {
             bool is_on = on_cycle >> lane & 1;
             uint32_t leaders = g.ballot(is_on && least == lane);
             for (; leaders; leaders &= leaders - 1, ++cycles) {
-                int name = g.first_bit(leaders);
+                int name = lowest_bit(leaders);
                 uint32_t cycle = g.ballot(is_on && least == name);
                 if (lane == cycles) inside = cycle;
                 if (!merge(g, scores, cycle, cycles, name, own, component)) return false;
@@ -106,9 +106,9 @@ SPARSEWOOD_UNROLLED
         double best = kForbidden;
         const int column = lane < heads ? lane : 0;
         for (uint32_t left = cycle; left;) {  // two at a time: loads overlap
-            int one = g.first_bit(left);
+            int one = lowest_bit(left);
             left &= left - 1;
-            int two = left ? g.first_bit(left) : one;
+            int two = left ? lowest_bit(left) : one;
             left &= left - 1;
             double a = row_of(scores, g.shuffle(own.row, one))[column];
             double b = row_of(scores, g.shuffle(own.row, two))[column];
@@ -134,7 +134,7 @@ SPARSEWOOD_UNROLLED
     template <class G>
     SPARSEWOOD_HD void expand(const G& g, const double* scores, uint32_t cycle, int number,
                               int32_t member, Component& own) const {
-        const int lane = g.lane(), head = g.shuffle(own.head, g.first_bit(cycle));
+        const int lane = g.lane(), head = g.shuffle(own.head, lowest_bit(cycle));
         bool is_entered = false;
         if (cycle >> lane & 1) {
             own.row = member / kMostHeads;
@@ -143,7 +143,7 @@ SPARSEWOOD_UNROLLED
             is_entered = row[head] - row[own.head] == cycle_scores[number * heads + head];
         }
         uint32_t entered = g.ballot(is_entered);
-        if (lane == g.first_bit(entered)) own.head = head;
+        if (lane == lowest_bit(entered)) own.head = head;
     }
 };
 

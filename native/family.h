@@ -100,6 +100,15 @@ SPARSEWOOD_HD inline void fix_row(double* row, int width, int option) {
         if (o != option) row[o] = kForbidden;
 }
 
+// event() of a family whose structures are the 0/1 tables of their parts.
+template <class G, class Family>
+SPARSEWOOD_HD void mark_parts(const G& g, const Family& family, const int16_t* code, int64_t* out) {
+    for (int64_t c = g.lane(); c < family.event_size(); c += g.size()) out[c] = 0;
+    g.sync();
+    for (int i = g.lane(); i < family.slots; i += g.size())
+        if (code[i] > 0) out[family.part(i, code[i])] = 1;
+}
+
 // shift() of a row of which every structure uses exactly one cell: to maximum 0.
 SPARSEWOOD_HD inline void shift_row(double* row, int width) {
     double top = kForbidden;

@@ -114,9 +114,6 @@ struct Warp {
         return __shfl_sync(kAll, x, from);
     }
 
-    // The lowest bit that is set.
-    static __device__ int first_bit(uint32_t x) { return __ffs(static_cast<int>(x)) - 1; }
-
     // The bits that are set in any lane.
     static __device__ uint32_t bits(uint32_t x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -137,13 +134,6 @@ struct Warp {
     static __device__ int largest(int x) {
         const unsigned sign = 0x80000000u;
         return static_cast<int>(reduce_max(static_cast<unsigned>(x) ^ sign) ^ sign);
-    }
-
-    // How many lanes before this one have it; `count`: how many of all.
-    static __device__ int rank(bool has, int& count) {
-        unsigned which = ballot(has);
-        count = __popc(which);
-        return __popc(which & ((1u << lane()) - 1));
     }
 
     static __device__ double dot(const double* a, const double* b, int n) {

@@ -9,7 +9,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood import _cuda
 from sparsewood.inference.map import total_scores
-from tests.emulator import ORDERS, EmulatedKernels
+from tests.emulator import ORDERS, kernels_at
 
 SOURCE = """
 #include "arborescence_lanes.h"
@@ -83,22 +83,11 @@ def _trees(kernel: str) -> sp.DependencyTrees:
     return sp.DependencyTrees(single_root=kernel == "one_root")
 
 
-def kernels_of(place: str) -> tuple[_cuda.Kernels, torch.device]:
-    if place in ORDERS:
-        return EmulatedKernels(PROGRAM, place), torch.device("cpu")
-    if not torch.cuda.is_available():
-        pytest.skip("no GPU")
-    device = torch.device("cuda")
-    kernels = _cuda.load(PROGRAM, device)
-    assert kernels is not None
-    return kernels, device
-
-
 @pytest.mark.parametrize("place", [*ORDERS, "cuda"])
 @pytest.mark.parametrize("kernel", PROGRAM.kernels)
 @pytest.mark.parametrize("n", [1, 2, 5, 20, 31, 40])
 def test_finds_what_a_thread_finds(place: str, kernel: str, n: int) -> None:
-    kernels, device = kernels_of(place)
+    kernels, device = kernels_at(PROGRAM, place)
     if kernel == "lanes" and n > 31:
         pytest.skip("a lane for each word")
     scores = torch.randn(6, n, n + 1, dtype=torch.float64, generator=torch.manual_seed(n))
@@ -119,7 +108,7 @@ def test_ties_and_forbidden_arcs(n: int, seed: int, kernel: str, forbidden: floa
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randint(-2, 3, (1, n, n + 1), generator=generator).double()
     scores[torch.rand(scores.shape, generator=generator) < forbidden] = -torch.inf
-    kernels, _ = kernels_of("shuffled")
+    kernels, _ = kernels_at(PROGRAM, "shuffled")
     heads, found = find(kernels, scores, kernel)
     trees = _trees(kernel)
     try:

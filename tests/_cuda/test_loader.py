@@ -11,7 +11,7 @@ import torch
 
 from sparsewood import _cuda
 from sparsewood._cuda import cache, loader, program
-from tests.emulator import ORDERS, EmulatedKernels
+from tests.emulator import ORDERS, EmulatedKernels, kernels_at
 
 SOURCE = """
 #include "cuda/block.cuh"
@@ -46,14 +46,7 @@ PROGRAM = _cuda.Program(SOURCE, ("add_blocks", "warp_sums", "set_place"))
 
 @pytest.fixture(params=[*ORDERS, "cuda"])
 def place(request: pytest.FixtureRequest) -> tuple[_cuda.Kernels, torch.device]:
-    if request.param != "cuda":
-        return EmulatedKernels(PROGRAM, request.param), torch.device("cpu")
-    if not torch.cuda.is_available():
-        pytest.skip("no GPU")
-    device = torch.device("cuda")
-    kernels = _cuda.load(PROGRAM, device)
-    assert kernels is not None
-    return kernels, device
+    return kernels_at(PROGRAM, request.param)
 
 
 def test_blocks_and_shared_memory(place: tuple[_cuda.Kernels, torch.device]) -> None:

@@ -11,8 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 from torch import Tensor
 
+from sparsewood._cuda import Kernels, load
 from sparsewood._cuda.program import Argument, Program, Start, digest, headers
 
 HERE = Path(__file__).parent
@@ -49,6 +51,18 @@ class EmulatedKernels:
             self.launch(kernel, grid, block, *arguments, *given, shared=shared)
 
         return start
+
+
+def kernels_at(program: Program, place: str) -> tuple[Kernels, torch.device]:
+    """Emulated with lanes in the order that `place` says, or on a GPU: "cuda"."""
+    if place in ORDERS:
+        return EmulatedKernels(program, place), torch.device("cpu")
+    if not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    device = torch.device("cuda")
+    kernels = load(program, device)
+    assert kernels is not None
+    return kernels, device
 
 
 def _box(argument: Argument) -> ctypes.c_void_p | ctypes.c_double | ctypes.c_int64:

@@ -114,7 +114,30 @@ class Cell(Composition):
     def pass_up(
         self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
     ) -> Sequence[Tensor]:
-        return pass_up(inputs, weight, split, forest, self)
+        weight = weight.to(inputs.dtype)
+        values = inputs.to(torch.promote_types(inputs.dtype, torch.float32))
+        nodes, hidden, count = forest.num_nodes, weight.shape[1], forest.num_word_nodes
+        states = States(
+            h=values.new_empty(nodes, hidden),
+            gates=values.index_select(0, forest.row),
+            sums=values.new_zeros(nodes, hidden),
+            products=values.new_empty(count, len(weight) - split),
+            edges=_column(forest, values.dtype),
+        )
+        buffers = self.buffers(forest, states.h)
+        step = self.up(forest, states, buffers)
+        sum_children = _adder(states.sums, forest.parents, states.h, forest.children, states)
+        for_sums, for_each = weight[:split].t(), weight[split:].t()
+        with torch.autocast(values.device.type, enabled=False):
+            for level in forest.levels:
+                here = slice(level.begin, level.end)
+                if level.begin > 0:
+                    sum_children(level.first_edge, level.last_edge)
+                    add_product(states.sums[here], for_sums, out=states.gates[here, :split])
+                step(level)
+                if level.end <= count:
+                    multiply(states.h[here], for_each, out=states.products[here])
+        return [states.h, states.gates, states.sums, *buffers]
 
     def pass_down(
         self,
@@ -128,7 +151,47 @@ class Cell(Composition):
         *,
         learns: bool = True,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        return pass_down(on_h, weight, kept, split, forest, self, rows, dtype, learns=learns)
+        h, gates, sums, *buffers = kept
+        own, weight = weight.dtype, weight.to(dtype)
+        count = forest.num_word_nodes
+        for_sums, for_each = weight[:split], weight[split:]
+        on = States(
+            h=on_h.to(h.dtype, copy=True).contiguous(),
+            gates=torch.empty_like(gates),
+            sums=torch.empty_like(sums),
+            products=h.new_zeros(count, len(for_each)),
+            edges=None if forest.weights is None else h.new_zeros(len(forest.weights), 1),
+        )
+        states = States(h, gates, sums, h.new_empty(0), _column(forest, h.dtype))
+        if on.edges is not None:
+            states = replace(states, products=(h[:count].to(dtype) @ for_each.t()).to(h.dtype))
+        step = self.down(forest, states, tuple(buffers), on)
+        pass_to_children = _adder(on.h, forest.children, on.sums, forest.parents, states)
+        with torch.autocast(h.device.type, enabled=False):
+            for level in reversed(forest.levels):
+                here = slice(level.begin, level.end)
+                if level.end <= count:
+                    add_product(on.products[here], for_each, out=on.h[here])
+                step(level)
+                if level.begin > 0:
+                    multiply(on.gates[here, :split], for_sums, out=on.sums[here])
+                    pass_to_children(level.first_edge, level.last_edge)
+            on_edges = h.new_empty(0)
+            if on.edges is not None and forest.weights is not None:
+                through_sums = on.sums.index_select(0, forest.parents)
+                through_sums.mul_(h.index_select(0, forest.children))
+                on_edges = (on.edges.squeeze(1) + through_sums.sum(1)).to(forest.weights.dtype)
+            on_inputs = h.new_zeros(rows, len(weight)).index_add_(0, forest.row, on.gates)
+            if not learns:
+                return on_inputs.to(dtype), h.new_empty(0), on_edges
+            leaves = forest.level_offsets[1] if forest.num_nodes else 0
+            on_weight = h.new_empty(weight.shape)
+            for on_product, factor, out in (
+                (on.gates[leaves:, :split], sums[leaves:], on_weight[:split]),
+                (on.products, h[:count], on_weight[split:]),
+            ):
+                multiply(on_product.t(), factor.to(weight.dtype), out=out)
+        return on_inputs.to(dtype), on_weight.to(own), on_edges
 
 
 class Compose(torch.autograd.Function):
@@ -179,97 +242,6 @@ class Compose(torch.autograd.Function):
             on_edges if weighted else None,
             *(None, None, None),
         )
-
-
-def pass_up(inputs: Tensor, weight: Tensor, split: int, forest: Forest, cell: Cell) -> list[Tensor]:
-    """h (N, hidden), gates, sums and the buffers of the cell, in float32 at least.
-
-    The first `split` rows of the weight U are for the sums over children, the rest for each child.
-    """
-    weight = weight.to(inputs.dtype)
-    values = inputs.to(torch.promote_types(inputs.dtype, torch.float32))
-    nodes, hidden, count = forest.num_nodes, weight.shape[1], forest.num_word_nodes
-    states = States(
-        h=values.new_empty(nodes, hidden),
-        gates=values.index_select(0, forest.row),
-        sums=values.new_zeros(nodes, hidden),
-        products=values.new_empty(count, len(weight) - split),
-        edges=_column(forest, values.dtype),
-    )
-    buffers = cell.buffers(forest, states.h)
-    step = cell.up(forest, states, buffers)
-    sum_children = _adder(states.sums, forest.parents, states.h, forest.children, states)
-    for_sums, for_each = weight[:split].t(), weight[split:].t()
-    with torch.autocast(values.device.type, enabled=False):
-        for level in forest.levels:
-            here = slice(level.begin, level.end)
-            if level.begin > 0:
-                sum_children(level.first_edge, level.last_edge)
-                add_product(states.sums[here], for_sums, out=states.gates[here, :split])
-            step(level)
-            if level.end <= count:
-                multiply(states.h[here], for_each, out=states.products[here])
-    return [states.h, states.gates, states.sums, *buffers]
-
-
-def pass_down(
-    on_h: Tensor,
-    weight: Tensor,
-    kept: Sequence[Tensor],
-    split: int,
-    forest: Forest,
-    cell: Cell,
-    rows: int,
-    dtype: torch.dtype,
-    *,
-    learns: bool = True,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the `rows` inputs, of the weight and of those of edges, from that of h.
-
-    `kept` is what the pass up gave. The gradient of the weight is empty unless it `learns`, that of
-    the edges' weights unless there are some.
-    """
-    h, gates, sums, *buffers = kept
-    own, weight = weight.dtype, weight.to(dtype)
-    count = forest.num_word_nodes
-    for_sums, for_each = weight[:split], weight[split:]
-    on = States(
-        h=on_h.to(h.dtype, copy=True).contiguous(),
-        gates=torch.empty_like(gates),
-        sums=torch.empty_like(sums),
-        products=h.new_zeros(count, len(for_each)),
-        edges=None if forest.weights is None else h.new_zeros(len(forest.weights), 1),
-    )
-    states = States(h, gates, sums, h.new_empty(0), _column(forest, h.dtype))
-    if on.edges is not None:
-        states = replace(states, products=(h[:count].to(dtype) @ for_each.t()).to(h.dtype))
-    step = cell.down(forest, states, tuple(buffers), on)
-    pass_to_children = _adder(on.h, forest.children, on.sums, forest.parents, states)
-    with torch.autocast(h.device.type, enabled=False):
-        for level in reversed(forest.levels):
-            here = slice(level.begin, level.end)
-            if level.end <= count:
-                add_product(on.products[here], for_each, out=on.h[here])
-            step(level)
-            if level.begin > 0:
-                multiply(on.gates[here, :split], for_sums, out=on.sums[here])
-                pass_to_children(level.first_edge, level.last_edge)
-        on_edges = h.new_empty(0)
-        if on.edges is not None and forest.weights is not None:
-            through_sums = on.sums.index_select(0, forest.parents)
-            through_sums.mul_(h.index_select(0, forest.children))
-            on_edges = (on.edges.squeeze(1) + through_sums.sum(1)).to(forest.weights.dtype)
-        on_inputs = h.new_zeros(rows, len(weight)).index_add_(0, forest.row, on.gates)
-        if not learns:
-            return on_inputs.to(dtype), h.new_empty(0), on_edges
-        leaves = forest.level_offsets[1] if forest.num_nodes else 0
-        on_weight = h.new_empty(weight.shape)
-        for on_product, factor, out in (
-            (on.gates[leaves:, :split], sums[leaves:], on_weight[:split]),
-            (on.products, h[:count], on_weight[split:]),
-        ):
-            multiply(on_product.t(), factor.to(weight.dtype), out=out)
-    return on_inputs.to(dtype), on_weight.to(own), on_edges
 
 
 def _adder(
