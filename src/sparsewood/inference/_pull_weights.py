@@ -1,0 +1,30 @@
+"""A fixed integer for each part, by which canonical weights choose among structures."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def pull_weights(shape: Sequence[int]) -> Tensor:
+    """`shape` float64, whole numbers of 30 bits; those of an array that is cut are the same.
+
+    A hash of the index of each part, and of nothing else: `native/pull_weights.h` has the same.
+    """
+    found = np.full(tuple(shape), _GOLDEN)
+    for axis, size in enumerate(shape):
+        index = np.arange(1, size + 1, dtype=np.uint64)
+        found = _mix(found ^ index.reshape(-1, *[1] * (len(shape) - axis - 1)))
+    return torch.from_numpy((found >> np.uint64(34)).astype(np.float64))
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64 (Steele, Lea & Flood 2014)."""
+    z = z + _GOLDEN
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
