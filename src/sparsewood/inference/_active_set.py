@@ -171,9 +171,15 @@ class ActiveSet:
 
 def _equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
     """`q = G^-1 (f + c 1)` with `sum q = 1`: (K,)."""
-    # A constant added to f changes c and not q: without it nothing large has to cancel.
+    slope, offset = line(gram, factor, f)
+    return slope + offset
+
+
+def line(gram: Tensor, factor: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
+    """The solution for `s f` is `s slope + offset`: (K,) each."""
+    # A constant added to f changes nothing: without it nothing large has to cancel.
     sides = torch.stack([f - f.max(), torch.ones_like(f)], -1)
     x = torch.cholesky_solve(sides, factor)
     x = x + torch.cholesky_solve(sides - gram @ x, factor)  # one step of refinement
     a, b = x.unbind(-1)
-    return a + b * ((1 - a.sum()) / b.sum())
+    return a - b * (a.sum() / b.sum()), b / b.sum()
