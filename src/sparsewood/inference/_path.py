@@ -31,6 +31,7 @@ from sparsewood.inference._active_set import ActiveSet, Answer, Limits, Optimum,
 _EPS = torch.finfo(torch.float64).eps
 _TOP = 1e10  # 1 / temperature in units of the range of scores: structures that tie there, tie
 _SAME = 1e-10  # breakpoints are one where they are so near to each other, relative to their size
+_NEGATIVE = 1e-9  # a weight below this has left already; above it is rounding
 _AHEAD = 1e-6  # how far, relatively, an ordinary solve goes past a point where steps do not end
 _TILTS = (0.1, 0.3)
 
@@ -65,6 +66,7 @@ class Path(ActiveSet):
         self.s = self.top = max(_TOP / (spread or 1.0), 2 * target)
         self.segments: list[Segment] = []
         self.newcomer: Answer | None = None
+        self.ties = False  # several structures score best
         self.tied = False  # more than `most` structures already at s = infinity
         self.gap = 0.0  # at s
         self.restarts = 0
@@ -90,6 +92,10 @@ class Path(ActiveSet):
         """One segment: find where it ends, and who enters or leaves there. False: the last."""
         factor = torch.linalg.cholesky(self.gram)
         slope, offset = line(self.gram, factor, self.f)
+        goal = self.s * slope + offset
+        if (goal < -_NEGATIVE).any():
+            self._walk(goal, goal < -_NEGATIVE)
+            return True
         end, leaving = self._first_to_leave(slope, offset)
         if self.most is not None and len(slope) > self.most and end < self.s * (1 - _SAME):
             return False
@@ -135,10 +141,12 @@ class Path(ActiveSet):
             if end <= self.target:
                 return False
             self._drop(leaving)
-        elif at_top:
+        elif at_top and not self.ties:
             return (yield from self._begin_with_ties())
         else:
             self._insert(newcomer, 0.0)
+            if at_top:
+                self.f[-1] = 0
         return True
 
     def _first_to_leave(self, slope: Tensor, offset: Tensor) -> tuple[float, int]:
@@ -166,6 +174,7 @@ class Path(ActiveSet):
 
     def _begin_with_ties(self) -> Generator[Tensor, Answer, bool]:
         """Several structures score best: what SparseMAP keeps of them as s goes to infinity."""
+        self.ties = True
         yield from self._solve_at(self.top)
         self.f = torch.zeros_like(self.f)  # they tie: what is left of the differences is rounding
         if self.most is not None and len(self.structures) > self.most:
@@ -195,7 +204,7 @@ class Path(ActiveSet):
         """Replace the active set by the optimum at s, found from the beginning."""
         other = ActiveSet(s * self.theta, self.penalised)
         steps = 100 + 10 * len(self.theta)
-        yield from other.run(Limits(1e-12, 1.0, _TILTS, len(self.theta) + 1, steps))
+        yield from other.run(Limits(1e-12, 1e-9, _TILTS, len(self.theta) + 1, steps))
         self.calls += other.calls
         found = other.optimum
         self.structures, self.parts, self.gram = found.structures, found.parts, found.gram
