@@ -9,6 +9,7 @@ from torch import Tensor
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-14  # weights below this are rounding
+TILTS = (0.1, 0.3)  # where neither steps nor structures are few
 _DEPENDENT = 1e-9  # squared distance of a column from the affine hull of others; they are 0/1
 
 

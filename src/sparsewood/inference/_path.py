@@ -26,14 +26,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood.inference._active_set import ActiveSet, Answer, Limits, Optimum, line
+from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits, Optimum, line
 
 _EPS = torch.finfo(torch.float64).eps
 _TOP = 1e10  # 1 / temperature in units of the range of scores: structures that tie there, tie
+_ZERO = 1e-13  # a weight or an advantage below this is rounding
 _SAME = 1e-10  # breakpoints are one where they are so near to each other, relative to their size
 _NEGATIVE = 1e-9  # a weight below this has left already; above it is rounding
 _AHEAD = 1e-6  # how far, relatively, an ordinary solve goes past a point where steps do not end
-_TILTS = (0.1, 0.3)
+_DETOURS = 20
+_AIM, _PROMISE = 1e-12, 1e-9  # gaps of such a solve
 
 
 class Segment(NamedTuple):
@@ -49,27 +51,25 @@ class Segment(NamedTuple):
 class Path(ActiveSet):
     """The path of one instance from `s = infinity` to `target`, and the optimum at its end.
 
-    `theta` are the scores, not divided by any temperature. With `most` the path ends where more
-    structures than that would remain; `newcomer` is then the one that ties there.
+    `theta` are the scores, divided by no temperature. With `most` the path ends where more
+    structures than that would remain: `optimum` is the one there, `newcomer` what ties with it.
     """
 
     def __init__(
-        self,
-        theta: Tensor,
-        penalised: Tensor | None,
-        target: float,
-        most: int | None = None,
+        self, theta: Tensor, penalised: Tensor | None, target: float, most: int | None = None
     ) -> None:
         super().__init__(theta, penalised)
         spread = float(theta.max() - theta.min()) if len(theta) else 0.0
         self.target, self.most = target, most
         self.s = self.top = max(_TOP / (spread or 1.0), 2 * target)
+        self.end = self.top  # the s of `optimum`
+        self.gap = 0.0  # at s
         self.segments: list[Segment] = []
         self.newcomer: Answer | None = None
         self.ties = False  # several structures score best
-        self.tied = False  # more than `most` structures already at s = infinity
-        self.gap = 0.0  # at s
-        self.restarts = 0
+        self.tied = False  # so many that more than `most` remain at any temperature
+        self.stalled = False
+        self.detours = 0
 
     def follow(self) -> Generator[Tensor, Answer, None]:
         """Yields potentials (P,) for the oracle, and is sent what it finds."""
@@ -79,14 +79,18 @@ class Path(ActiveSet):
         still = 0
         for _ in range(1000 + 100 * len(self.theta)):
             before = self.s
-            if not (yield from self._step()):
-                return
+            goes_on = yield from self._step()
             still = still + 1 if self.s >= before * (1 - _SAME) else 0
-            if still > 20 + 2 * len(self.structures):
+            if goes_on and still > 20 + 2 * len(self.structures):
                 still = 0
-                if not (yield from self._pass_by()):
-                    return
-        self._stall()
+                goes_on = yield from self._pass_by()
+            if not goes_on:
+                return
+        self.stalled = True
+
+    @property
+    def _full(self) -> bool:
+        return self.most is not None and len(self.structures) > self.most
 
     def _step(self) -> Generator[Tensor, Answer, bool]:
         """One segment: find where it ends, and who enters or leaves there. False: the last."""
@@ -97,7 +101,7 @@ class Path(ActiveSet):
             self._walk(goal, goal < -_NEGATIVE)
             return True
         end, leaving = self._first_to_leave(slope, offset)
-        if self.most is not None and len(slope) > self.most and end < self.s * (1 - _SAME):
+        if self._full and end < self.s * (1 - _SAME):
             return False
         end = max(end, self.target)
         newcomer = None
@@ -107,47 +111,28 @@ class Path(ActiveSet):
             best = yield from self._ask(residual)
             gap = float((residual * (best.column - u)).sum())
             rounding = 8 * _EPS * float(1 + (residual.abs() * best.column).sum())
-            if gap <= max(rounding, 1e-13) or not self._outside(best.column, factor)[0]:
+            if gap <= max(rounding, _ZERO) or not self._outside(best.column, factor)[0]:
                 break
             newcomer = best
             tie = self._tie(best.column, slope, offset)
             if tie >= self.s * (1 - _EPS):
                 end, gap = self.s, self.gap
                 break
-            if tie <= end:
+            if tie <= end * (1 + _EPS):
                 break
             end = tie
-        return (yield from self._end_segment(slope, offset, end, gap, newcomer, leaving))
-
-    def _end_segment(
-        self,
-        slope: Tensor,
-        offset: Tensor,
-        end: float,
-        gap: float,
-        newcomer: Answer | None,
-        leaving: int,
-    ) -> Generator[Tensor, Answer, bool]:
         if end < self.s:
             self.segments.append(Segment(self.structures, slope, offset, self.s, end))
-        self.gap = gap
-        self.weights = end * slope + offset
-        at_top = end == self.top
-        self.s = end
-        if self.most is None or len(slope) <= self.most:
-            self.newcomer = newcomer
-            self._record()
+        at_top, self.s, self.gap = end == self.top, end, gap
+        self.weights = (end * slope + offset).clamp(min=0)
+        if not self._full:
+            self._record(newcomer if end > self.target else None)
+        if end <= self.target:
+            return False
         if newcomer is None:
-            if end <= self.target:
-                return False
             self._drop(leaving)
-        elif at_top and not self.ties:
-            return (yield from self._begin_with_ties())
-        else:
-            self._insert(newcomer, 0.0)
-            if at_top:
-                self.f[-1] = 0
-        return True
+            return True
+        return (yield from self._enter(newcomer, at_top))
 
     def _first_to_leave(self, slope: Tensor, offset: Tensor) -> tuple[float, int]:
         """Where, going down from s, the first weight reaches zero, and whose it is."""
@@ -162,54 +147,52 @@ class Path(ActiveSet):
         kept = self._keep(delta)
         rise = float((self.theta * delta).sum() - (slope @ self.parts * kept).sum())
         fixed = float((offset @ self.parts * kept).sum())
-        return fixed / rise if rise < 0 else self.top
+        return min(fixed / rise, self.top) if rise < 0 else self.top
 
-    def _record(self) -> None:
+    def _record(self, newcomer: Answer | None) -> None:
         """The optimum at s, without structures whose weight is zero there."""
-        stay = self.weights > 1e-13
+        stay = self.weights > _ZERO
         gram = self.gram[stay][:, stay]
         kept = [one for one, keep in zip(self.structures, stay, strict=True) if keep]
-        weights = self.weights[stay] / self.weights[stay].sum()
-        self.optimum = Optimum(kept, self.parts[stay], gram, weights, self.gap)
+        self.optimum = Optimum(kept, self.parts[stay], gram, self.weights[stay], self.gap)
+        self.end, self.newcomer = self.s, newcomer
 
-    def _begin_with_ties(self) -> Generator[Tensor, Answer, bool]:
-        """Several structures score best: what SparseMAP keeps of them as s goes to infinity."""
-        self.ties = True
-        yield from self._solve_at(self.top)
+    def _enter(self, newcomer: Answer, at_top: bool) -> Generator[Tensor, Answer, bool]:
+        if not at_top:
+            self._insert(newcomer, 0.0)
+            return True
+        if self.ties:
+            self._insert(newcomer, 0.0)
+        else:  # what SparseMAP keeps of those that score best, as s goes to infinity
+            self.ties = True
+            yield from self._solve_at(self.top)
         self.f = torch.zeros_like(self.f)  # they tie: what is left of the differences is rounding
-        if self.most is not None and len(self.structures) > self.most:
-            self.tied = True
-            return False
-        return True
+        self.tied = self._full
+        return not self.tied
 
     def _pass_by(self) -> Generator[Tensor, Answer, bool]:
-        """Go on from an ordinary solution a little further down. False: that was the end."""
-        self.restarts += 1
-        before = self.s
-        self.s = max(before * (1 - _AHEAD), self.target)
-        if self.restarts > 20 or before == self.s:
+        """Where steps at one s do not end: go on from an ordinary solution a little below it."""
+        before, self.s = self.s, max(self.s * (1 - _AHEAD), self.target)
+        self.detours += 1
+        self.stalled = self.detours > _DETOURS
+        if self.stalled:
             return False
         yield from self._solve_at(self.s)
-        if self.most is not None and len(self.structures) > self.most:
+        if self._full:
             return False
         factor = torch.linalg.cholesky(self.gram)
-        self.segments.append(
-            Segment(self.structures, *line(self.gram, factor, self.f), before, self.s)
-        )
-        self.newcomer = None
-        self._record()
+        segment = Segment(self.structures, *line(self.gram, factor, self.f), before, self.s)
+        self.segments.append(segment)
+        self._record(None)
         return self.s > self.target
 
     def _solve_at(self, s: float) -> Generator[Tensor, Answer, None]:
         """Replace the active set by the optimum at s, found from the beginning."""
         other = ActiveSet(s * self.theta, self.penalised)
         steps = 100 + 10 * len(self.theta)
-        yield from other.run(Limits(1e-12, 1e-9, _TILTS, len(self.theta) + 1, steps))
+        yield from other.run(Limits(_AIM, _PROMISE, TILTS, len(self.theta) + 1, steps))
         self.calls += other.calls
         found = other.optimum
         self.structures, self.parts, self.gram = found.structures, found.parts, found.gram
         self.weights, self.gap = found.weights, found.gap
         self.f = (self.theta * (self.parts - self.reference)).sum(1)
-
-    def _stall(self) -> None:
-        self.restarts = 21
