@@ -21,6 +21,7 @@ a structure that leaves is replaced by another one of the same face, at the same
 """
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -32,6 +33,7 @@ _EPS = torch.finfo(torch.float64).eps
 _TOP = 1e10  # 1 / temperature in units of the range of scores: structures that tie there, tie
 _ZERO = 1e-13  # a weight or an advantage below this is rounding
 _SAME = 1e-10  # breakpoints are one where they are so near to each other, relative to their size
+_TILT = 1e-12  # breaks ties between structures: far above rounding, far below any tolerance
 _NEGATIVE = 1e-9  # a weight below this has left already; above it is rounding
 _AHEAD = 1e-6  # how far, relatively, an ordinary solve goes past a point where steps do not end
 _DETOURS = 20
@@ -59,9 +61,11 @@ class Path(ActiveSet):
         self, theta: Tensor, penalised: Tensor | None, target: float, most: int | None = None
     ) -> None:
         super().__init__(theta, penalised)
-        spread = float(theta.max() - theta.min()) if len(theta) else 0.0
+        self.spread = float(theta.max() - theta.min()) if len(theta) else 0.0
+        random = torch.Generator().manual_seed(0)
+        self.tilt = torch.rand(theta.shape, dtype=torch.float64, generator=random)
         self.target, self.most = target, most
-        self.s = self.top = max(_TOP / (spread or 1.0), 2 * target)
+        self.s = self.top = max(_TOP / (self.spread or 1.0), 2 * target)
         self.end = self.top  # the s of `optimum`
         self.gap = 0.0  # at s
         self.segments: list[Segment] = []
@@ -76,6 +80,11 @@ class Path(ActiveSet):
         first = yield from self._ask(self.theta)
         self.reference = first.column
         self._insert(first, 1.0)
+        yield from self._descend()
+        if not self.tied:
+            yield from self._certify()
+
+    def _descend(self) -> Generator[Tensor, Answer, None]:
         still = 0
         for _ in range(1000 + 100 * len(self.theta)):
             before = self.s
@@ -87,6 +96,14 @@ class Path(ActiveSet):
             if not goes_on:
                 return
         self.stalled = True
+
+    def _certify(self) -> Generator[Tensor, Answer, None]:
+        """The gap at the end, of the scores themselves."""
+        u = self.optimum.weights @ self.optimum.parts
+        residual = self.end * self.theta - self._keep(u)
+        best = yield from self._ask(residual)
+        gap = float((residual * (best.column - u)).sum())
+        self.optimum = replace(self.optimum, gap=gap)
 
     @property
     def _full(self) -> bool:
@@ -108,7 +125,7 @@ class Path(ActiveSet):
         while True:
             u = (end * slope + offset) @ self.parts
             residual = end * self.theta - self._keep(u)
-            best = yield from self._ask(residual)
+            best = yield from self._ask(residual + _TILT * (1 + end * self.spread) * self.tilt)
             gap = float((residual * (best.column - u)).sum())
             rounding = 8 * _EPS * float(1 + (residual.abs() * best.column).sum())
             if gap <= max(rounding, _ZERO) or not self._outside(best.column, factor)[0]:
