@@ -37,6 +37,7 @@ _TILT = 1e-12  # breaks ties between structures: far above rounding, far below a
 _NEGATIVE = 1e-9  # a weight below this has left already; above it is rounding
 _AHEAD = 1e-6  # how far, relatively, an ordinary solve goes past a point where steps do not end
 _DETOURS = 20
+_QUESTIONS = 1000  # about one segment: a safety
 _AIM, _PROMISE = 1e-12, 1e-9  # gaps of such a solve
 
 
@@ -121,8 +122,8 @@ class Path(ActiveSet):
         if self._full and end < self.s * (1 - _SAME):
             return False
         end = max(end, self.target)
-        newcomer = None
-        while True:
+        newcomer, gap = None, self.gap
+        for _ in range(_QUESTIONS):
             u = (end * slope + offset) @ self.parts
             residual = end * self.theta - self._keep(u)
             best = yield from self._ask(residual + _TILT * (1 + end * self.spread) * self.tilt)
