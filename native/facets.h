@@ -1,0 +1,96 @@
+// The inequalities that bound the polytope of a family, for canonical weights (peel.h).
+//
+// That a part has no negative mass is one for each cell of the table. The others say that a number
+// which is never negative for a structure, constant + sign * (how many of some cells it uses), is
+// not negative on average. `Facets<Family>` knows those of a family:
+//
+// - kKnown: there is such a description, and what follows.
+// - kEmpty: that a slot is empty is a cell like any other.
+// - begin(family, set, pool): adds those to begin with: all, or those that are likely to be met.
+// - separate(pool): adds those that are violated by what is in the pool. False: there are none.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "active_set.h"
+
+namespace sparsewood {
+
+using Bits = std::vector<uint64_t>;
+
+inline void set_bit(Bits& bits, int i) { bits[static_cast<size_t>(i) / 64] |= uint64_t{1} << i % 64; }
+inline bool has_bit(const Bits& bits, int i) {
+    return bits[static_cast<size_t>(i) / 64] >> i % 64 & 1;
+}
+inline Bits no_bits(size_t count) { return Bits((count + 63) / 64, 0); }
+
+inline int count_common(const Bits& a, const Bits& b) {
+    int count = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+        for (uint64_t both = a[i] & b[i]; both != 0; both &= both - 1) ++count;
+    return count;
+}
+
+struct Facet {
+    Bits cells;  // of the pool
+    int constant, sign;
+    double slack = 0;
+    bool tight = false;  // and so it stays
+
+    // How far a structure is from the facet, an integer.
+    int distance(const Bits& structure) const {
+        return constant + sign * count_common(cells, structure);
+    }
+};
+
+// The cells that have mass, how much is left of it, and inequalities on them.
+struct Pool {
+    std::vector<int32_t> live;     // where they are in the table, rising
+    std::vector<double> residual;  // (live)
+    double mass = 1;               // of the structures that make up the residual
+    std::vector<Facet> facets;
+
+    // Below it a number that ought to be 0 is: what rounding leaves is less by far, and what
+    // structures weigh is more, except by accident.
+    static constexpr double kZero = 1e-12;
+
+    int count() const { return static_cast<int>(live.size()); }
+
+    // Adds an inequality on the cells for which `holds` (number among the live ones) is true.
+    template <class Holds>
+    Facet& add(int constant, int sign, Holds holds) {
+        facets.push_back({no_bits(live.size()), constant, sign});
+        for (int c = 0; c < count(); ++c)
+            if (holds(c)) set_bit(facets.back().cells, c);
+        return facets.back();
+    }
+
+    double slack(const Facet& facet) const {
+        double sum = 0;
+        for (int c = 0; c < count(); ++c)
+            if (has_bit(facet.cells, c)) sum += residual[static_cast<size_t>(c)];
+        return facet.constant * mass + facet.sign * sum;
+    }
+};
+
+template <class Family>
+struct Facets {
+    static constexpr bool kKnown = false;
+};
+
+// Families whose polytope has no other inequalities than those of its cells.
+struct CellsAlone {
+    static constexpr bool kKnown = true;
+    static constexpr bool kEmpty = false;
+
+    template <class Family>
+    void begin(Family&, const ActiveSet<Family>&, Pool&) {}
+    bool separate(Pool&) { return false; }
+};
+
+// After scores of another size by far: what an oracle remembers of the last ones is of no use.
+template <class Family>
+void forget(Family&) {}
+
+}  // namespace sparsewood
