@@ -25,10 +25,20 @@ inline bool has_bit(const Bits& bits, int i) {
 }
 inline Bits no_bits(size_t count) { return Bits((count + 63) / 64, 0); }
 
+inline int count_bits(uint64_t x) {
+#if defined(__GNUC__)
+    return __builtin_popcountll(x);
+#else
+    int count = 0;
+    for (; x != 0; x &= x - 1) ++count;
+    return count;
+#endif
+}
+
 inline int count_common(const Bits& a, const Bits& b) {
     int count = 0;
     for (size_t i = 0; i < a.size(); ++i)
-        for (uint64_t both = a[i] & b[i]; both != 0; both &= both - 1) ++count;
+        count += count_bits(a[i] & b[i]);
     return count;
 }
 
@@ -88,6 +98,12 @@ struct CellsAlone {
     void begin(Family&, const ActiveSet<Family>&, Pool&) {}
     bool separate(Pool&) { return false; }
 };
+
+// The most parts that a structure has.
+template <class Family>
+int most_parts(const Family& family) {
+    return family.slots;
+}
 
 // After scores of another size by far: what an oracle remembers of the last ones is of no use.
 template <class Family>

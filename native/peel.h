@@ -13,6 +13,8 @@
 
 #include "pulled.h"
 #include "simple_facets.h"
+#include "antichains.h"
+#include "spanning_facets.h"
 #include "tree_cuts.h"
 
 namespace sparsewood {
@@ -23,6 +25,7 @@ class Peel {
     Peel(Family& family, const ActiveSet<Family>& set, const double* w)
         : family_(family),
           stride_(static_cast<size_t>(set.codes.stride)),
+          parts_(most_parts(family)),
           w_(w),
           index_(static_cast<size_t>(cells(family)), -1),
           table_(index_.size()) {
@@ -75,6 +78,7 @@ class Peel {
     Family& family_;
     Facets<Family> facets_;
     size_t stride_;
+    int parts_;  // the most that a structure has
     const double* w_;
     std::vector<int32_t> index_;  // (cells) number of a live cell, -1: it is not
     std::vector<double> table_;   // (cells) what the oracle is asked
@@ -103,8 +107,7 @@ class Peel {
             start_.push_back(mass[c]);
         }
         pool_.residual = start_;
-        violation_ = 1 << 30;
-        while (violation_ < family_.slots * double(1 << 30)) violation_ *= 2;
+        for (violation_ = 1 << 30; violation_ < parts_ * double(1 << 30);) violation_ *= 2;
     }
 
     // Takes the first `count` steps anew from the beginning.
@@ -134,7 +137,7 @@ class Peel {
             if (!has_bit(facet.cells, c)) continue;
             double& score = table_[static_cast<size_t>(pool_.live[static_cast<size_t>(c)])];
             score -= facet.sign * violation_;
-            if (score != kForbidden && 2 * family_.slots * std::fabs(score) > kExact) exact_ = false;
+            if (score != kForbidden && 2 * parts_ * std::fabs(score) > kExact) exact_ = false;
         }
     }
 
