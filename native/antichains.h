@@ -25,7 +25,7 @@ class Facets<GappedAlignment> {
         add_above(1 - Pool::kZero, pool);
     }
 
-    bool separate(Pool& pool) { return add_above(pool.mass + 2 * Pool::kZero, pool); }
+    bool separate(Pool& pool) { return add_above(pool.mass + Pool::kViolated, pool); }
 
   private:
     int rows_, width_;  // column 0 is that of the empty cells
@@ -39,11 +39,11 @@ class Facets<GappedAlignment> {
         weigh(pool);
         size_t before = pool.facets.size();
         for (int c = 0; c < pool.count(); ++c) {
-            int cell = pool.live[static_cast<size_t>(c)], i = cell / width_, j = cell % width_;
+            int cell = pool.live[c], i = cell / width_, j = cell % width_;
             if (j == 0 || before_[at(i, j)] + after_[at(i, j)] - mass_[at(i, j)] <= least) continue;
             std::vector<char> inside = through(i, j);
             pool.add(1, -1, [&](int other) {
-                return inside[static_cast<size_t>(pool.live[static_cast<size_t>(other)])] != 0;
+                return inside[pool.live[other]] != 0;
             });
             if (!known_.insert(pool.facets.back().cells).second) pool.facets.pop_back();
         }
@@ -55,8 +55,8 @@ class Facets<GappedAlignment> {
         mass_.assign(at(rows_, 0), 0.0);
         before_ = after_ = mass_;
         for (int c = 0; c < pool.count(); ++c)
-            mass_[static_cast<size_t>(pool.live[static_cast<size_t>(c)])] =
-                pool.residual[static_cast<size_t>(c)];
+            mass_[pool.live[c]] =
+                pool.residual[c];
         for (int i = 0; i < rows_; ++i)
             for (int j = width_ - 1; j > 0; --j)
                 before_[at(i, j)] = mass_[at(i, j)] + std::max(before(i - 1, j), before(i, j + 1));

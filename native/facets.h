@@ -19,34 +19,29 @@ namespace sparsewood {
 
 using Bits = std::vector<uint64_t>;
 
-inline void set_bit(Bits& bits, int i) { bits[static_cast<size_t>(i) / 64] |= uint64_t{1} << i % 64; }
-inline bool has_bit(const Bits& bits, int i) {
-    return bits[static_cast<size_t>(i) / 64] >> i % 64 & 1;
-}
-inline Bits no_bits(size_t count) { return Bits((count + 63) / 64, 0); }
+inline void set_bit(Bits& bits, int i) { bits[i / 64] |= uint64_t{1} << i % 64; }
+inline bool has_bit(const Bits& bits, int i) { return bits[i / 64] >> i % 64 & 1; }
+inline Bits no_bits(int count) { return Bits(count / 64 + 1, 0); }
 
+// Without a table, and without the machine's own instruction, which not all have.
 inline int count_bits(uint64_t x) {
-#if defined(__GNUC__)
-    return __builtin_popcountll(x);
-#else
-    int count = 0;
-    for (; x != 0; x &= x - 1) ++count;
-    return count;
-#endif
+    x -= x >> 1 & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+    return static_cast<int>(x * 0x0101010101010101u >> 56);
 }
 
 inline int count_common(const Bits& a, const Bits& b) {
     int count = 0;
-    for (size_t i = 0; i < a.size(); ++i)
-        count += count_bits(a[i] & b[i]);
+    for (size_t i = 0; i < a.size(); ++i) count += count_bits(a[i] & b[i]);
     return count;
 }
 
 struct Facet {
     Bits cells;  // of the pool
     int constant, sign;
-    double slack = 0;
-    bool tight = false;  // and so it stays
+    std::vector<double> slack;  // (steps + 1) before each step, and after the last
+    bool tight = false;         // after the last; and so it stays
 
     // How far a structure is from the facet, an integer.
     int distance(const Bits& structure) const {
@@ -64,23 +59,33 @@ struct Pool {
     // Below it a number that ought to be 0 is: what rounding leaves is less by far, and what
     // structures weigh is more, except by accident.
     static constexpr double kZero = 1e-12;
+    // An inequality that fails by more is violated.
+    static constexpr double kViolated = 4 * kZero;
 
     int count() const { return static_cast<int>(live.size()); }
 
-    // Adds an inequality on the cells for which `holds` (number among the live ones) is true.
+    // Adds an inequality on the cells for which holds(number among the live ones) is true.
     template <class Holds>
     Facet& add(int constant, int sign, Holds holds) {
-        facets.push_back({no_bits(live.size()), constant, sign});
+        facets.push_back({no_bits(count()), constant, sign, {}});
         for (int c = 0; c < count(); ++c)
             if (holds(c)) set_bit(facets.back().cells, c);
         return facets.back();
     }
 
-    double slack(const Facet& facet) const {
+    // Of masses (live).
+    double slack(const Facet& facet, const std::vector<double>& masses, double whole) const {
         double sum = 0;
         for (int c = 0; c < count(); ++c)
-            if (has_bit(facet.cells, c)) sum += residual[static_cast<size_t>(c)];
-        return facet.constant * mass + facet.sign * sum;
+            if (has_bit(facet.cells, c)) sum += masses[c];
+        return facet.constant * whole + facet.sign * sum;
+    }
+
+    // Takes back the last facet unless it is tight now.
+    bool keep_if_tight() {
+        bool tight = slack(facets.back(), residual, mass) <= kZero;
+        if (!tight) facets.pop_back();
+        return tight;
     }
 };
 

@@ -11,9 +11,9 @@
 // missing inequality is looked for, and all steps from the first that violates it are taken back.
 #pragma once
 
+#include "antichains.h"
 #include "pulled.h"
 #include "simple_facets.h"
-#include "antichains.h"
 #include "spanning_facets.h"
 #include "tree_cuts.h"
 
@@ -23,16 +23,13 @@ template <class Family>
 class Peel {
   public:
     Peel(Family& family, const ActiveSet<Family>& set, const double* w)
-        : family_(family),
-          stride_(static_cast<size_t>(set.codes.stride)),
-          parts_(most_parts(family)),
-          w_(w),
-          index_(static_cast<size_t>(cells(family)), -1),
-          table_(index_.size()) {
+        : family_(family), stride_(set.codes.stride), w_(w), index_(cells(family), -1) {
         read(set);
+        parts_ = most_parts(family);
+        for (violation_ = 1 << 30; violation_ < parts_ * double(1 << 30);) violation_ *= 2;
         facets_.begin(family, set, pool_);
-        replay(0);
-        calls_ = 0;
+        follow(0);
+        go_back(0);
     }
 
     // False: a violated inequality is missing, or scores are too large to be exact.
@@ -46,7 +43,7 @@ class Peel {
                 continue;
             }
             if (!taken && !facets_.separate(pool_)) return false;
-            replay(first_violation(known));
+            go_back(follow(known));
             verify = true;
             ++repairs;
         }
@@ -77,7 +74,7 @@ class Peel {
 
     Family& family_;
     Facets<Family> facets_;
-    size_t stride_;
+    int stride_;
     int parts_;  // the most that a structure has
     const double* w_;
     std::vector<int32_t> index_;  // (cells) number of a live cell, -1: it is not
@@ -86,8 +83,9 @@ class Peel {
     Pool pool_;
     std::vector<Step> steps_;
     double violation_;  // what one costs
+    double constants_;  // violation_ times those of all tight facets
     bool exact_;
-    int calls_;
+    int calls_ = 0;
 
     // Whether an option of a slot is a cell.
     static bool counts(int option) {
@@ -99,7 +97,7 @@ class Peel {
         for (int a = 0; a < set.size(); ++a)
             for (int i = 0; i < family_.slots; ++i)
                 if (int option = set.codes.code(a)[i]; counts(option))
-                    mass[static_cast<size_t>(family_.base(i) + option)] += set.weights[a];
+                    mass[family_.base(i) + option] += set.weights[a];
         for (size_t c = 0; c < mass.size(); ++c) {
             if (!(mass[c] > Pool::kZero)) continue;
             index_[c] = pool_.count();
@@ -107,35 +105,48 @@ class Peel {
             start_.push_back(mass[c]);
         }
         pool_.residual = start_;
-        for (violation_ = 1 << 30; violation_ < parts_ * double(1 << 30);) violation_ *= 2;
     }
 
-    // Takes the first `count` steps anew from the beginning.
-    void replay(size_t count) {
+    // Lets the facets from number `known` on follow the steps. Returns how many keep them all.
+    size_t follow(size_t known) {
+        size_t keep = steps_.size();
+        for (size_t f = known; f < pool_.facets.size(); ++f) {
+            Facet& facet = pool_.facets[f];
+            facet.slack.assign(1, pool_.slack(facet, start_, 1));
+            for (size_t s = 0; s < keep; ++s) {
+                const Step& step = steps_[s];
+                facet.slack.push_back(facet.slack[s] - step.weight * facet.distance(step.cells));
+                if (facet.slack.back() < -Pool::kZero) keep = s;
+            }
+        }
+        return keep;
+    }
+
+    // Takes back all steps but the first `count`.
+    void go_back(size_t count) {
         steps_.resize(count);
         pool_.residual = start_;
         pool_.mass = 1;
-        exact_ = true;
-        std::fill(table_.begin(), table_.end(), kForbidden);
+        table_.assign(index_.size(), kForbidden);
         if (Family::kEmpty && !Facets<Family>::kEmpty)
-            for (int r = 0; r < family_.rows; ++r)
-                table_[static_cast<size_t>(r) * static_cast<size_t>(family_.width)] = 0;
-        for (int32_t c : pool_.live) table_[static_cast<size_t>(c)] = w_[c];
-        for (Facet& facet : pool_.facets) {
-            facet.tight = false;
-            meet(facet, pool_.slack(facet));
-        }
+            for (int r = 0; r < family_.rows; ++r) table_[int64_t(r) * family_.width] = 0;
+        for (int32_t c : pool_.live) table_[c] = w_[c];
         for (const Step& step : steps_) subtract(step);
+        exact_ = true;
+        constants_ = 0;
+        for (Facet& facet : pool_.facets) {
+            facet.slack.resize(count + 1);
+            facet.tight = false;
+            if (facet.slack[count] <= Pool::kZero) tighten(facet);
+        }
     }
 
-    // The facet has so much slack now.
-    void meet(Facet& facet, double slack) {
-        facet.slack = slack;
-        if (facet.tight || slack > Pool::kZero) return;
+    void tighten(Facet& facet) {
         facet.tight = true;
+        constants_ += facet.constant * violation_;
         for (int c = 0; c < pool_.count(); ++c) {
             if (!has_bit(facet.cells, c)) continue;
-            double& score = table_[static_cast<size_t>(pool_.live[static_cast<size_t>(c)])];
+            double& score = table_[pool_.live[c]];
             score -= facet.sign * violation_;
             if (score != kForbidden && 2 * parts_ * std::fabs(score) > kExact) exact_ = false;
         }
@@ -144,55 +155,46 @@ class Peel {
     void subtract(const Step& step) {
         pool_.mass -= step.weight;
         for (int32_t c : step.used) {
-            double& left = pool_.residual[static_cast<size_t>(c)];
-            left -= step.weight;
-            if (left > Pool::kZero) continue;
-            left = 0;
-            table_[static_cast<size_t>(pool_.live[static_cast<size_t>(c)])] = kForbidden;
+            pool_.residual[c] -= step.weight;
+            if (pool_.residual[c] > Pool::kZero) continue;
+            pool_.residual[c] = 0;
+            table_[pool_.live[c]] = kForbidden;
         }
-        for (Facet& facet : pool_.facets)
-            if (!facet.tight)
-                meet(facet, facet.slack - step.weight * facet.distance(step.cells));
     }
 
     // One step; false where no structure is left on the face.
     bool take() {
-        Step step{std::vector<int16_t>(stride_, 0), {}, no_bits(pool_.live.size()), pool_.mass};
+        Step step{std::vector<int16_t>(stride_, 0), {}, no_bits(pool_.count()), pool_.mass};
         ++calls_;
         if (!family_(Thread{}, table_.data(), step.code.data())) return false;
+        double violations = -constants_;
         for (int i = 0; i < family_.slots; ++i) {
-            int option = step.code[static_cast<size_t>(i)];
-            if (!counts(option)) continue;
-            int32_t c = index_[static_cast<size_t>(family_.base(i) + option)];
+            if (!counts(step.code[i])) continue;
+            int64_t cell = family_.base(i) + step.code[i];
+            int32_t c = index_[cell];
             step.used.push_back(c);
             set_bit(step.cells, c);
-            step.weight = std::min(step.weight, pool_.residual[static_cast<size_t>(c)]);
+            step.weight = std::min(step.weight, pool_.residual[c]);
+            violations += table_[cell] - w_[cell];
         }
-        for (const Facet& facet : pool_.facets) {
-            int distance = facet.distance(step.cells);
-            if (facet.tight && distance != 0) return false;
-            if (distance > 0) step.weight = std::min(step.weight, facet.slack / distance);
+        if (violations != 0) return false;
+        for (Facet& facet : pool_.facets) {
+            int distance = facet.tight ? 0 : facet.distance(step.cells);
+            distances_.push_back(distance);
+            if (distance > 0) step.weight = std::min(step.weight, facet.slack.back() / distance);
         }
         subtract(step);
+        for (size_t f = 0; f < distances_.size(); ++f) {
+            Facet& facet = pool_.facets[f];
+            facet.slack.push_back(facet.slack.back() - step.weight * distances_[f]);
+            if (!facet.tight && facet.slack.back() <= Pool::kZero) tighten(facet);
+        }
+        distances_.clear();
         steps_.push_back(std::move(step));
         return true;
     }
 
-    // How many steps keep the facets from number `known` on.
-    size_t first_violation(size_t known) {
-        size_t keep = steps_.size();
-        pool_.residual = start_;
-        pool_.mass = 1;
-        for (size_t f = known; f < pool_.facets.size(); ++f) {
-            const Facet& facet = pool_.facets[f];
-            double slack = pool_.slack(facet);
-            for (size_t s = 0; s < keep; ++s) {
-                slack -= steps_[s].weight * facet.distance(steps_[s].cells);
-                if (slack < -Pool::kZero) keep = s;
-            }
-        }
-        return keep;
-    }
+    std::vector<int> distances_;  // (facets) scratch
 };
 
 // The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where there

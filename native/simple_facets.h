@@ -30,7 +30,7 @@ struct Facets<Matching<Partial>> {
         if (!Partial && family.slots == family.width) return;
         for (int j = Partial; j < family.width; ++j)
             pool.add(1, -1, [&](int c) {
-                return pool.live[static_cast<size_t>(c)] % family.width == j;
+                return pool.live[c] % family.width == j;
             });
     }
     bool separate(Pool&) { return false; }
@@ -48,7 +48,7 @@ struct Facets<Subset> {
     static constexpr bool kEmpty = true;
 
     void begin(Subset& family, const ActiveSet<Subset>&, Pool& pool) {
-        auto in = [&](int c) { return pool.live[static_cast<size_t>(c)] % 2 == 1; };
+        auto in = [&](int c) { return pool.live[c] % 2 == 1; };
         if (family.least >= family.most) return;
         if (family.least > 0) pool.add(-family.least, 1, in);
         if (family.most < family.slots) pool.add(family.most, -1, in);

@@ -27,10 +27,10 @@ class Facets<SpanningTrees> {
         vertices_ = family.vertices;
         for (int i = 1; i < vertices_; ++i)
             for (int j = 0; j < i; ++j) ends_.push_back({j, i});
-        std::vector<int> order(static_cast<size_t>(pool.count()));
+        std::vector<int> order(pool.count());
         std::iota(order.begin(), order.end(), 0);
         auto price = [&](int c) {
-            return set.theta[pool.live[static_cast<size_t>(c)]] - pool.residual[static_cast<size_t>(c)];
+            return set.theta[pool.live[c]] - pool.residual[c];
         };
         std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return price(a) > price(b); });
         std::vector<Bits> tree_of;
@@ -44,22 +44,21 @@ class Facets<SpanningTrees> {
 
     bool separate(Pool& pool) {
         size_t before = pool.facets.size();
-        into_.assign(static_cast<size_t>(vertices_) * static_cast<size_t>(vertices_), 0.0);
+        into_.assign(int64_t(vertices_) * vertices_, 0.0);
         if (direct(pool)) {
-            MinCut graph(vertices_);
-            for (int i = 0; i < vertices_; ++i)
-                for (int j = 1; j < vertices_; ++j)
-                    if (into(i, j) > 0) graph.add(i, j, into(i, j));
-            graph.each_below(pool.mass, kViolated, [&](const std::vector<char>& inside) {
-                add(pool, inside);
-            });
+            MinCut graph;
+            std::vector<double> capacity;
+            for (int j = 1; j < vertices_; ++j)
+                for (int i = 0; i < vertices_; ++i)
+                    if (into(i, j) > 0) graph.add(i, j), capacity.push_back(into(i, j));
+            graph.prepare(vertices_);
+            graph.each_below(capacity, pool.mass - Pool::kViolated,
+                             [&](const std::vector<int>& vertices) { add(pool, vertices); });
         }
         return pool.facets.size() > before;
     }
 
   private:
-    static constexpr double kViolated = 4 * Pool::kZero;
-
     struct Ends {
         int low, high;
     };
@@ -68,85 +67,80 @@ class Facets<SpanningTrees> {
     std::vector<double> into_;  // (vertices, vertices) mass of the edge i j that enters j
     std::set<Bits> known_;      // sets of vertices
 
-    Bits empty() const { return no_bits(static_cast<size_t>(vertices_)); }
-    double& into(int i, int j) { return into_[static_cast<size_t>(i * vertices_ + j)]; }
-    static bool is_edge(const Pool& pool, int c) { return pool.live[static_cast<size_t>(c)] % 2 == 1; }
+    Bits empty() const { return no_bits(vertices_); }
+    double& into(int i, int j) { return into_[i * vertices_ + j]; }
+    static bool is_edge(const Pool& pool, int c) { return pool.live[c] % 2 == 1; }
     Ends ends(const Pool& pool, int c) const {
-        return ends_[static_cast<size_t>(pool.live[static_cast<size_t>(c)] / 2)];
+        return ends_[pool.live[c] / 2];
     }
 
-    void add(Pool& pool, const Bits& set) {
+    bool add(Pool& pool, const Bits& set) {
         int size = count_common(set, set);
-        if (size < 3 || !known_.insert(set).second) return;
+        if (size < 3 || !known_.insert(set).second) return false;
         pool.add(size - 1, -1, [&](int c) {
             return is_edge(pool, c) && has_bit(set, ends(pool, c).low) &&
                    has_bit(set, ends(pool, c).high);
         });
+        return true;
     }
 
-    void add(Pool& pool, const std::vector<char>& inside) {
+    void add(Pool& pool, const std::vector<int>& vertices) {
         Bits set = empty();
-        for (int v = 0; v < vertices_; ++v)
-            if (inside[static_cast<size_t>(v)]) set_bit(set, v);
+        for (int v : vertices) set_bit(set, v);
         add(pool, set);
     }
 
     // The trees at both ends of an edge become one, whose vertices are a tight set or not.
     void join(Pool& pool, Ends edge, std::vector<Bits>& tree_of) {
-        Bits tree = tree_of[static_cast<size_t>(edge.low)];
-        const Bits& other = tree_of[static_cast<size_t>(edge.high)];
+        Bits tree = tree_of[edge.low];
+        const Bits& other = tree_of[edge.high];
         if (tree == other) return;
         for (size_t i = 0; i < tree.size(); ++i) tree[i] |= other[i];
         for (int v = 0; v < vertices_; ++v)
-            if (has_bit(tree, v)) tree_of[static_cast<size_t>(v)] = tree;
-        size_t before = pool.facets.size();
-        add(pool, tree);
-        if (pool.facets.size() == before || pool.slack(pool.facets.back()) <= Pool::kZero) return;
-        known_.erase(tree);
-        pool.facets.pop_back();
+            if (has_bit(tree, v)) tree_of[v] = tree;
+        if (add(pool, tree) && !pool.keep_if_tight()) known_.erase(tree);
     }
 
     // Gives the mass of every edge a direction so that none enters vertex 0 and no more than the
     // whole any other. If that cannot be adds the set that is violated, and returns false.
     bool direct(Pool& pool) {
-        std::vector<double> entering(static_cast<size_t>(vertices_), 0.0);
+        std::vector<double> entering(vertices_, 0.0);
         for (int c = 0; c < pool.count(); ++c) {
             if (!is_edge(pool, c)) continue;
             Ends edge = ends(pool, c);
-            into(edge.low, edge.high) = pool.residual[static_cast<size_t>(c)];
-            entering[static_cast<size_t>(edge.high)] += pool.residual[static_cast<size_t>(c)];
+            into(edge.low, edge.high) = pool.residual[c];
+            entering[edge.high] += pool.residual[c];
         }
         for (int v = 1; v < vertices_; ++v)
-            while (entering[static_cast<size_t>(v)] > pool.mass + Pool::kZero)
+            while (entering[v] > pool.mass + Pool::kZero)
                 if (!relieve(pool, v, entering)) return false;
         return true;
     }
 
     // Turns edges along a path from v, which too much enters, to a vertex that can take more.
     bool relieve(Pool& pool, int v, std::vector<double>& entering) {
-        std::vector<int> from(static_cast<size_t>(vertices_), -1), queue{v};
-        from[0] = from[static_cast<size_t>(v)] = v;
+        std::vector<int> from(vertices_, -1), queue{v};
+        from[0] = from[v] = v;
         for (size_t q = 0; q < queue.size(); ++q)
             for (int u = 1; u < vertices_; ++u) {
-                if (from[static_cast<size_t>(u)] >= 0 || into(u, queue[q]) <= 1e-14) continue;
-                from[static_cast<size_t>(u)] = queue[q];
+                if (from[u] >= 0 || into(u, queue[q]) <= 1e-14) continue;
+                from[u] = queue[q];
                 queue.push_back(u);
-                if (entering[static_cast<size_t>(u)] >= pool.mass) continue;
-                double most = std::min(entering[static_cast<size_t>(v)] - pool.mass,
-                                       pool.mass - entering[static_cast<size_t>(u)]);
-                for (int x = u; x != v; x = from[static_cast<size_t>(x)])
-                    most = std::min(most, into(x, from[static_cast<size_t>(x)]));
-                for (int x = u; x != v; x = from[static_cast<size_t>(x)]) {
-                    into(x, from[static_cast<size_t>(x)]) -= most;
-                    into(from[static_cast<size_t>(x)], x) += most;
+                if (entering[u] >= pool.mass) continue;
+                double most = std::min(entering[v] - pool.mass,
+                                       pool.mass - entering[u]);
+                for (int x = u; x != v; x = from[x])
+                    most = std::min(most, into(x, from[x]));
+                for (int x = u; x != v; x = from[x]) {
+                    into(x, from[x]) -= most;
+                    into(from[x], x) += most;
                 }
-                entering[static_cast<size_t>(v)] -= most;
-                entering[static_cast<size_t>(u)] += most;
+                entering[v] -= most;
+                entering[u] += most;
                 return true;
             }
-        std::vector<char> inside(static_cast<size_t>(vertices_));
-        for (size_t u = 0; u < inside.size(); ++u) inside[u] = from[u] >= 0;
-        add(pool, inside);
+        queue.push_back(0);
+        add(pool, queue);
         return false;
     }
 };

@@ -21,17 +21,17 @@ class TreeCuts {
     static constexpr bool kEmpty = false;
 
     bool separate(Pool& pool) {
-        MinCut graph(words_ + 1);
-        for (int c = 0; c < pool.count(); ++c)
-            if (double r = pool.residual[static_cast<size_t>(c)]; r > 0)
-                graph.add(head(pool, c), word(pool, c), r);
+        if (!graph_.ready()) {
+            for (int c = 0; c < pool.count(); ++c) graph_.add(head(pool, c), word(pool, c));
+            graph_.prepare(words_ + 1);
+        }
         size_t before = pool.facets.size();
-        graph.each_below(pool.mass, 4 * Pool::kZero, [&](const std::vector<char>& inside) {
-            Bits set = no_bits(inside.size());
-            for (size_t v = 0; v < inside.size(); ++v)
-                if (inside[v]) set_bit(set, static_cast<int>(v));
-            add(pool, set);
-        });
+        graph_.each_below(pool.residual, pool.mass - Pool::kViolated,
+                          [&](const std::vector<int>& nodes) {
+                              Bits set = no_bits(words_ + 1);
+                              for (int v : nodes) set_bit(set, v);
+                              add(pool, set);
+                          });
         return pool.facets.size() > before;
     }
 
@@ -43,26 +43,29 @@ class TreeCuts {
         words_ = family.slots;
         width_ = family.width;
         labels_ = labels;
-        if (SingleRoot) add(pool, Bits(no_bits(static_cast<size_t>(words_) + 1).size(), ~uint64_t{1}));
-        std::vector<double> reduced(static_cast<size_t>(cells(family)), kForbidden);
-        for (int c = 0; c < pool.count(); ++c) {
-            size_t at = static_cast<size_t>(pool.live[static_cast<size_t>(c)]);
-            reduced[at] = set.theta[at] - pool.residual[static_cast<size_t>(c)];
+        if (SingleRoot) {
+            Bits all = no_bits(words_ + 1);
+            for (int v = 1; v <= words_; ++v) set_bit(all, v);
+            add(pool, all);
         }
-        std::vector<int16_t> code(static_cast<size_t>(set.codes.stride));
+        std::vector<double> reduced(cells(family), kForbidden);
+        for (int c = 0; c < pool.count(); ++c)
+            reduced[pool.live[c]] = set.theta[pool.live[c]] - pool.residual[c];
+        std::vector<int16_t> code(set.codes.stride);
         if (!family(Thread{}, reduced.data(), code.data())) return;
         add_contracted(memory, pool);
     }
 
   private:
     int words_, width_, labels_;
+    MinCut graph_;          // of the arcs that have mass
     std::set<Bits> known_;  // sets of words
 
     int word(const Pool& pool, int c) const {
-        return pool.live[static_cast<size_t>(c)] / width_ + 1;
+        return pool.live[c] / width_ + 1;
     }
     int head(const Pool& pool, int c) const {
-        return pool.live[static_cast<size_t>(c)] % width_ / labels_;
+        return pool.live[c] % width_ / labels_;
     }
 
     bool add(Pool& pool, const Bits& set) {
@@ -77,16 +80,13 @@ class TreeCuts {
     void add_contracted(const Arborescence& memory, Pool& pool) {
         int last = 0;
         for (int v = 0; v <= words_; ++v) last = std::max<int>(last, memory.node_of[v]);
-        std::vector<Bits> sets(static_cast<size_t>(last) + 1, no_bits(static_cast<size_t>(words_) + 1));
-        for (int v = 1; v <= words_; ++v) set_bit(sets[static_cast<size_t>(v)], v);
+        std::vector<Bits> sets(last + 1, no_bits(words_ + 1));
+        for (int v = 1; v <= words_; ++v) set_bit(sets[v], v);
         for (int node = words_ + 1; node <= last; ++node) {
-            Bits& to = sets[static_cast<size_t>(node)];
+            Bits& to = sets[node];
             for (int member = memory.child[node]; member != 0; member = memory.sibling[member])
-                for (size_t i = 0; i < to.size(); ++i) to[i] |= sets[static_cast<size_t>(member)][i];
-            if (add(pool, to) && pool.slack(pool.facets.back()) > Pool::kZero) {
-                known_.erase(to);
-                pool.facets.pop_back();
-            }
+                for (size_t i = 0; i < to.size(); ++i) to[i] |= sets[member][i];
+            if (add(pool, to) && !pool.keep_if_tight()) known_.erase(to);
         }
     }
 };
