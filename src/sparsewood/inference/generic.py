@@ -56,6 +56,8 @@ def solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
+    max_support: int | None,
+    canonical: bool,
 ) -> Solution:
     """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
 
@@ -102,7 +104,7 @@ def _solve(
         for table, mask in zip(theta.flatten(1).cpu(), allowed.flatten(1).cpu(), strict=True)
     ]
     _ask_together(problems, oracle, theta)
-    return _collect(problems, scores)
+    return _collect(problems, scores, temperature)
 
 
 class _Problem:
@@ -160,7 +162,7 @@ def _ask_together(problems: list[_Problem], oracle: Oracle, theta: Tensor) -> No
                 asked[b] = problems[b].run.send(answer)
 
 
-def _collect(problems: list[_Problem], scores: Tensor) -> Solution:
+def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> Solution:
     """What the solvers found, as `native` hands it over."""
     sets = [problem.set.optimum for problem in problems]
     weights, marginals, used, factors = [], [], [], []
@@ -185,5 +187,8 @@ def _collect(problems: list[_Problem], scores: Tensor) -> Solution:
         torch.cat(factors),
         torch.stack([pad(index, (0, width - len(index)), value=-1) for index in used]),
         torch.tensor([problem.set.calls for problem in problems]),
+        torch.zeros(len(problems), dtype=torch.bool),
+        temperature,
+        torch.empty(len(problems), 0, dtype=torch.int64),
     )
     return Solution(*(tensor.to(scores.device) for tensor in found))
