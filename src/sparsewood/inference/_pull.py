@@ -28,27 +28,20 @@ prices. Parts that nothing of what remains uses are forbidden outright.
 """
 
 from collections.abc import Generator
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from sparsewood.inference._active_set import Answer, Optimum
+from sparsewood.inference._active_set import Answer, Optimum, equality_qp
 
 _EPS = torch.finfo(torch.float64).eps
-_ZERO = 1e-13  # weights below this are rounding
+_ZERO = 1e-12  # weights below this are rounding
 _FLAT = 1e-9  # and functions: of 0/1 columns, they have values far from 0 or 0
 _LIKED = 2.0**-30  # the integers of parts, as numbers of the size of a phi
 
-Asking = Generator[Tensor, Answer, "Answer | None"]
 
-
-class Pulled(NamedTuple):
-    """Structures with canonical weights; the weights are as exact as the marginals were."""
-
-    structures: list[Tensor]  # K of (*event)
-    parts: Tensor  # (K, P)
-    weights: Tensor  # (K,)
+class _StuckError(Exception):
+    """No end was found."""
 
 
 class _Face:
@@ -77,12 +70,12 @@ class Pull:
     """The canonical distribution with the marginals of an optimum, for one instance."""
 
     def __init__(
-        self, optimum: Optimum, theta: Tensor, w: Tensor, penalised: Tensor | None
+        self, optimum: Optimum, theta: Tensor, penalised: Tensor | None, w: Tensor
     ) -> None:
         """`theta`, `w`: (P,). `penalised`: (P,) 0/1, the diagonal of D; None: ones."""
         self.structures, self.parts = list(optimum.structures), optimum.parts
         self.weights = optimum.weights
-        self.likes = w * _LIKED
+        self.theta, self.likes = theta, w * _LIKED
         self.penalised = torch.ones_like(theta) if penalised is None else penalised
         u = self.weights @ self.parts
         slope = theta - self.penalised * u
@@ -90,27 +83,45 @@ class Pull:
         rounding = 2 * abs(optimum.gap) + 16 * _EPS * float(1 + theta.abs().sum())
         self.face = _Face(len(theta))
         self.face.cut(slope, slope @ u, _FLAT * spread + rounding)
-        self._forget()
-        self.questions = 100 + 20 * len(theta)  # a cap: ties must end
+        self.calls = 0
+        self.most = 100 + 20 * len(theta)  # calls: ties must end
 
-    def run(self) -> Generator[Tensor, Answer, Pulled | None]:
+    def run(self) -> Generator[Tensor, Answer, Optimum | None]:
         """Yields potentials (P,) for the oracle, and is sent what it finds. None: no end found."""
-        structures: list[Tensor] = []
-        parts, weights = [], []
+        try:
+            return (yield from self._solve(*(yield from self._pull())))
+        except _StuckError:
+            return None
+
+    def _pull(self) -> Generator[Tensor, Answer, tuple[list[Tensor], Tensor]]:
+        """The structures that have canonical weights, and (K, P) their parts."""
+        structures, parts = [], []
+        self._forget()
         while self.structures:
             if len(self.structures) > 1:  # one that is left alone has all that remains
-                liked = yield from self._best(self.likes)
-                if liked is None or not (yield from self._most(liked)):
-                    return None
-            # The structure is the last of the basis.
-            structure, column, weight = self.structures.pop(), self.parts[-1], self.weights[-1]
-            self.parts, self.weights = self.parts[:-1], self.weights[:-1]
-            if weight > _ZERO:
-                structures.append(structure)
-                parts.append(column)
-                weights.append(weight)
+                yield from self._most((yield from self._best(self.likes)))
+            if self.weights[-1] > _ZERO:
+                structures.append(self.structures[-1])
+                parts.append(self.parts[-1])
+            self._drop(len(self.structures) - 1)
             self._forget()
-        return Pulled(structures, torch.stack(parts), torch.stack(weights))
+        return structures, torch.stack(parts)
+
+    def _solve(self, structures: list[Tensor], parts: Tensor) -> Generator[Tensor, Answer, Optimum]:
+        """The optimum over some structures, in which nothing is left of the rounding of steps."""
+        gram = (parts * self.penalised) @ parts.T + 1
+        f = ((parts - parts[0]) * self.theta).sum(-1)
+        goal = equality_qp(gram, _factor(gram), f)
+        if not (goal > 0).all():
+            raise _StuckError
+        u = goal @ parts
+        slope = self.theta - self.penalised * u
+        best = yield from self._ask(slope)
+        return Optimum(structures, parts, gram, goal, float((slope * (best.column - u)).sum()))
+
+    def _ask(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
+        self.calls += 1
+        return (yield potentials)
 
     def _forget(self) -> None:
         """Leave out structures without weight, and with them parts of which nothing is left."""
@@ -118,33 +129,30 @@ class Pull:
             self._drop(k)
         self.gone = (self.parts.sum(0) == 0) & (self.penalised > 0)
 
-    def _best(self, potentials: Tensor) -> Asking:
-        """The structure of the face that has the highest score; None: none found."""
+    def _best(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
+        """The structure of the face that has the highest score."""
         here = float((self.parts @ potentials).max())  # all of the basis is on the face
-        while self.questions > 0:
-            self.questions -= 1
+        while self.calls < self.most:
             asked = potentials + self.face.prices @ self.face.slopes
-            answer = yield asked.masked_fill(self.gone, -torch.inf)
+            answer = yield from self._ask(asked.masked_fill(self.gone, -torch.inf))
             values = self.face.of(answer.column)
             off = (values > self.face.flat).nonzero()[:, 0]
             if len(off) == 0:
                 return answer
             lead = float(potentials @ answer.column - self.face.prices @ values) - here
             self.face.prices[off[0]] += max(1.0, 2 * lead) / values[off[0]]
-        return None
+        raise _StuckError
 
-    def _most(self, liked: Answer) -> Generator[Tensor, Answer, bool]:
+    def _most(self, liked: Answer) -> Generator[Tensor, Answer, None]:
         """Give a structure the most weight it can have, as the last of the basis; cut the face."""
         self._enter(liked, last=True)
         while True:
-            z = torch.cholesky_inverse(self._factor())[-1]
+            z = torch.cholesky_inverse(_factor(self._gram()))[-1]
             slope, value = -(z @ self._kept()), z.sum()
             low = yield from self._best(slope)
-            if low is None:
-                return False
             if value - slope @ low.column >= -_FLAT:
                 self.face.cut(slope, value, _FLAT)
-                return True
+                return
             self._enter(low, last=False)
 
     def _enter(self, answer: Answer, *, last: bool) -> None:
@@ -154,7 +162,7 @@ class Pull:
         was there. Outside it can have no weight as yet.
         """
         kept, column = self._kept(), answer.column * self.penalised
-        d = torch.cholesky_solve((kept @ column + 1)[:, None], self._factor())[:, 0]
+        d = torch.cholesky_solve((kept @ column + 1)[:, None], _factor(self._gram()))[:, 0]
         weight = 0.0
         if (column - d @ kept).square().sum() + (1 - d.sum()).square() < _FLAT:
             step, leaving = torch.where(d > _FLAT, self.weights / d, torch.inf).min(0)
@@ -176,6 +184,13 @@ class Pull:
     def _kept(self) -> Tensor:
         return self.parts * self.penalised
 
-    def _factor(self) -> Tensor:
-        """Of K = M_S^T D M_S + 1 1^T, whole numbers."""
-        return torch.linalg.cholesky(self._kept() @ self.parts.T + 1)
+    def _gram(self) -> Tensor:
+        """K = M_S^T D M_S + 1 1^T: whole numbers."""
+        return self._kept() @ self.parts.T + 1
+
+
+def _factor(gram: Tensor) -> Tensor:
+    factor, wrong = torch.linalg.cholesky_ex(gram)
+    if int(wrong):
+        raise _StuckError
+    return factor
