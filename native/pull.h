@@ -54,6 +54,7 @@ class Puller {
     static constexpr double kRounding = 1e-14;  // slack below this share of the largest is none
     static constexpr double kDoubtful = 1e-6;   // and below this one may be
     static constexpr double kRaise = 1.25;
+    static constexpr double kNear = 1e-4;  // the distance from an affine hull that is rounding
     static constexpr double kNegative = 1e-9;  // phi above minus it is not negative
     static constexpr int kRaises = 40;         // of the price of slack, for one question
     static constexpr int kPivots = 50;         // a stage, for each structure in the basis
@@ -154,7 +155,11 @@ class Puller {
 
     Entry append(const int16_t* h) {
         if (set_.size() + 3 > set_.codes.capacity) make_room(set_);
-        return set_.append(g_, h);
+        int k = set_.size();
+        Entry entry = set_.append(g_, h);
+        if (entry != Entry::kEntered || set_.factor.row(k)[k] < 1 / kNear) return entry;
+        --set_.factor.size;
+        return Entry::kDependent;
     }
 
     // Takes h into the basis, if it is not there. False when rounding forbids it.
