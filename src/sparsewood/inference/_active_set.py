@@ -72,7 +72,7 @@ class ActiveSet:
         for _ in range(limits.steps):
             noise = torch.rand(self.theta.shape, dtype=torch.float64, generator=random)
             factor = torch.linalg.cholesky(self.gram)
-            goal = _equality_qp(self.gram, factor, self.f)
+            goal = equality_qp(self.gram, factor, self.f)
             low = goal < _ZERO
             if low.any():
                 # Rounding: the weight of an entering structure is its advantage over something.
@@ -170,7 +170,7 @@ class ActiveSet:
         self.newest = False
 
 
-def _equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
+def equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
     """`q = G^-1 (f + c 1)` with `sum q = 1`: (K,)."""
     slope, offset = line(gram, factor, f)
     return slope + offset

@@ -40,6 +40,8 @@ from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import Solution, differentiable
 from sparsewood.inference._path import Path
+from sparsewood.inference._pull import Pull
+from sparsewood.inference._pull_weights import pull_weights
 from sparsewood.status import Status
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
@@ -82,7 +84,7 @@ def solve(
     Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
     needed, that shows as `Status.STALLED`.
     """
-    options = structure, lengths, tol, max_active, max_iter, max_support
+    options = structure, lengths, tol, max_active, max_iter, max_support, canonical
     return differentiable(partial(_solve, *options), scores, temperature)
 
 
@@ -93,12 +95,14 @@ def _solve(
     max_active: int | None,
     max_iter: int | None,
     max_support: int | None,
+    canonical: bool,
     scores: Tensor,
     temperature: Tensor,
 ) -> Solution:
     asked = questions(scores, structure, lengths, temperature)
     caps = tol, max_active, max_iter, max_support
-    problems = [_Problem(*table, *caps) for table in asked.tables()]
+    w = pull_weights(scores.shape[1:]).flatten() if canonical else None
+    problems = [_Problem(*table, w, *caps) for table in asked.tables()]
     runs = [problem.run() for problem in problems]
     ask_together(runs, [problem.allowed for problem in problems], asked)
     return _collect(problems, scores, temperature)
@@ -141,6 +145,7 @@ class _Problem:
         theta: Tensor,
         allowed: Tensor,
         penalised: Tensor | None,
+        w: Tensor | None,
         tol: float,
         max_active: int | None,
         max_iter: int | None,
@@ -153,6 +158,8 @@ class _Problem:
         self.caps = any(cap is not None for cap in (max_active, max_iter, max_support))
         self.allowed = allowed
         self.max_support = max_support
+        self.w = None if w is None else w[allowed]
+        self.canonical = False
         self.set = ActiveSet(theta, penalised)
         most = max_active or max_support
         self.limits = Limits(
@@ -165,12 +172,23 @@ class _Problem:
         )
 
     def run(self) -> Run:
-        """Solve; with `max_support`, at the temperature where that many structures suffice."""
-        theta, penalised = self.set.theta, self.set.penalised
-        if self.max_support is None:
-            yield from self.set.run(self.limits)
+        """Solve; by the integers `w`, put canonical weights in the place of those found."""
+        yield from self.set.run(self.limits) if self.max_support is None else self._at_most()
+        if self.w is None or self.status != Status.SOLVED:
             return
-        self.set = path = Path(theta, penalised, 1.0, self.max_support)
+        theta = self.set.theta * self.cooling
+        pull = Pull(self.set.optimum, theta, self.set.penalised, self.w)
+        found = yield from pull.run()
+        self.set.calls += pull.calls
+        if found is None or abs(found.gap) > self.promise * self.cooling:
+            return
+        if self.max_support is None or len(found.weights) <= self.max_support:
+            self.set.optimum, self.canonical = found, True
+
+    def _at_most(self) -> Run:
+        """Solve at the temperature where `max_support` structures suffice."""
+        theta, penalised = self.set.theta, self.set.penalised
+        self.set = path = Path(theta, penalised, 1.0, self.limits.most)
         yield from path.follow()
         if path.tied:  # too many remain at any temperature
             self.set = ActiveSet(theta, penalised)
@@ -242,7 +260,7 @@ def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> S
         torch.cat(factors),
         _padded(used),
         torch.tensor([problem.set.calls for problem in problems]),
-        torch.zeros(len(problems), dtype=torch.bool),
+        torch.tensor([problem.canonical for problem in problems]),
         temperature / cooling.to(temperature.device),
         _padded([problem.tie for problem in problems]),
     )

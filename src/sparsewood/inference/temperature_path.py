@@ -16,7 +16,6 @@ from sparsewood.posterior import Posterior
 from sparsewood.status import UnconvergedError
 from sparsewood.structures.base import Structure
 
-
 _ZERO = 1e-13  # a weight below this is rounding
 
 
