@@ -14,6 +14,9 @@ from tests.brute import SMALL, Small
 from tests.families import FAMILIES, batch_of
 from tests.seats import Seats
 
+# PyTorch loads its own formulas of forward mode by what it has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+
 TREES = sp.DependencyTrees()
 CAPPED = int(sp.Status.CAPPED)
 solvers = pytest.mark.parametrize("solver", ["native", "generic"])
@@ -193,13 +196,12 @@ def _at_most(
 def test_gradient_of_the_temperature_too(problem: Small, k: int, solver) -> None:
     scores = draw_scores("normal", 2, problem.shape, seed=3)
     scores = torch.where(problem.allowed(scores), scores, 0).requires_grad_()
-    heat = torch.tensor([0.3, 30.0], dtype=torch.float64, requires_grad=True)
+    heat = torch.tensor([0.3, 300.0], dtype=torch.float64, requires_grad=True)
 
     def call(scores: Tensor, heat: Tensor) -> tuple[Tensor, ...]:
         return _at_most(scores, problem.structure, heat, k, solver)
 
-    lowered = call(scores, heat)[2] < heat
-    assert lowered[1]
+    assert (call(scores, heat)[2] < heat).any()
     assert gradcheck(call, (scores, heat), check_forward_ad=True)
     assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, heat))
 
