@@ -7,8 +7,9 @@
 // inequality becomes tight.
 //
 // An inequality that is not in the pool lets a step be too long. What is left then is outside the
-// polytope, and never comes to an end: to reach mass 0 proves every step. Where it does not, the
-// missing inequality is looked for, and all steps from the first that violates it are taken back.
+// polytope, and never comes to an end: to reach mass 0 proves every step. From time to time, and
+// where there is no way on, inequalities that are violated are looked for, and all steps from the
+// first that violates one are taken back.
 #pragma once
 
 #include "antichains.h"
@@ -34,17 +35,17 @@ class Peel {
 
     // False: a violated inequality is missing, or scores are too large to be exact.
     bool run() {
-        bool verify = false;
+        int unverified = 0;
         for (int repairs = 0; pool_.mass > kDone && exact_ && repairs < kRepairs;) {
             bool taken = take();
             size_t known = pool_.facets.size();
-            if (taken && !(verify && facets_.separate(pool_))) {
-                verify = false;
+            if (taken && (++unverified < kUnverified || !facets_.separate(pool_))) {
+                unverified %= kUnverified;
                 continue;
             }
             if (!taken && !facets_.separate(pool_)) return false;
             go_back(follow(known));
-            verify = true;
+            unverified = 0;
             ++repairs;
         }
         return pool_.mass <= kDone;
@@ -63,6 +64,7 @@ class Peel {
   private:
     static constexpr double kDone = 1e-11;  // of the mass; rounding and small weights left out
     static constexpr int kRepairs = 1000;
+    static constexpr int kUnverified = 8;  // steps: to look for cuts costs as much as some of them
     static constexpr double kExact = 9007199254740992.0;  // integers up to it are float64s
 
     struct Step {
