@@ -200,10 +200,12 @@ class Peel {
 };
 
 // The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where there
-// is no part. False: the facets of the family are not known, or did not suffice.
+// is no part. False: the facets of the family are not known, or did not suffice, or parts that carry
+// no penalty may have other marginals.
 template <class Family>
 bool peel(Family& family, const ActiveSet<Family>& set, const double* w, Pulled& out) {
     if constexpr (Facets<Family>::kKnown) {
+        if (family.penalised < family.slots) return false;
         Peel<Family> peeling(family, set, w);
         bool complete = peeling.run();
         out.calls += peeling.calls();
