@@ -91,7 +91,7 @@ class CanonicalConformance(Solutions):
     @few
     @given(seed=st.integers(0, 2**32 - 1))
     def test_canonical_weights_have_no_jumps(self, seed: int) -> None:
-        """Of the steps of a line through scores, the one that changes most is halved 20 times."""
+        """Of the steps of a line through scores, the one that changes most is halved 25 times."""
         n = self.largest(300)
         start, other = draw_scores("normal", 2, self.shape(n), seed)
         if self.structure.penalised(start[None]) is not None:
@@ -108,9 +108,9 @@ class CanonicalConformance(Solutions):
             def change(step: tuple[tuple[float, Measure], tuple[float, Measure]]) -> float:
                 return _distance(step[0][1], step[1][1])
 
-            step = max(pairwise(at(*(1e-3 * k for k in range(9)))), key=change)
+            step = max(pairwise(at(*(0.05 * k for k in range(9)))), key=change)
             first = change(step)
-            for _ in range(20):
+            for _ in range(25):
                 a, b = step
                 (middle,) = at((a[0] + b[0]) / 2)
                 step = max((a, middle), (middle, b), key=change)
