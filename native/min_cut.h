@@ -43,9 +43,8 @@ class MinCut {
         for (int v = 1; v < nodes; ++v) left.push_back(v);
         become_source(0);
         while (!left.empty()) {
-            auto next = std::max_element(left.begin(), left.end(), [&](int a, int b) {
-                return direct_[a] < direct_[b];
-            });
+            auto next = std::max_element(left.begin(), left.end(),
+                                         [&](int a, int b) { return direct_[a] < direct_[b]; });
             int v = *next;
             *next = left.back();
             left.pop_back();
@@ -78,8 +77,7 @@ class MinCut {
     void become_source(int v) {
         source_[v] = 1;
         for (int i = first_[v]; i < first_[v + 1]; ++i)
-            if (arcs_[around_[i]].from == v)
-                direct_[arcs_[around_[i]].to] += capacity_[around_[i]];
+            if (arcs_[around_[i]].from == v) direct_[arcs_[around_[i]].to] += capacity_[around_[i]];
     }
 
     // Whether so much can flow from the sources to v; if not, queue_ is the smallest set about v

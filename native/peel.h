@@ -3,8 +3,8 @@
 // What is left of the marginals loses, again and again, as much as it can of the structure that
 // fixed integers like best among those on the smallest face. Such a structure uses only cells that
 // have mass left, and keeps every tight inequality with equality: a violation costs more than all
-// integers together, so that one call of the oracle, exact, finds it. It is taken until a cell or an
-// inequality becomes tight.
+// integers together, so that one call of the oracle, exact, finds it. It is taken until a cell or
+// an inequality becomes tight.
 //
 // An inequality that is not in the pool lets a step be too long. What is left then is outside the
 // polytope, and never comes to an end: to reach mass 0 proves every step. From time to time, and
@@ -167,8 +167,10 @@ class Peel {
     // One step; false where no structure is left on the face.
     bool take() {
         Step step{std::vector<int16_t>(stride_, 0), {}, no_bits(pool_.count()), pool_.mass};
+        Thread g;
+        g.poll();
         ++calls_;
-        if (!family_(Thread{}, table_.data(), step.code.data())) return false;
+        if (!family_(g, table_.data(), step.code.data())) return false;
         double violations = -constants_;
         for (int i = 0; i < family_.slots; ++i) {
             if (!counts(step.code[i])) continue;
@@ -199,9 +201,9 @@ class Peel {
     std::vector<int> distances_;  // (facets) scratch
 };
 
-// The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where there
-// is no part. False: the facets of the family are not known, or did not suffice, or parts that carry
-// no penalty may have other marginals.
+// The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where
+// there is no part. False: the facets of the family are not known, or did not suffice, or parts
+// that carry no penalty may have other marginals.
 template <class Family>
 bool peel(Family& family, const ActiveSet<Family>& set, const double* w, Pulled& out) {
     if constexpr (Facets<Family>::kKnown) {

@@ -29,9 +29,7 @@ struct Facets<Matching<Partial>> {
     void begin(Family& family, const ActiveSet<Family>&, Pool& pool) {
         if (!Partial && family.slots == family.width) return;
         for (int j = Partial; j < family.width; ++j)
-            pool.add(1, -1, [&](int c) {
-                return pool.live[c] % family.width == j;
-            });
+            pool.add(1, -1, [&](int c) { return pool.live[c] % family.width == j; });
     }
     bool separate(Pool&) { return false; }
 };
