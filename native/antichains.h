@@ -14,7 +14,7 @@
 namespace sparsewood {
 
 template <>
-class Facets<GappedAlignment> {
+class Facets<GappedAlignment> : public AllPenalised {
   public:
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;

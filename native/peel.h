@@ -26,6 +26,7 @@ class Peel {
     Peel(Family& family, const ActiveSet<Family>& set, const double* w)
         : family_(family), stride_(set.codes.stride), w_(w), index_(cells(family), -1) {
         read(set);
+        unique_ = facets_.is_unique(family, set, pool_);
         parts_ = most_parts(family);
         for (violation_ = 1 << 30; violation_ < parts_ * double(1 << 30);) violation_ *= 2;
         facets_.begin(family, set, pool_);
@@ -33,8 +34,10 @@ class Peel {
         go_back(0);
     }
 
-    // False: a violated inequality is missing, or scores are too large to be exact.
+    // False: a violated inequality is missing, or scores are too large to be exact, or the
+    // marginals are not the only ones.
     bool run() {
+        if (!unique_) return false;
         int unverified = 0;
         for (int repairs = 0; pool_.mass > kDone && exact_ && repairs < kRepairs;) {
             bool taken = take();
@@ -84,6 +87,7 @@ class Peel {
     std::vector<double> start_;   // (live) the marginals
     Pool pool_;
     std::vector<Step> steps_;
+    bool unique_;
     double violation_;  // what one costs
     double constants_;  // violation_ times those of all tight facets
     bool exact_;
@@ -207,7 +211,6 @@ class Peel {
 template <class Family>
 bool peel(Family& family, const ActiveSet<Family>& set, const double* w, Pulled& out) {
     if constexpr (Facets<Family>::kKnown) {
-        if (family.penalised < family.slots) return false;
         Peel<Family> peeling(family, set, w);
         bool complete = peeling.run();
         out.calls += peeling.calls();

@@ -18,7 +18,7 @@ namespace sparsewood {
 inline int most_parts(const SpanningTrees& family) { return family.vertices - 1; }
 
 template <>
-class Facets<SpanningTrees> {
+class Facets<SpanningTrees> : public AllPenalised {
   public:
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;

@@ -15,7 +15,7 @@
 namespace sparsewood {
 
 template <bool SingleRoot>
-class TreeCuts {
+class TreeCuts : public AllPenalised {
   public:
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = false;
