@@ -68,6 +68,7 @@ class Puller {
     std::vector<double> slack_, table_, phi_, z_;
     std::vector<int16_t> best_, asked_;  // (stride)
     double largest_ = 0;  // slack of a part, in size
+    double best_price_ = 0;  // of slack, against w
     double price_ = 0;                   // of slack, against phi
     Thread g_;
 
@@ -96,13 +97,15 @@ class Puller {
 
     void weigh_cells() {
         std::fill(mass_.begin(), mass_.end(), 0.0);
-        price_ = largest_ = 0;
+        largest_ = 1;
         for (int a = 0; a < set_.size(); ++a)
             for (int i = 0; i < set_.codes.slots; ++i)
                 mass_[cell(set_.codes.code(a), i)] += set_.weights[a];
         for (size_t c = 0; c < mass_.size(); ++c)
             if (mass_[c] > 0) largest_ = std::max(largest_, std::fabs(slack_[c]));
-        if (getenv("DIAG")) fprintf(stderr, " stage %d largest %g\n", out_.size(), largest_);
+#ifdef DIAG
+ fprintf(stderr, " stage %d largest %g\n", out_.size(), largest_);
+#endif
     }
 
     // The oracle's structure for scores given by cell, without parts that have no mass.
@@ -130,19 +133,19 @@ class Puller {
 
     // The structure of the face that w likes best. The first question has integers alone.
     bool find_best() {
-        double most = 0, price = 0;
+        double most = 0;
         for (int a = 1; a < set_.size(); ++a)
             most = std::max(most, set_.codes.score_above(w_, set_.codes.code(a), set_.codes.code(0)));
         for (int raises = 0; raises < kRaises; ++raises) {
             g_.poll();
-            if (!ask([&](size_t c) { return w_[c] - price * slack_[c]; })) return false;
+            if (!ask([&](size_t c) { return w_[c] - best_price_ * slack_[c]; })) return false;
             double slack = above(slack_, asked_.data(), 0);
             if (on_face(slack)) {
                 best_ = asked_;
                 return true;
             }
             double more = set_.codes.score_above(w_, asked_.data(), set_.codes.code(0)) - most;
-            price = kRaise * std::max(price, more / slack);
+            best_price_ = kRaise * std::max(best_price_, more / slack);
         }
         return false;
     }
@@ -186,12 +189,16 @@ class Puller {
             double lowest;
             if (!find_lowest(other, lowest)) return false;
             if (lowest >= -kNegative) {
-                if (getenv("DIAG")) fprintf(stderr, "  cut stage %d k %d price %g weight %g lowest %g\n", out_.size(), set_.size(), price_, set_.weights[at], lowest);
+#ifdef DIAG
+ fprintf(stderr, "  cut stage %d k %d price %g weight %g lowest %g\n", out_.size(), set_.size(), price_, set_.weights[at], lowest);
+#endif
             cut();
                 return true;
             }
             if (!enter(asked_.data())) return false;
-            if (getenv("DIAG")) fprintf(stderr, "  pivot stage %d k %d at %d lowest %g weight %g\n", out_.size(), set_.size(), at, lowest, find(best_.data()) >= 0 ? set_.weights[find(best_.data())] : -1);
+#ifdef DIAG
+ fprintf(stderr, "  pivot stage %d k %d at %d lowest %g weight %g\n", out_.size(), set_.size(), at, lowest, find(best_.data()) >= 0 ? set_.weights[find(best_.data())] : -1);
+#endif
         }
         return false;
     }
@@ -218,7 +225,9 @@ class Puller {
             lowest = above(phi_, asked_.data(), other);
             double slack = above(slack_, asked_.data(), other);
             if (lowest >= -kNegative || on_face(slack)) return true;
-            if (getenv("DIAG")) fprintf(stderr, "  low stage %d k %d price %g lowest %g slack %g\n", out_.size(), set_.size(), price_, lowest, slack);
+#ifdef DIAG
+ fprintf(stderr, "  low stage %d k %d price %g lowest %g slack %g\n", out_.size(), set_.size(), price_, lowest, slack);
+#endif
             price_ = kRaise * std::max(price_, -lowest / slack);
         }
         return false;
@@ -228,6 +237,8 @@ class Puller {
     void cut() {
         for (size_t c = 0; c < slack_.size(); ++c)
             slack_[c] = phi_[c] + (1 + price_) * slack_[c];
+        best_price_ /= 1 + price_;
+        price_ /= 1 + price_;
     }
 
     void store(int a) {
