@@ -70,6 +70,13 @@ struct Scores {
     int64_t dims() const { return static_cast<int64_t>(full.size()); }
 };
 
+// What is asked for.
+struct Request {
+    Limits limits;
+    int64_t max_support = 0;  // the temperature falls until so many structures suffice; 0: it stays
+    bool canonical = false;   // the weights are those of canonical.h
+};
+
 // The posterior of one instance.
 struct Solution {
     Whole events;                 // (size, event)
@@ -80,6 +87,9 @@ struct Solution {
     double gap = 0;
     Status status = Status::kStalled;  // solved, capped or stalled
     int calls = 0;
+    bool canonical = false;  // the weights are those of canonical.h
+    double temperature = 1;  // of the answer
+    Whole tie;               // the parts of the structure that would enter above that temperature
 };
 
 // The best structures of one instance.
@@ -95,8 +105,8 @@ struct Operations {
     // The k highest-scoring structures of each instance, best first, or as many as there are.
     std::vector<Ranking> (*kbest)(const Scores& scores, int64_t k, int threads);
     // SparseMAP of each instance at its temperature.
-    std::vector<Solution> (*solve)(const Scores& scores, const double* temperature, Limits limits,
-                                   int threads);
+    std::vector<Solution> (*solve)(const Scores& scores, const double* temperature,
+                                   const Request& request, int threads);
 };
 
 // The operations of a family by its name and options.

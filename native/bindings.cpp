@@ -87,19 +87,23 @@ Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, 
 using Posterior =
     std::tuple<Made<int64_t, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
                Made<double, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
-               Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>>;
+               Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>,
+               Made<bool, nb::ndim<1>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>>;
 
-// The solutions as arrays. Rows of used, the parts of each structure, are filled up with -1.
+// The solutions as arrays. Rows of used and tie, the parts of structures, are filled up with -1.
 Posterior collect(const Scores& scores, size_t event, const std::vector<Solution>& solutions) {
     size_t batch = solutions.size(), cells = static_cast<size_t>(scores.parts());
     size_t total = 0, packed = 0;
     int64_t width = 0;
+    size_t tied = 0;
     for (const Solution& s : solutions) {
+        tied = std::max(tied, s.tie.size());
         total += s.weights.size(), packed += s.factor.size();
         for (int64_t count : s.part_counts) width = std::max(width, count);
     }
-    int64_t *events, *sizes, *status, *used, *calls;
-    double *weights, *marginals, *gap, *factor;
+    int64_t *events, *sizes, *status, *used, *calls, *tie;
+    double *weights, *marginals, *gap, *factor, *temperature;
+    bool* canonical;
     Posterior made{make<int64_t, nb::ndim<2>>({total, event}, events),
                    make<double, nb::ndim<1>>({total}, weights),
                    make<int64_t, nb::ndim<1>>({batch}, sizes),
@@ -108,10 +112,14 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
                    make<int64_t, nb::ndim<1>>({batch}, status),
                    make<double, nb::ndim<1>>({packed}, factor),
                    make<int64_t, nb::ndim<2>>({total, static_cast<size_t>(width)}, used),
-                   make<int64_t, nb::ndim<1>>({batch}, calls)};
+                   make<int64_t, nb::ndim<1>>({batch}, calls),
+                   make<bool, nb::ndim<1>>({batch}, canonical),
+                   make<double, nb::ndim<1>>({batch}, temperature),
+                   make<int64_t, nb::ndim<2>>({batch, tied}, tie)};
+    std::fill(tie, tie + batch * tied, int64_t{-1});
     std::fill(marginals, marginals + batch * cells, 0.0);
     std::fill(used, used + static_cast<int64_t>(total) * width, int64_t{-1});
-    for (size_t b = 0; b < batch; ++b, marginals += cells) {
+    for (size_t b = 0; b < batch; ++b, marginals += cells, tie += tied) {
         const Solution& s = solutions[b];
         const int64_t* part = s.parts.data();
         for (size_t a = 0; a < s.weights.size(); ++a, used += width)
@@ -126,21 +134,24 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
         gap[b] = s.gap;
         status[b] = static_cast<int64_t>(s.status);
         calls[b] = s.calls;
+        canonical[b] = s.canonical;
+        temperature[b] = s.temperature;
+        std::copy(s.tie.begin(), s.tie.end(), tie);
     }
     return made;
 }
 
 Posterior solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
                 int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
-                int64_t max_iter, int threads) {
+                int64_t max_iter, int64_t max_support, bool canonical, int threads) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
+    Request request{{tol, max_active, max_iter}, max_support, canonical};
     std::vector<Solution> solutions;
     without_gil([&] {
-        solutions =
-            operations.solve(batch, temperature.data(), {tol, max_active, max_iter}, threads);
+        solutions = operations.solve(batch, temperature.data(), request, threads);
     });
     return collect(batch, static_cast<size_t>(event), solutions);
 }
@@ -187,8 +198,10 @@ NB_MODULE(_native, m) {
           "The highest-scoring structures of every instance one after the other, their number, and "
           "how often the oracle was asked.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
-          "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "threads"_a,
-          "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls).");
+          "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "max_support"_a, "canonical"_a,
+          "threads"_a,
+          "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls, canonical, "
+          "temperature, tie).");
     m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
     sparsewood::bind_forest(m);

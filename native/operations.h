@@ -15,13 +15,13 @@ void argmax_batch(const Scores& scores, int threads, int64_t* events) {
 }
 
 template <class Family>
-std::vector<Solution> solve_batch(const Scores& scores, const double* temperature, Limits limits,
-                                  int threads) {
+std::vector<Solution> solve_batch(const Scores& scores, const double* temperature,
+                                  const Request& request, int threads) {
     std::vector<Solution> solutions(static_cast<size_t>(scores.batch));
     for_each_instance(
         scores.batch, threads, [] { return Worker<Family>(); },
         [&](auto& worker, int64_t b) {
-            worker.solve(scores, b, temperature[b], limits, solutions[static_cast<size_t>(b)]);
+            worker.solve(scores, b, temperature[b], request, solutions[static_cast<size_t>(b)]);
         });
     return solutions;
 }

@@ -106,6 +106,19 @@ struct Solver {
         return status;
     }
 
+    // The optimum over the active set as it stands, of which no structure is dropped, and its gap.
+    template <class G>
+    SPARSEWOOD_HD void settle_all(const G& g) {
+        level = true;
+        set.factor.solve(g, set.target);
+        refine(g);
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < set.size(); a += g.size()) set.weights[a] = set.target[a];
+        g.sync();
+        price(g);
+        certify(g);
+    }
+
   private:
     static constexpr double kTilt = 1e-12;    // far above rounding, far below any tolerance
     static constexpr int kIdle = 3;           // rounds without improvement: the end, at rounding

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "batch.h"
+#include "canonical.h"
 #include "instance.h"
 
 namespace sparsewood {
@@ -31,13 +32,14 @@ class Block {
 template <class Family>
 class Worker {
   public:
-    void solve(const Scores& scores, int64_t b, double temperature, Limits limits, Solution& out) {
+    void solve(const Scores& scores, int64_t b, double temperature, const Request& request,
+               Solution& out) {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
-        bool crosses = starts_with_crosses(family(), limits, range);
-        Status status = run(theta, range, limits, crosses);
-        if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
+        Status status = optimum(theta, range, request.limits);
         if (status == Status::kNoStructure) scores.no_structure(b);
+        out.temperature = temperature;
+        if (request.canonical) out.canonical = make_canonical(scores, status);
         write(status, out);
     }
 
@@ -89,6 +91,35 @@ class Worker {
         solver_.lay_out_active(measure, room);
         Arena arena{block.reserve(measure.used)};
         solver_.lay_out_active(arena, room);
+    }
+
+    Status optimum(const double* theta, double range, Limits limits) {
+        bool crosses = starts_with_crosses(family(), limits, range);
+        Status status = run(theta, range, limits, crosses);
+        if (status == Status::kCapped && crosses) status = run(theta, range, limits, false);
+        return status;
+    }
+
+    // Puts the canonical structures and weights in the place of those found. False: they stay.
+    bool make_canonical(const Scores& scores, Status status) {
+        if (verdict(solver_, status) != Status::kSolved) return false;
+        std::vector<double> w = pull_weights(family(), scores.shape);
+        Pulled pulled;
+        bool found = decompose(solver_, w.data(), pulled);
+        solver_.calls += pulled.calls;
+        if (!found) return false;
+        Solver<Family> own = solver_;
+        Block block;
+        lay_out_active(block, pulled.size() + 2);
+        if (!take_over(solver_, pulled)) {
+            int calls = solver_.calls;
+            solver_ = own;
+            solver_.calls = calls;
+            return false;
+        }
+        active_ = std::move(block);
+        room_ = std::max(room_, solver_.set.codes.capacity);
+        return true;
     }
 
     Status run(const double* theta, double range, Limits limits, bool crosses) {

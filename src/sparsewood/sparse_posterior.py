@@ -18,14 +18,19 @@ class SparsePosterior(Posterior):
         gap: (*batch,) float64, the duality gap: the objective is within `gap` of its optimum.
         status: (*batch,) int64, how each solve ended: the codes of `Status`.
         calls: (*batch,) int64, how often the MAP oracle was asked.
+        canonical: (*batch,) bool, whether the weights are the canonical ones, which are a
+            continuous function of the scores; False where the solver chose them.
+        temperature: (*batch,) float64, the temperature that this is the answer for.
     """
 
-    _per_instance = (*Posterior._per_instance, "gap", "status", "calls")
+    _per_instance = (*Posterior._per_instance, "gap", "status", "calls", "canonical", "temperature")
 
     _: KW_ONLY
     gap: Tensor
     status: Tensor
     calls: Tensor
+    canonical: Tensor
+    temperature: Tensor
 
     @property
     def converged(self) -> Tensor:

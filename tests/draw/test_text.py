@@ -136,6 +136,8 @@ def test_posterior_text_ranks_and_counts_the_rest() -> None:
         gap=torch.zeros(2, dtype=torch.float64),
         status=torch.zeros(2, dtype=torch.int64),
         calls=torch.ones(2, dtype=torch.int64),
+        canonical=torch.zeros(2, dtype=torch.bool),
+        temperature=torch.ones(2, dtype=torch.float64),
     )
     text = posterior_text(post, ["a", "b"], instance=1, k=1)
     caption, empty, first, *tree, blank, rest = rows_of(text)

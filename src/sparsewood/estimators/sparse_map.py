@@ -6,7 +6,16 @@ from typing import Literal
 from sparsewood._numbers import check_real
 from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference._check import check_cap
-from sparsewood.inference.sparsemap import Unconverged, check_solver, check_unconverged, sparsemap
+from sparsewood.inference.sparsemap import (
+    TemperatureGradient,
+    Unconverged,
+    Weights,
+    check_solver,
+    check_support,
+    check_unconverged,
+    check_weights,
+    sparsemap,
+)
 from sparsewood.sparse_posterior import SparsePosterior
 
 
@@ -22,6 +31,9 @@ class SparseMAP(Estimator):
         tol: the largest duality gap, relative to the range of an instance's scores.
         max_active: keep at most so many structures.
         max_iter: solve at most so many quadratic programs.
+        max_support: keep at most so many structures by lowering the temperature.
+        weights: "solver", or "canonical": a continuous function of the scores.
+        temperature_gradient: with `max_support`, "constant" or "scores".
         solver: "native" or "generic"; default: native where the structure has it.
         on_unconverged: "return", "warn" or "raise".
     """
@@ -30,6 +42,9 @@ class SparseMAP(Estimator):
     tol: float = 1e-9
     max_active: int | None = None
     max_iter: int | None = None
+    max_support: int | None = None
+    weights: Weights = "solver"
+    temperature_gradient: TemperatureGradient = "constant"
     solver: Literal["native", "generic"] | None = None
     on_unconverged: Unconverged = "return"
 
@@ -38,6 +53,9 @@ class SparseMAP(Estimator):
         check_real("tol", self.tol)
         check_cap("max_active", self.max_active)
         check_cap("max_iter", self.max_iter)
+        check_cap("max_support", self.max_support)
+        check_weights(self.weights)
+        check_support(self.max_support, self.max_active, self.max_iter, self.temperature_gradient)
         check_solver(self.solver)
         check_unconverged(self.on_unconverged)
 
@@ -50,6 +68,9 @@ class SparseMAP(Estimator):
             tol=self.tol,
             max_active=self.max_active,
             max_iter=self.max_iter,
+            max_support=self.max_support,
+            weights=self.weights,
+            temperature_gradient=self.temperature_gradient,
             solver=self.solver,
             on_unconverged=self.on_unconverged,
         )

@@ -44,6 +44,9 @@ class Solution(NamedTuple):
     factor: Tensor  # the factor of each K, one after the other: rows of L, its diagonal inverted
     used: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
     calls: Tensor  # (B,) int64, how often the oracle was asked
+    canonical: Tensor  # (B,) bool, the weights are the canonical ones
+    temperature: Tensor  # (B,) float64, of the answer
+    tie: Tensor  # (B, *) int64, the parts of what would enter above it, as in `used`
 
 
 def differentiable(
@@ -102,12 +105,12 @@ class _Solve(torch.autograd.Function):
     def jvp(ctx: Any, *tangents: Any) -> tuple[Tensor | None, ...]:
         used, sizes, factor = ctx.saved_tensors
         if tangents[0] is None:
-            return (None,) * 9
+            return (None,) * len(Solution._fields)
         with nested():
             still = factor.new_zeros(len(used))
             weights, marginals = jacobian(used, sizes, factor, still, tangents[0])
             marginals = marginals.reshape(ctx.shape).to(ctx.dtype)
-            return weights.to(ctx.dtype), marginals, *[None] * 7
+            return weights.to(ctx.dtype), marginals, *[None] * (len(Solution._fields) - 2)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *inputs: Any) -> None:

@@ -257,6 +257,8 @@ class LPPosterior(CopiedWithGraph):
             gap=self.gap,
             status=torch.where(self.converged, int(Status.SOLVED), int(Status.CAPPED)),
             calls=self.batch.restore(post.calls),
+            canonical=self.batch.restore(post.canonical),
+            temperature=self.batch.restore(post.temperature),
             _marginals=self.batch.restore(copies.reshape(len(self), *group.shape).to(dtype)),
         )
 

@@ -32,6 +32,8 @@ def solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
+    max_support: int | None,
+    canonical: bool,
     batch: Batch | None = None,
 ) -> Solution:
     """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
@@ -51,6 +53,8 @@ def solve(
         tol,
         max_active or 0,
         max_iter or 0,
+        max_support or 0,
+        canonical,
     )
     if torch.compiler.is_compiling():
         _check_no_tangent(scores, temperature)
@@ -71,7 +75,21 @@ def _check_no_tangent(*tensors: Tensor) -> None:
         )
 
 
-_Solution = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+# The fields of `Solution`: a custom op reads its schema off the signature.
+_Solution = tuple[
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+    Tensor,
+]
 
 
 def _run(
@@ -85,9 +103,11 @@ def _run(
     tol: float,
     max_active: int,
     max_iter: int,
+    max_support: int,
+    canonical: bool,
     batch: Sequence[int],
 ) -> _Solution:
-    """(weights, marginals, structures, sizes, gap, status, factor, used, calls).
+    """The fields of `Solution`, in their order.
 
     Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
     packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
@@ -96,12 +116,16 @@ def _run(
     structure. A cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them
     as they are.
     """
-    padded = Padded.of("solve", family, options, scores, lengths, full)
     limits = Limits(tol, max_active, max_iter)
     found = None
-    if padded is not None:
-        found = _kernels.solve(padded, prod(event), temperature, limits)
-    if found is None:
+    if not (max_support or canonical):  # which only the CPU knows
+        padded = Padded.of("solve", family, options, scores, lengths, full)
+        if padded is not None:
+            found = _kernels.solve(padded, prod(event), temperature, limits)
+    if found is not None:
+        none = found.sizes.new_zeros(len(scores), dtype=torch.bool)
+        found = *found, none, temperature.clone(), found.sizes.new_zeros(len(scores), 0)
+    else:
         if lengths is None:
             lengths = torch.tensor(full).repeat(len(scores), 1)
         with Batch(torch.Size(batch)):
@@ -114,14 +138,16 @@ def _run(
                 prod(event),
                 array(temperature, torch.float64),
                 *limits,
+                max_support,
+                canonical,
                 get_num_threads(),
             )
         found = [torch.from_numpy(values).to(scores.device) for values in arrays]
-    structures, weights, sizes, marginals, gap, status, factor, used, calls = found
+    structures, weights, sizes, marginals, *rest = found
     weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
     marginals = marginals.reshape(scores.shape)
     structures = structures.reshape(-1, *event)
-    return weights, marginals, structures, sizes, gap, status, factor, used, calls
+    return weights, marginals, structures, sizes, *rest  # pyright: ignore[reportReturnType]
 
 
 _sparsemap = torch.library.custom_op("sparsewood::sparsemap", _run, mutates_args=())
@@ -130,7 +156,7 @@ _sparsemap = torch.library.custom_op("sparsewood::sparsemap", _run, mutates_args
 @_sparsemap.register_fake
 def _(scores: Tensor, temperature: Tensor, event: Sequence[int], *_: Any) -> _Solution:
     context = torch.library.get_ctx()
-    total, packed, width = (context.new_dynamic_size() for _ in range(3))
+    total, packed, width, tied = (context.new_dynamic_size() for _ in range(4))
     batch = scores.shape[0]
     return (
         scores.new_empty(total),
@@ -142,6 +168,9 @@ def _(scores: Tensor, temperature: Tensor, event: Sequence[int], *_: Any) -> _So
         scores.new_empty(packed, dtype=torch.float64),
         scores.new_empty(total, width, dtype=torch.int64),
         scores.new_empty(batch, dtype=torch.int64),
+        scores.new_empty(batch, dtype=torch.bool),
+        scores.new_empty(batch, dtype=torch.float64),
+        scores.new_empty(batch, tied, dtype=torch.int64),
     )
 
 
@@ -155,7 +184,7 @@ def _backward(
     on_scores, on_temperature = solution_backward(
         ctx, on_weights, on_marginals, ctx.needs_input_grad[1]
     )
-    return on_scores, on_temperature, *[None] * 9
+    return on_scores, on_temperature, *[None] * 11
 
 
 _sparsemap.register_autograd(_backward, setup_context=_save)

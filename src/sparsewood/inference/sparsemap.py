@@ -26,6 +26,8 @@ from sparsewood.status import Status, UnconvergedError, tally
 from sparsewood.structures.base import Structure
 
 Unconverged = Literal["return", "warn", "raise"]
+Weights = Literal["solver", "canonical"]
+TemperatureGradient = Literal["constant", "scores"]
 
 
 def sparsemap(
@@ -37,6 +39,9 @@ def sparsemap(
     tol: float = 1e-9,
     max_active: int | None = None,
     max_iter: int | None = None,
+    max_support: int | None = None,
+    weights: Weights = "solver",
+    temperature_gradient: TemperatureGradient = "constant",
     solver: Literal["native", "generic"] | None = None,
     on_unconverged: Unconverged = "return",
 ) -> SparsePosterior:
@@ -49,8 +54,8 @@ def sparsemap(
     (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP: Differentiable Sparse Structured
     Inference", section 3) in float64 by the active set method. `D` keeps the penalised parts: all,
     or all but the transitions of chains and segmentations. The marginals of penalised parts,
-    `D M q*`, are unique. The weights need not be when ambiguities are independent of each other;
-    the same scores give the same ones each time.
+    `D M q*`, are unique. The weights need not be when ambiguities are independent of each other:
+    `weights` says which ones are meant.
 
     Args:
         scores: (*batch, *parts), floating; see the structure for what the parts are. -inf forbids
@@ -67,6 +72,15 @@ def sparsemap(
         max_active: keep at most so many structures, which bounds what near-equal scores cost. The
             weights are optimal on the structures kept; `converged` is False where more were needed.
         max_iter: solve at most so many quadratic programs, and return the last optimum reached.
+        max_support: keep at most so many structures by lowering the temperature: the answer is
+            exact SparseMAP, with its certificate, at the largest temperature up to the one given
+            below which there are never more. The posterior's `temperature` says which.
+        weights: "solver", those that the solver comes upon: the same scores give the same ones
+            each time, but scores a little different may give quite different ones. "canonical": a
+            continuous function of the marginals, hence of the scores, the same for every solver,
+            machine and device; `canonical` of the posterior says where that succeeded.
+        temperature_gradient: with `max_support`, "constant": derivatives take the temperature
+            found for a constant; "scores": for the function of the scores that it is.
         solver: "native" or "generic"; default: native where the structure has it.
         on_unconverged: what to do with instances that have no certificate: "return" them, `status`
             says which; "warn", a RuntimeWarning; or "raise" an `UnconvergedError`. Compiled graphs
@@ -93,6 +107,9 @@ def sparsemap(
     tol = check_real("tol", tol)
     max_active = check_cap("max_active", max_active)
     max_iter = check_cap("max_iter", max_iter)
+    max_support = check_cap("max_support", max_support)
+    check_weights(weights)
+    check_support(max_support, max_active, max_iter, temperature_gradient)
     check_unconverged(on_unconverged)
     solve = _pick(structure, solver)
     with batch:
@@ -105,9 +122,10 @@ def sparsemap(
             heat = temperature.double()
         else:
             heat = _same_heat(temperature, scores)
-        options = structure, lengths, heat, tol, max_active, max_iter
+        caps = max_active, max_iter, max_support
+        options = structure, lengths, heat, tol, *caps, weights == "canonical"
         if scores.shape[0] == 0:
-            found = _empty(scores, structure)
+            found = _empty(scores, structure, heat)
         elif in_graph:
             found = solve(scores, *options, batch)
         else:
@@ -149,6 +167,26 @@ def check_solver(solver: str | None) -> None:
     """One of the two solvers, or None."""
     if solver not in (None, "native", "generic"):
         raise ValueError(f'solver must be "native", "generic" or None, got {solver!r}')
+
+
+def check_weights(weights: str) -> None:
+    """One of the two kinds of weights."""
+    if weights not in get_args(Weights):
+        raise ValueError(f'weights must be "solver" or "canonical", got {weights!r}')
+
+
+def check_support(
+    max_support: int | None, max_active: int | None, max_iter: int | None, gradient: str
+) -> None:
+    """A cap on the support, which needs the optimum, goes with none that gives it up."""
+    if gradient not in get_args(TemperatureGradient):
+        raise ValueError(f'temperature_gradient must be "constant" or "scores", got {gradient!r}')
+    for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
+        if max_support is not None and cap is not None:
+            raise ValueError(
+                f"max_support={max_support} with {name}={cap}: the one keeps the certificate, the "
+                "other gives it up; choose one"
+            )
 
 
 def check_unconverged(choice: str) -> None:
@@ -199,15 +237,28 @@ def _posterior(
         gap=batch.restore(found.gap),
         status=batch.restore(found.status),
         calls=batch.restore(found.calls),
+        canonical=batch.restore(found.canonical),
+        temperature=batch.restore(found.temperature),
         _marginals=batch.restore(found.marginals),
     )
 
 
-def _empty(scores: Tensor, structure: Structure) -> Solution:
+def _empty(scores: Tensor, structure: Structure, heat: Tensor) -> Solution:
     """What is found for no instances."""
     none = scores.flatten()  # with a graph, if the scores are part of one
     whole, real = none.long(), none.detach().double()
     structures = no_structures(scores, structure)
     return Solution(
-        none, scores.clone(), structures, whole, real, whole, real, whole[:, None], whole
+        none,
+        scores.clone(),
+        structures,
+        whole,
+        real,
+        whole,
+        real,
+        whole[:, None],
+        whole,
+        whole.bool(),
+        heat.detach(),
+        whole[:, None],
     )
