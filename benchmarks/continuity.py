@@ -85,11 +85,12 @@ def value(structures: Tensor) -> Tensor:
     return torch.special.ndtri(uniform / 2**52)
 
 
+@dataclass(frozen=True)
 class Function:
     """E[v(h)] of scores (B, *parts) under SparseMAP with one kind of weights."""
 
-    def __init__(self, structure: Structure, kind: Weights) -> None:
-        self.structure, self.kind = structure, kind
+    structure: Structure
+    kind: Weights
 
     def posterior(self, scores: Tensor) -> sp.SparsePosterior:
         return sp.sparsemap(scores, self.structure, weights=self.kind)
