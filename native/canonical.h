@@ -6,12 +6,8 @@
 // marginals (De Loera, Rambau & Santos 2010, "Triangulations", section 4.3).
 #pragma once
 
-#if __has_include("peel.h")
 #include "peel.h"
-#endif
-#if __has_include("pull.h")
 #include "pull.h"
-#endif
 #include "pull_weights.h"
 #include "pulled.h"
 #include "solver.h"
@@ -32,17 +28,13 @@ std::vector<double> pull_weights(const Family& family, const std::vector<int64_t
     return w;
 }
 
-// The canonical decomposition of what the solver found. False: not found.
+// The canonical decomposition of what the solver found, by the facets of the family where they are
+// known, else by its oracle alone. False: not found.
 template <class Family>
 bool decompose(Solver<Family>& solver, const double* w, Pulled& out) {
-#if __has_include("peel.h")
     if (peel(solver.family(), solver.set, w, out)) return true;
-#endif
-#if __has_include("pull.h")
     out = {{}, {}, out.calls};
-    if (pull(solver, w, out)) return true;
-#endif
-    return false;
+    return pull(solver, w, out);
 }
 
 // Solves on these structures alone, for which the solver has room. False: they are not affinely

@@ -9,6 +9,7 @@ from torch import Tensor
 
 _Reals = NDArray[np.float64]
 _Whole = NDArray[np.int64]
+_Flags = NDArray[np.bool_]
 _Floats = NDArray[np.floating[Any]]
 
 def argmax(
@@ -41,9 +42,17 @@ def solve(
     tol: float,
     max_active: int,
     max_iter: int,
+    max_support: int,
+    canonical: bool,
     threads: int,
-) -> tuple[_Whole, _Reals, _Whole, _Reals, _Reals, _Whole, _Reals, _Whole, _Whole]:
-    """(events, weights, sizes, marginals, gap, status, factor, used, calls)."""
+) -> tuple[
+    _Whole, _Reals, _Whole, _Reals, _Reals, _Whole, _Reals, _Whole, _Whole, _Flags, _Reals, _Whole
+]:
+    """The arrays of a batch of solutions.
+
+    (events, weights, sizes, marginals, gap, status, factor, used, calls, canonical, temperature,
+    tie)
+    """
 
 def jacobian(
     used: _Whole | Tensor,

@@ -18,7 +18,7 @@ TREES = sp.DependencyTrees()
 LENGTHS = torch.tensor([5, 4, 1])
 HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
 # Event, lengths, full size, family, options, tol, max_active, max_iter, batch.
-OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0, 0, [3])
+OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0, 0, 0, False, [3])
 
 
 def op_scores(dtype: torch.dtype = torch.float64, padding: float = 0.0) -> Tensor:
@@ -44,7 +44,7 @@ def test_opcheck_of_the_solver(dtype: torch.dtype, learned: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
-    weights, marginals, _, sizes, _, _, factor, parts, _ = _sparsemap(
+    weights, marginals, _, sizes, _, _, factor, parts, *_ = _sparsemap(
         op_scores(dtype), HEAT, *OPTIONS
     )
     on_weights = torch.linspace(-1, 1, len(weights), dtype=dtype, requires_grad=True)

@@ -71,7 +71,7 @@ class ActiveSet:
         for _ in range(limits.steps):
             noise = torch.rand(self.theta.shape, dtype=torch.float64, generator=random)
             factor = torch.linalg.cholesky(self.gram)
-            goal = _equality_qp(self.gram, factor, self.f)
+            goal = equality_qp(self.gram, factor, self.f)
             low = goal < _ZERO
             if low.any():
                 # Rounding: the weight of an entering structure is its advantage over something.
@@ -169,7 +169,7 @@ class ActiveSet:
         self.newest = False
 
 
-def _equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
+def equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
     """`q = G^-1 (f + c 1)` with `sum q = 1`: (K,)."""
     # A constant added to f changes c and not q: without it nothing large has to cancel.
     sides = torch.stack([f - f.max(), torch.ones_like(f)], -1)

@@ -27,7 +27,7 @@ oracle is also asked with random numbers, of the size of the gap, added to the s
 so found enters instead if a tenth of the gap is its own: as many steps, no tiny weights.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
 
@@ -38,6 +38,8 @@ from torch.nn.functional import pad
 from sparsewood.inference._active_set import ActiveSet, Answer, Limits
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import Solution, differentiable
+from sparsewood.inference._pull import Pull
+from sparsewood.inference._pull_weights import pull_weights
 from sparsewood.status import Status
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
@@ -64,7 +66,7 @@ def solve(
     Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
     needed, that shows as `Status.STALLED`.
     """
-    options = structure, lengths, tol, max_active, max_iter
+    options = structure, lengths, tol, max_active, max_iter, canonical
     return differentiable(partial(_solve, *options), scores, temperature)
 
 
@@ -74,6 +76,7 @@ def _solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
+    canonical: bool,
     scores: Tensor,
     temperature: Tensor,
 ) -> Solution:
@@ -99,8 +102,9 @@ def _solve(
 
     counted = structure.penalised(scores)
     penalised = None if counted is None else counted.flatten().double().cpu()
+    w = pull_weights(scores.shape[1:]).flatten() if canonical else None
     problems = [
-        _Problem(table[mask], mask, penalised, tol, max_active, max_iter)
+        _Problem(table[mask], mask, penalised, w, tol, max_active, max_iter)
         for table, mask in zip(theta.flatten(1).cpu(), allowed.flatten(1).cpu(), strict=True)
     ]
     _ask_together(problems, oracle, theta)
@@ -115,6 +119,7 @@ class _Problem:
         theta: Tensor,
         allowed: Tensor,
         penalised: Tensor | None,
+        w: Tensor | None,
         tol: float,
         max_active: int | None,
         max_iter: int | None,
@@ -134,7 +139,19 @@ class _Problem:
             most=count + 1 if max_active is None else max_active,
             steps=100 + 10 * count if max_iter is None else max_iter,
         )
-        self.run = self.set.run(limits)
+        self.canonical = False
+        self.run = self._run(limits, None if w is None else w[allowed])
+
+    def _run(self, limits: Limits, w: Tensor | None) -> Generator[Tensor, Answer, None]:
+        """Solve; by the integers `w` of the parts, put canonical weights in the place of those."""
+        yield from self.set.run(limits)
+        if w is None or self.status != Status.SOLVED:
+            return
+        pull = Pull(self.set.optimum, self.set.theta, self.set.penalised, w)
+        found = yield from pull.run()
+        self.set.calls += pull.calls
+        if found is not None and abs(found.gap) <= self.promise:
+            self.set.optimum, self.canonical = found, True
 
     @property
     def status(self) -> Status:
@@ -187,7 +204,7 @@ def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> S
         torch.cat(factors),
         torch.stack([pad(index, (0, width - len(index)), value=-1) for index in used]),
         torch.tensor([problem.set.calls for problem in problems]),
-        torch.zeros(len(problems), dtype=torch.bool),
+        torch.tensor([problem.canonical for problem in problems]),
         temperature,
         torch.empty(len(problems), 0, dtype=torch.int64),
     )

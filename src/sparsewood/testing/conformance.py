@@ -1,31 +1,25 @@
 """What every structure has to satisfy, as pytest tests."""
 
-from typing import Literal
-
 import hypothesis.strategies as st
 import pytest
 import torch
 from hypothesis import assume, given, settings
-from torch import Tensor
 
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.testing.batched import BatchConformance
+from sparsewood.testing.canonical import CanonicalConformance
 from sparsewood.testing.devices import sparsemap
-from sparsewood.testing.instances import Case, kit_settings
+from sparsewood.testing.instances import kit_settings
 from sparsewood.testing.losses import LossConformance
 from sparsewood.testing.members import MembersConformance
-from sparsewood.testing.reference import affine_rank, members, project, score_range, totals
+from sparsewood.testing.reference import members, project, totals
 from sparsewood.testing.scores import KINDS, draw_scores
 
-Solver = Literal["native", "generic"]
 
-
-class StructureConformance(MembersConformance, LossConformance, BatchConformance):
+class StructureConformance(
+    CanonicalConformance, MembersConformance, LossConformance, BatchConformance
+):
     """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
-
-    @property
-    def solvers(self) -> tuple[Solver, ...]:
-        return ("generic",) if self.structure.native is None else ("native", "generic")
 
     def test_enumerate_lists_each_structure_once(self) -> None:
         for n in range(self.sizes[0], self.sizes[1] + 1):
@@ -69,75 +63,18 @@ class StructureConformance(MembersConformance, LossConformance, BatchConformance
         case = self.draw(data)
         for solver in self.solvers:
             post = sparsemap(case.scores, self.structure, solver=solver)
-            self._check_posterior(post, case)
-
-    def _check_posterior(self, post: SparsePosterior, case: Case) -> None:
-        u = post.marginals.flatten(1)
-        slope = case.theta - case.penalised(u)
-        scores = totals(slope, case.columns)
-        here = totals(slope, u[:, None])[:, 0]
-        spread = score_range(case.theta, case.reads)
-        scale = spread.clamp(min=1)
-        # Where a billionth of the spread is less than the rounding of scores, it may say so.
-        size = torch.where(case.reads & case.theta.isfinite(), case.theta.abs(), 0.0).sum(-1)
-        unit = torch.where(spread > 0, spread, 1.0)
-        clear = ((spread <= 0) | (spread > 1e-4)) & (4e-15 * size <= 1e-9 * unit)
-        assert post.converged[clear].all()
-        assert (post.gap <= 1e-9 * scale).all()
-        assert ((scores.amax(-1) - here - post.gap).abs() <= 1e-9 * scale).all()
-
-        assert (post.weights > 0).all()
-        parts = self.structure.indicator(post.structures, case.shape)
-        torch.testing.assert_close(post.expect(parts), post.marginals, rtol=0, atol=1e-12)
-        one = torch.ones(len(post), dtype=torch.float64)
-        torch.testing.assert_close(post.expect(post.weights.new_ones(len(parts))), one)
-        assert (post.sizes <= u.shape[1] + 1).all()
-        assert members(post.structures, case.everything).all()
-        for one_post in post:
-            assert len(one_post.structures.unique(dim=0)) == len(one_post.structures)
+            self.check_posterior(post, case)
 
     @settings(kit_settings, max_examples=4)
     @given(st.data())
     def test_derivatives(self, data: st.DataObject) -> None:
         case = self.draw(data, kinds=["normal"], batch=8, largest=3)
-        found = [self._smooth(case, solver) for solver in self.solvers]
+        posts = [sparsemap(case.scores, self.structure, solver=name) for name in self.solvers]
+        found = [self.smooth(post, case) for post in posts]
         assume(all(rows.any() for masks in found for rows in masks))
         for solver, (smooth, unique) in zip(self.solvers, found, strict=True):
-            self._check_derivatives(case.scores[smooth][:1], "marginals", solver)
-            self._check_derivatives(case.scores[unique][:1], "weights", solver)
-
-    def _check_derivatives(self, scores: Tensor, name: str, solver: Solver) -> None:
-        temperature = torch.ones(len(scores), dtype=torch.float64, requires_grad=True)
-        inputs = scores.clone().requires_grad_(), temperature
-
-        def infer(scores: Tensor, temperature: Tensor) -> Tensor:
-            post = sparsemap(scores, self.structure, temperature=temperature, solver=solver)
-            return getattr(post, name)
-
-        # Every entry where the Jacobian is written by hand; a random product where autograd's is.
-        assert torch.autograd.gradcheck(infer, inputs, fast_mode=solver == "generic")
-        assert torch.autograd.gradgradcheck(infer, inputs, fast_mode=True)
-
-    def _smooth(self, case: Case, solver: Solver) -> tuple[Tensor, Tensor]:
-        """Where the marginals, and where the weights too, are differentiable: two (B,) masks.
-
-        The marginals are inside a face of the polytope, away from its border and from the point
-        at which a larger face takes over. If all vertices of the face are in the support, the
-        weights are unique, and smooth too.
-        """
-        post = sparsemap(case.scores, self.structure, solver=solver)
-        smooth, unique = [], []
-        for theta, one in zip(case.theta, post, strict=True):
-            potential = totals(
-                theta[None] - case.penalised(one.marginals.flatten(1)), case.columns
-            )[0]
-            slack = potential.max() - potential
-            face = case.columns[slack < 1e-9]
-            support = self.structure.indicator(one.structures, case.shape).flatten(1)
-            away = bool((one.weights > 1e-3).all() and (slack[slack >= 1e-9] > 1e-3).all())
-            smooth.append(away and affine_rank(face) == affine_rank(support))
-            unique.append(away and len(face) == len(support))
-        return torch.tensor(smooth), torch.tensor(unique)
+            self.check_derivatives(case.scores[smooth][:1], "marginals", solver)
+            self.check_derivatives(case.scores[unique][:1], "weights", solver)
 
     @kit_settings
     @given(st.data())
