@@ -236,7 +236,7 @@ def scan(n: int, points: int) -> list[tuple[str, list[float]]]:
     """E[v] along a line of scores of trees over `n` words, for both kinds of weights."""
     generator = torch.Generator().manual_seed(0)
     start, towards = torch.randn(2, 1, n, n + 1, generator=generator, dtype=torch.float64)
-    t = torch.linspace(0, 2 * LENGTH, points, dtype=torch.float64)[None]
+    t = torch.linspace(0, 5 * LENGTH, points, dtype=torch.float64)[None]
     scores = at((start, towards), t)
     functions = [Function(sp.DependencyTrees(), kind) for kind in KINDS]
     return [(function.kind, function(scores)[0].tolist()) for function in functions]
@@ -254,7 +254,7 @@ def main() -> int:
     parser.add_argument("--points", type=int, default=4001, help="of the line that is drawn")
     run = parser.parse_args()
     if run.line is not None:
-        run.line.write_text(line_picture(scan(run.sizes[0], run.points), 2 * LENGTH))
+        run.line.write_text(line_picture(scan(run.sizes[0], run.points), 5 * LENGTH))
         return 0
     console, right = Console(width=None if sys.stdout.isatty() else 160), True
     with threads(1):

@@ -21,9 +21,9 @@ def line_picture(curves: list[tuple[str, list[float]]], length: float) -> str:
     ]
     right, bottom = LEFT + WIDTH + 14, TOP + len(curves) * (HEIGHT + BETWEEN) - BETWEEN
     ticks = [
-        f'<text x="{LEFT + WIDTH * k / 4:g}" y="{bottom + 16}" text-anchor="middle">'
-        f"{length * k / 4:g}</text>"
-        for k in range(5)
+        f'<text x="{LEFT + WIDTH * k / 5:g}" y="{bottom + 16}" text-anchor="middle">'
+        f"{length * k / 5:g}</text>"
+        for k in range(6)
     ]
     label = f'<text x="{LEFT + WIDTH / 2:g}" y="{bottom + 34}" text-anchor="middle">t</text>'
     style = (
