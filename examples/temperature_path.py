@@ -29,8 +29,9 @@ scores[4, 3] += 1.3  # or do the stars have the telescopes?
 # One call gives the whole path up to a temperature, all of it certified by the MAP oracle.
 
 trees = sp.DependencyTrees(projective=True, single_root=True)
-path = sp.temperature_path(scores, trees, temperature=2.0)
-assert isinstance(path, sp.TemperaturePath)  # of scores without a batch
+whole = sp.temperature_path(scores, trees, temperature=2.0)
+assert isinstance(whole, sp.TemperaturePath)  # a list of them, had the scores a batch dimension
+path = whole
 print(f"{len(path.structures)} trees, {path.calls} oracle calls")
 for segment in path.segments[:4]:
     newest = path.structures[segment.index.max()].tolist()
