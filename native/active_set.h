@@ -211,13 +211,14 @@ struct ActiveSet {
         return true;
     }
 
-  private:
     template <class G>
     SPARSEWOOD_HD void leave(const G& g, int a) {
         if (g.leader()) overlap[0] = a;
         g.sync();
         drop(g, overlap, 1);
     }
+
+  private:
 
     // Drops the structures for which `leaves` holds, as many in a pass as can be, the last first.
     template <class G, class Leaves>

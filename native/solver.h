@@ -119,6 +119,14 @@ struct Solver {
         certify(g);
     }
 
+    // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
+    static SPARSEWOOD_HD double fraction(int64_t part) {
+        uint32_t x = static_cast<uint32_t>(part) + 1;
+        x = (x ^ (x >> 16)) * 0x85ebca6bu;
+        x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+        return (x ^ (x >> 16)) / 4294967296.0;
+    }
+
   private:
     static constexpr double kTilt = 1e-12;    // far above rounding, far below any tolerance
     static constexpr int kIdle = 3;           // rounds without improvement: the end, at rounding
@@ -162,14 +170,6 @@ struct Solver {
             reduced[c] = set.theta[c];
         g.sync();
         return true;
-    }
-
-    // A fixed pseudo-random number in [0, 1) for each part (the finaliser of MurmurHash3).
-    static SPARSEWOOD_HD double fraction(int64_t part) {
-        uint32_t x = static_cast<uint32_t>(part) + 1;
-        x = (x ^ (x >> 16)) * 0x85ebca6bu;
-        x = (x ^ (x >> 13)) * 0xc2b2ae35u;
-        return (x ^ (x >> 16)) / 4294967296.0;
     }
 
     // One round: solve on the active set, price, enter. True when it is the last.

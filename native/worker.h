@@ -8,6 +8,7 @@
 #include "batch.h"
 #include "canonical.h"
 #include "instance.h"
+#include "path.h"
 
 namespace sparsewood {
 
@@ -36,10 +37,12 @@ class Worker {
                Solution& out) {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
-        Status status = optimum(theta, range, request.limits);
-        if (status == Status::kNoStructure) scores.no_structure(b);
         out.temperature = temperature;
-        if (request.canonical) out.canonical = make_canonical(scores, status);
+        Status status = request.max_support > 0
+                            ? at_most(theta, range, request, out)
+                            : optimum(theta, range, request.limits);
+        if (status == Status::kNoStructure) scores.no_structure(b);
+        if (request.canonical) out.canonical = make_canonical(scores, status, request.max_support);
         write(status, out);
     }
 
@@ -100,14 +103,55 @@ class Worker {
         return status;
     }
 
-    // Puts the canonical structures and weights in the place of those found. False: they stay.
-    bool make_canonical(const Scores& scores, Status status) {
+    // Lowers the temperature until max_support structures suffice; theta and the solver are then
+    // those of that temperature. Where so many score best that no temperature does, max_active.
+    Status at_most(double* theta, double range, const Request& request, Solution& out) {
+        const std::vector<double> given(theta, theta + cells(family()));
+        auto at = [&](double s) {
+            for (size_t c = 0; c < given.size(); ++c) theta[c] = s * given[c];
+            return s * range;
+        };
+        solver_.reset(theta, range, request.limits, false);
+        lay_out_active(active_, room_);
+        int calls = 0;
+        Path<Family> path(solver_, request.max_support);
+        PathEnd end = path.run([&] { grow(); }, [&](double s, int64_t most) {
+            calls += solver_.calls;
+            Status status = optimum(theta, at(s), {request.limits.tol, most, 0});
+            at(1);
+            for (int a = 0; a < solver_.set.size(); ++a) solver_.set.factor.scores[a] /= s;
+            solver_.range = range > 0 ? range : 1;
+            return status == Status::kSolved;
+        });
+        calls += solver_.calls;
+        if (end == PathEnd::kNoStructure) return Status::kNoStructure;
+        Status status = Status::kStalled;
+        if (end == PathEnd::kTied) {
+            status = optimum(theta, range, {request.limits.tol, request.max_support, 0});
+        } else {
+            while (path.found().size() + 2 > solver_.set.codes.capacity) grow();
+            solver_.reset(theta, at(path.s()), request.limits, false);
+            take_over(solver_, path.found());
+            if (end != PathEnd::kStalled) status = Status::kSolved;
+            out.temperature /= path.s();
+            for (int i = 0; i < family().slots && !path.tie().empty(); ++i) {
+                int64_t part = family().part(i, path.tie()[static_cast<size_t>(i)]);
+                if (part >= 0) out.tie.push_back(part);
+            }
+        }
+        solver_.calls += calls;
+        return status;
+    }
+
+    // Puts the canonical structures and weights in the place of those found. False: they stay, as
+    // where the canonical ones are more than `most`, if that is not 0.
+    bool make_canonical(const Scores& scores, Status status, int64_t most) {
         if (verdict(solver_, status) != Status::kSolved) return false;
         std::vector<double> w = pull_weights(family(), scores.shape);
         Pulled pulled;
         bool found = decompose(solver_, w.data(), pulled);
         solver_.calls += pulled.calls;
-        if (!found) return false;
+        if (!found || (most > 0 && pulled.size() > most)) return false;
         Solver<Family> own = solver_;
         Block block;
         lay_out_active(block, pulled.size() + 2);

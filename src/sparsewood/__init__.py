@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from sparsewood.inference.sample_matchings import sample_matchings
     from sparsewood.inference.sparsemap import sparsemap
     from sparsewood.inference.sparsemap_loss import sparsemap_loss
+    from sparsewood.inference.temperature_path import TemperaturePath, temperature_path
     from sparsewood.pairs import PairPosterior
     from sparsewood.posterior import Posterior
     from sparsewood.soft_posterior import SoftPosterior
@@ -119,6 +120,7 @@ __all__ = [
     "StructureDistribution",
     "Subset",
     "SumAndSample",
+    "TemperaturePath",
     "TopK",
     "UnconvergedError",
     "Xor",
@@ -138,6 +140,7 @@ __all__ = [
     "set_num_threads",
     "sparsemap",
     "sparsemap_loss",
+    "temperature_path",
 ]
 
 # Names are imported when they are first used: the command line answers --help without PyTorch.

@@ -11,11 +11,13 @@ from sparsewood.inference.perceptron_loss import perceptron_loss
 from sparsewood.inference.sample_matchings import sample_matchings
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.inference.sparsemap_loss import sparsemap_loss
+from sparsewood.inference.temperature_path import TemperaturePath, temperature_path
 
 __all__ = [
     "Best",
     "KBest",
     "LPPosterior",
+    "TemperaturePath",
     "crf_loss",
     "hinge_loss",
     "kbest",
@@ -27,4 +29,5 @@ __all__ = [
     "sample_matchings",
     "sparsemap",
     "sparsemap_loss",
+    "temperature_path",
 ]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-14  # weights below this are rounding
+TILTS = (0.1, 0.3)  # where neither steps nor structures are few
 _DEPENDENT = 1e-9  # squared distance of a column from the affine hull of others; they are 0/1
 
 
@@ -171,9 +172,15 @@ class ActiveSet:
 
 def equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
     """`q = G^-1 (f + c 1)` with `sum q = 1`: (K,)."""
-    # A constant added to f changes c and not q: without it nothing large has to cancel.
+    slope, offset = line(gram, factor, f)
+    return slope + offset
+
+
+def line(gram: Tensor, factor: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
+    """The solution for `s f` is `s slope + offset`: (K,) each."""
+    # A constant added to f changes nothing: without it nothing large has to cancel.
     sides = torch.stack([f - f.max(), torch.ones_like(f)], -1)
     x = torch.cholesky_solve(sides, factor)
     x = x + torch.cholesky_solve(sides - gram @ x, factor)  # one step of refinement
     a, b = x.unbind(-1)
-    return a + b * ((1 - a.sum()) / b.sum())
+    return a - b * (a.sum() / b.sum()), b / b.sum()

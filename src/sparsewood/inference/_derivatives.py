@@ -62,7 +62,7 @@ def differentiable(
     # Affine in theta, and constant in all else: derivatives of any order are those of theta.
     theta, heat = scores, temperature
     if temperature.requires_grad or is_transformed(scores, temperature):
-        theta, heat = _usable(scores) / temperature[:, None], None
+        theta, heat = usable(scores) / temperature[:, None], None
     return Solution(*_Solve.apply(theta, heat, scores.detach(), temperature.detach(), solve))
 
 
@@ -121,20 +121,22 @@ def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution
     """Keep what `solution_backward` needs."""
     ctx.mark_non_differentiable(*found[2:])
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(scores, temperature, found.used, found.sizes, found.factor)
+    reached = found.temperature == temperature
+    lowered = found.temperature, reached
+    ctx.save_for_backward(scores, *lowered, found.used, found.sizes, found.factor)
 
 
 def solution_backward(
     ctx: Any, on_weights: Tensor | None, on_marginals: Tensor | None, heats: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of scores and, if it `heats`, of the temperature."""
-    scores, temperature, *support = ctx.saved_tensors
+    """The gradients of scores and, if it `heats`, of the temperature where that was reached."""
+    scores, temperature, reached, *support = ctx.saved_tensors
     gradient = on_theta(support, on_weights, on_marginals, scores.shape)
     on_scores = on_temperature = None
     if ctx.needs_input_grad[0]:
         on_scores = (gradient / temperature[:, None]).to(scores.dtype).reshape(scores.shape)
     if heats:
-        on_temperature = -(_usable(scores) * gradient).sum(1) / temperature.square()
+        on_temperature = -(usable(scores) * gradient).sum(1) / temperature.square() * reached
     return on_scores, on_temperature
 
 
@@ -152,7 +154,7 @@ def on_theta(
     return jacobian(used, sizes, factor, w, p.flatten(1))[1]
 
 
-def _usable(scores: Tensor) -> Tensor:
+def usable(scores: Tensor) -> Tensor:
     """(B, P) float64. No structure of the support uses the parts that hold -inf or NaN."""
     return torch.where(scores.isfinite(), scores, 0).flatten(1).double()
 

@@ -30,24 +30,42 @@ so found enters instead if a tenth of the gap is its own: as many steps, no tiny
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.inference._active_set import ActiveSet, Answer, Limits
+from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import Solution, differentiable
+from sparsewood.inference._path import Path
 from sparsewood.inference._pull import Pull
 from sparsewood.inference._pull_weights import pull_weights
 from sparsewood.status import Status
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
 
-_TILTS = (0.1, 0.3)
-
 # (instances, potentials (R, *parts)) -> the best structure of each (R, *event), its parts (R, P)
 Oracle = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+Run = Generator[Tensor, Answer, None]  # yields potentials for the oracle, is sent what it finds
+
+
+class Questions(NamedTuple):
+    """What is asked of a structure, instance by instance."""
+
+    theta: Tensor  # (B, *parts) float64, scores / temperature
+    allowed: Tensor  # (B, P) bool on the CPU, the parts that are read and not forbidden
+    penalised: Tensor | None  # (P,) 0/1 on the CPU
+    oracle: Oracle
+
+    def tables(self) -> list[tuple[Tensor, Tensor, Tensor | None]]:
+        """`theta`, the allowed parts and those of them with a penalty, of each instance."""
+        counted = self.penalised
+        return [
+            (table[mask], mask.nonzero()[:, 0], None if counted is None else counted[mask])
+            for table, mask in zip(self.theta.flatten(1).cpu(), self.allowed, strict=True)
+        ]
 
 
 def solve(
@@ -66,7 +84,7 @@ def solve(
     Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
     needed, that shows as `Status.STALLED`.
     """
-    options = structure, lengths, tol, max_active, max_iter, canonical
+    options = structure, lengths, tol, max_active, max_iter, max_support, canonical
     return differentiable(partial(_solve, *options), scores, temperature)
 
 
@@ -76,10 +94,24 @@ def _solve(
     tol: float,
     max_active: int | None,
     max_iter: int | None,
+    max_support: int | None,
     canonical: bool,
     scores: Tensor,
     temperature: Tensor,
 ) -> Solution:
+    asked = questions(scores, structure, lengths, temperature)
+    caps = tol, max_active, max_iter, max_support
+    w = pull_weights(scores.shape[1:]).flatten() if canonical else None
+    problems = [_Problem(*table, w, *caps) for table in asked.tables()]
+    runs = [problem.run() for problem in problems]
+    ask_together(runs, [problem.allowed for problem in problems], asked)
+    return _collect(problems, scores, temperature)
+
+
+def questions(
+    scores: Tensor, structure: Structure, lengths: Tensor | None, temperature: Tensor
+) -> Questions:
+    """The values checked, and the oracle of (B, *parts)."""
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
     forbidden = reads & (scores == -torch.inf)
@@ -102,13 +134,7 @@ def _solve(
 
     counted = structure.penalised(scores)
     penalised = None if counted is None else counted.flatten().double().cpu()
-    w = pull_weights(scores.shape[1:]).flatten() if canonical else None
-    problems = [
-        _Problem(table[mask], mask, penalised, w, tol, max_active, max_iter)
-        for table, mask in zip(theta.flatten(1).cpu(), allowed.flatten(1).cpu(), strict=True)
-    ]
-    _ask_together(problems, oracle, theta)
-    return _collect(problems, scores, temperature)
+    return Questions(theta, allowed.flatten(1).cpu(), penalised, oracle)
 
 
 class _Problem:
@@ -123,60 +149,90 @@ class _Problem:
         tol: float,
         max_active: int | None,
         max_iter: int | None,
+        max_support: int | None,
     ) -> None:
         count = len(theta)
         scale = float(theta.max() - theta.min()) if count else 0.0
         scale = scale or 1.0  # all scores are equal
         self.promise = tol * scale
-        self.caps = max_active is not None or max_iter is not None
-        self.allowed = allowed.nonzero()[:, 0]
-        self.set = ActiveSet(theta, None if penalised is None else penalised[allowed])
-        limits = Limits(
+        self.caps = any(cap is not None for cap in (max_active, max_iter, max_support))
+        self.allowed = allowed
+        self.max_support = max_support
+        self.w = None if w is None else w[allowed]
+        self.canonical = False
+        self.set = ActiveSet(theta, penalised)
+        most = max_active or max_support
+        self.limits = Limits(
             aim=tol * min(scale, 1.0),
             promise=self.promise,
             # Where the steps or the structures are few, each should be the best one.
-            tilts=_TILTS if max_iter is None and max_active is None else (),
-            most=count + 1 if max_active is None else max_active,
+            tilts=() if self.caps else TILTS,
+            most=count + 1 if most is None else most,
             steps=100 + 10 * count if max_iter is None else max_iter,
         )
-        self.canonical = False
-        self.run = self._run(limits, None if w is None else w[allowed])
 
-    def _run(self, limits: Limits, w: Tensor | None) -> Generator[Tensor, Answer, None]:
-        """Solve; by the integers `w` of the parts, put canonical weights in the place of those."""
-        yield from self.set.run(limits)
-        if w is None or self.status != Status.SOLVED:
+    def run(self) -> Run:
+        """Solve; by the integers `w`, put canonical weights in the place of those found."""
+        yield from self.set.run(self.limits) if self.max_support is None else self._at_most()
+        if self.w is None or self.status != Status.SOLVED:
             return
-        pull = Pull(self.set.optimum, self.set.theta, self.set.penalised, w)
+        theta = self.set.theta * self.cooling
+        pull = Pull(self.set.optimum, theta, self.set.penalised, self.w)
         found = yield from pull.run()
         self.set.calls += pull.calls
-        if found is not None and abs(found.gap) <= self.promise:
+        if found is None or abs(found.gap) > self.promise * self.cooling:
+            return
+        if self.max_support is None or len(found.weights) <= self.max_support:
             self.set.optimum, self.canonical = found, True
+
+    def _at_most(self) -> Run:
+        """Solve at the temperature where `max_support` structures suffice."""
+        theta, penalised = self.set.theta, self.set.penalised
+        self.set = path = Path(theta, penalised, 1.0, self.limits.most)
+        yield from path.follow()
+        if path.tied:  # too many remain at any temperature
+            self.set = ActiveSet(theta, penalised)
+            self.set.calls = path.calls
+            yield from self.set.run(self.limits)
+
+    @property
+    def cooling(self) -> float:
+        """What the temperature given is divided by."""
+        return self.set.end if isinstance(self.set, Path) else 1.0
+
+    @property
+    def tie(self) -> Tensor:
+        """The parts of what would enter next, as indices."""
+        if not (isinstance(self.set, Path) and self.set.newcomer is not None):
+            return self.allowed[:0]
+        return self.allowed[self.set.newcomer.column.bool()]
 
     @property
     def status(self) -> Status:
         """Solved where the gap is within the promise; one below 0 shows how much is rounding."""
-        if abs(self.set.optimum.gap) <= self.promise:
+        stalled = isinstance(self.set, Path) and self.set.stalled
+        if abs(self.set.optimum.gap) <= self.promise * self.cooling and not stalled:
             return Status.SOLVED
         return Status.CAPPED if self.set.capped and self.caps else Status.STALLED
 
 
-def _ask_together(problems: list[_Problem], oracle: Oracle, theta: Tensor) -> None:
-    """Let all problems run to their end, their questions put to the oracle together."""
-    asked = {b: next(problem.run) for b, problem in enumerate(problems)}
+def ask_together(runs: list[Run], allowed: list[Tensor], questions: Questions) -> None:
+    """Let all runs come to their end, their questions put to the oracle together."""
+    theta = questions.theta
+    asked = {b: next(run) for b, run in enumerate(runs)}
     while asked:
         rows = torch.tensor(list(asked), device=theta.device)
         table = torch.zeros(len(asked), theta[0].numel(), dtype=torch.float64)
         for row, (b, potentials) in zip(table, asked.items(), strict=True):
-            row[problems[b].allowed] = potentials
+            row[allowed[b]] = potentials
         table = table.to(theta.device).reshape(-1, *theta.shape[1:])
-        structures, parts = (found.cpu() for found in oracle(rows, table))
+        structures, parts = (found.cpu() for found in questions.oracle(rows, table))
         answers = zip(list(asked), structures, parts, strict=True)
         asked = {}
         for b, structure, column in answers:
-            answer = Answer(structure, column[problems[b].allowed].double())
+            answer = Answer(structure, column[allowed[b]].double())
             with suppress(StopIteration):
-                asked[b] = problems[b].run.send(answer)
+                asked[b] = runs[b].send(answer)
 
 
 def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> Solution:
@@ -193,7 +249,7 @@ def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> S
         factor.diagonal().reciprocal_()
         low = torch.tril_indices(*factor.shape)
         factors.append(factor[low[0], low[1]])
-    width = max(map(len, used))
+    cooling = torch.tensor([problem.cooling for problem in problems], dtype=torch.float64)
     found = Solution(
         torch.cat(weights).to(scores.dtype),
         torch.stack(marginals).reshape(scores.shape).to(scores.dtype),
@@ -202,10 +258,16 @@ def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> S
         torch.tensor([max(0.0, one.gap) for one in sets], dtype=torch.float64),
         torch.tensor([int(problem.status) for problem in problems]),
         torch.cat(factors),
-        torch.stack([pad(index, (0, width - len(index)), value=-1) for index in used]),
+        _padded(used),
         torch.tensor([problem.set.calls for problem in problems]),
         torch.tensor([problem.canonical for problem in problems]),
-        temperature,
-        torch.empty(len(problems), 0, dtype=torch.int64),
+        temperature / cooling.to(temperature.device),
+        _padded([problem.tie for problem in problems]),
     )
     return Solution(*(tensor.to(scores.device) for tensor in found))
+
+
+def _padded(rows: list[Tensor]) -> Tensor:
+    """Indices (rows, *), -1 after the last of each."""
+    width = max(map(len, rows))
+    return torch.stack([pad(index, (0, width - len(index)), value=-1) for index in rows])

@@ -20,6 +20,7 @@ from sparsewood.inference._check import (
     check_temperature,
     no_structures,
 )
+from sparsewood.inference._cooled import TemperatureGradient, cooled
 from sparsewood.inference._derivatives import Solution
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.status import Status, UnconvergedError, tally
@@ -27,7 +28,6 @@ from sparsewood.structures.base import Structure
 
 Unconverged = Literal["return", "warn", "raise"]
 Weights = Literal["solver", "canonical"]
-TemperatureGradient = Literal["constant", "scores"]
 
 
 def sparsemap(
@@ -123,13 +123,20 @@ def sparsemap(
         else:
             heat = _same_heat(temperature, scores)
         caps = max_active, max_iter, max_support
-        options = structure, lengths, heat, tol, *caps, weights == "canonical"
+        rest = tol, *caps, weights == "canonical"
         if scores.shape[0] == 0:
             found = _empty(scores, structure, heat)
         elif in_graph:
-            found = solve(scores, *options, batch)
+            found = solve(scores, structure, lengths, heat, *rest, batch)
+        elif max_support is None:
+            found = _solve(solve, scores, structure, lengths, heat, *rest)
         else:
-            found = _solve(solve, scores, *options)
+
+            def lower(scores: Tensor, heat: Tensor) -> Solution:
+                return _solve(solve, scores, structure, lengths, heat, *rest)
+
+            penalised = structure.penalised(scores)
+            found = cooled(lower, scores, heat, penalised, temperature_gradient)
     count("map", found.calls)
     post = _posterior(found, scores, structure, lengths, batch)
     if on_unconverged != "return":
@@ -181,6 +188,8 @@ def check_support(
     """A cap on the support, which needs the optimum, goes with none that gives it up."""
     if gradient not in get_args(TemperatureGradient):
         raise ValueError(f'temperature_gradient must be "constant" or "scores", got {gradient!r}')
+    if gradient == "scores" and torch.compiler.is_compiling():
+        raise ValueError('temperature_gradient="scores": a compiled graph knows "constant" alone')
     for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
         if max_support is not None and cap is not None:
             raise ValueError(

@@ -1,0 +1,75 @@
+r"""Derivatives of SparseMAP where the temperature fell until few structures sufficed.
+
+The temperature T* is where a structure h comes to tie with the support S, its advantage
+
+    <scores / T - D u(T), delta> = <v, scores> / T - c,      delta = m_h - m_first,
+    v = delta - M_S J M_S^T D delta,      c = <D M_S K^-1 1, delta> / (1^T K^-1 1)
+
+(J and K as in `_derivatives`). So `T* = <v, scores> / c`: linear in the scores as long as S and h
+stay the same. Where the temperature given was reached, T* is that one.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sparsewood._transforms import is_transformed, on_values
+from sparsewood.inference._derivatives import Solution, differentiable, jacobian, usable
+
+TemperatureGradient = Literal["constant", "scores"]
+
+
+def cooled(
+    solve: Callable[[Tensor, Tensor], Solution],
+    scores: Tensor,
+    temperature: Tensor,
+    penalised: Tensor | None,
+    gradient: TemperatureGradient,
+) -> Solution:
+    """`solve(scores, temperature)`, which may lower the temperature, with derivatives.
+
+    Args:
+        solve: is called on plain values.
+        scores: (B, *parts).
+        temperature: (B,) float64, given.
+        penalised: (*parts) bool, or None: all are.
+        gradient: T* is a constant, or a function of the scores; then `Solution.temperature` has a
+            gradient as well.
+    """
+    learns = torch.is_grad_enabled() and (scores.requires_grad or temperature.requires_grad)
+    if not (learns or is_transformed(scores, temperature)):
+        return solve(scores, temperature)
+    kept: list[Solution] = []
+
+    def values(scores: Tensor, temperature: Tensor) -> tuple[Tensor, ...]:
+        with torch.no_grad():
+            found = solve(scores.detach(), temperature.detach())
+            kept.append(found)
+            return found.temperature.clone(), *_tangent(found, scores, penalised)
+
+    lowered, cools, v = on_values(values, scores, temperature)
+    if gradient == "scores":
+        lowered = (usable(scores) * v).sum(1)
+    heat = torch.where(cools, lowered, temperature)
+    found = differentiable(lambda *_: kept[0], scores, heat)
+    return found._replace(temperature=heat) if gradient == "scores" else found
+
+
+def _tangent(found: Solution, scores: Tensor, penalised: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Where the temperature fell (B,) bool, and there its gradient `v / c` (B, P); elsewhere 0."""
+    none, theta = found.factor.new_zeros(found.used.shape[0]), usable(scores)
+    first = found.used[found.sizes.cumsum(0) - found.sizes]
+    delta = _indicator(found.tie, theta) - _indicator(first, theta)
+    kept = delta if penalised is None else delta * penalised.flatten().to(delta)
+    v = delta - jacobian(found.used, found.sizes, found.factor, none, kept)[1]
+    cools = (found.tie >= 0).any(1)
+    c = (theta * v).sum(1) / found.temperature
+    return cools, torch.where(cools[:, None], v / torch.where(cools, c, 1)[:, None], 0)
+
+
+def _indicator(parts: Tensor, like: Tensor) -> Tensor:
+    """(B, *) indices, -1 after the last, as 0/1 (B, P)."""
+    table = like.new_zeros(len(like), like.shape[1] + 1)
+    return table.scatter_(1, parts % (like.shape[1] + 1), 1.0)[:, :-1]

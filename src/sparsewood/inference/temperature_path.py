@@ -1,0 +1,198 @@
+"""SparseMAP at every temperature, from one structure to all that matter."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from sparsewood._numbers import check_real
+from sparsewood._transforms import check_not_mapped
+from sparsewood.calls import count
+from sparsewood.inference._check import check_input
+from sparsewood.inference._path import Path
+from sparsewood.inference.generic import ask_together, questions
+from sparsewood.posterior import Posterior
+from sparsewood.status import UnconvergedError
+from sparsewood.structures.base import Structure
+
+_ZERO = 1e-13  # a weight below this is rounding
+
+
+class Segment(NamedTuple):
+    """A stretch of temperatures with one support: K structures, affinely independent.
+
+    The weights are linear in 1 / temperature between the two ends; at an end where a structure
+    enters or leaves its weight is 0.
+    """
+
+    begin: float  # the lower temperature; 0: below `end` nothing changes
+    end: float
+    index: Tensor  # (K,) int64, which of `TemperaturePath.structures`
+    weights: Tensor  # (2, K) float64, at `begin` and at `end`
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TemperaturePath:
+    """The SparseMAP posterior of one instance as a function of the temperature.
+
+    Attributes:
+        structure: the family the structures belong to.
+        structures: (N, *event) int64, all that have weight somewhere, in the order they enter in.
+        segments: from temperature 0 upwards, each beginning where the last one ends.
+        shape: the shape of the instance's parts, `*parts`.
+        lengths: the size of the instance, () or (d,) int64; None: full size.
+        calls: how often the MAP oracle was asked.
+    """
+
+    structure: Structure
+    structures: Tensor
+    segments: tuple[Segment, ...]
+    shape: tuple[int, ...]
+    lengths: Tensor | None
+    calls: int
+
+    @property
+    def temperatures(self) -> Tensor:
+        """(segments + 1,) float64, rising from 0: where the support changes, and the last one."""
+        ends = [segment.end for segment in self.segments]
+        return torch.tensor([0.0, *ends], dtype=torch.float64)
+
+    @property
+    def sizes(self) -> Tensor:
+        """(segments,) int64: how many structures each segment has."""
+        return torch.tensor([len(segment.index) for segment in self.segments])
+
+    def at(self, temperature: float) -> Posterior:
+        """The posterior at a temperature from 0, the limit, to the last; its batch shape is ()."""
+        t = check_real("temperature", temperature)
+        last = self.segments[-1].end
+        if t > last:
+            raise ValueError(f"temperature: the path ends at {last}, got {t}")
+        segment = next(segment for segment in self.segments if t <= segment.end)
+        weights = _between(segment, t)
+        stay = weights > 0
+        index = segment.index[stay.to(segment.index.device)]
+        return Posterior(
+            self.structure,
+            self.structures[index],
+            weights[stay].to(self.structures.device),
+            torch.tensor(len(index), device=self.structures.device),
+            self.shape,
+            self.lengths,
+        )
+
+    def __repr__(self) -> str:
+        sizes = self.sizes.tolist()
+        return (
+            f"TemperaturePath({self.structure}, {len(sizes)} segments from {sizes[0]} to "
+            f"{sizes[-1]} structures at temperature {self.segments[-1].end:g})"
+        )
+
+
+def _between(segment: Segment, t: float) -> Tensor:
+    """The weights at a temperature of the segment: linear in 1 / t."""
+    low, high = segment.weights
+    if segment.begin == 0:  # constant
+        return high
+    share = (1 / segment.begin - 1 / t) / (1 / segment.begin - 1 / segment.end)
+    return low + share * (high - low)
+
+
+def temperature_path(
+    scores: Tensor,
+    structure: Structure,
+    *,
+    lengths: Tensor | None = None,
+    temperature: float = 1.0,
+) -> TemperaturePath | list[TemperaturePath]:
+    """SparseMAP at every temperature from 0 to `temperature`, exactly.
+
+    `q*` of `sparsemap` is piecewise linear in 1 / temperature. The path begins with the MAP
+    structure and goes from one breakpoint, where a structure enters or leaves, to the next; each
+    is certified by the MAP oracle, so nothing between them is missed. Where the weights are not
+    unique, a structure that leaves may be replaced by another one at the same temperature.
+
+    The number of structures grows with the temperature, but not always. Of random dependency trees
+    (normal scores) it falls at {share}.
+
+    Args:
+        scores: (*batch, *parts), floating; as for `sparsemap`. Scores that differ by less than
+            some 1e-10 of their range count as equal.
+        structure: the family of structures, native or not.
+        lengths: (*batch,) or (*batch, d), the size of each instance.
+        temperature: where the path ends, a positive number.
+
+    Returns:
+        A `TemperaturePath` for scores without batch dimensions; a list of them, one per instance
+        of the flattened batch, otherwise. No gradients: `sparsemap` at one temperature has them.
+
+    Raises:
+        ValueError: as for `sparsemap`.
+        UnconvergedError: the path could not be followed to its end (never seen; equal scores that
+            make very many structures tie at one temperature might).
+
+    Example:
+        >>> scores = torch.tensor([[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]])
+        >>> path = sp.temperature_path(scores, sp.DependencyTrees())
+        >>> path.temperatures.tolist(), path.sizes.tolist()
+        ([0.0, 0.75, 1.0], [1, 2])
+        >>> path.at(1.0).weights.tolist()
+        [0.875, 0.125]
+    """
+    batch, scores, lengths = check_input(scores, structure, lengths)
+    end = check_real("temperature", temperature, positive=True)
+    check_not_mapped("temperature_path", scores)
+    scores = scores.detach()
+    with batch:
+        heat = torch.full(scores.shape[:1], end, dtype=torch.float64, device=scores.device)
+        asked = questions(scores, structure, lengths, heat)
+        tables = asked.tables()
+        paths = [Path(theta, penalised, 1.0) for theta, _, penalised in tables]
+        if paths:
+            runs = [path.follow() for path in paths]
+            ask_together(runs, [allowed for _, allowed, _ in tables], asked)
+        for b, path in enumerate(paths):
+            if path.stalled:
+                raise UnconvergedError(
+                    f"temperature_path: instance {b} stalls at temperature {end / path.s:.3g}"
+                )
+    count("map", torch.tensor([path.calls for path in paths], dtype=torch.int64))
+    found = [
+        _collect(path, end, structure, scores, None if lengths is None else lengths[b])
+        for b, path in enumerate(paths)
+    ]
+    return found if batch.shape else found[0]
+
+
+def _collect(
+    path: Path, temperature: float, structure: Structure, scores: Tensor, lengths: Tensor | None
+) -> TemperaturePath:
+    """A path in terms of `s = temperature / t`, in terms of t."""
+    known: dict[tuple[int, ...], int] = {}
+    structures: list[Tensor] = []
+    segments: list[Segment] = []
+    for one in path.segments:
+        index = []
+        for h in one.structures:
+            key = tuple(h.flatten().tolist())
+            if key not in known:
+                known[key] = len(structures)
+                structures.append(h)
+            index.append(known[key])
+        ends = torch.tensor([one.begin, one.end], dtype=torch.float64)
+        weights = ends[:, None] * one.slope + one.offset
+        weights = torch.where(weights > _ZERO, weights, 0)
+        if not segments:
+            weights[0] = weights[1]
+        begin = segments[-1].end if segments else 0.0
+        at = torch.tensor(index, device=scores.device)
+        segments.append(Segment(begin, temperature / one.end, at, weights))
+    return TemperaturePath(
+        structure,
+        torch.stack(structures).to(scores.device),
+        tuple(segments),
+        tuple(scores.shape[1:]),
+        lengths,
+        path.calls,
+    )
