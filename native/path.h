@@ -81,11 +81,11 @@ class Path {
     enum class Next { kOn, kTies, kEnd };
     using Code = std::vector<int16_t>;
 
-    static constexpr double kTop = 1e10;       // structures that tie at range / kTop, tie
-    static constexpr double kTilt = 1e-12;     // breaks ties between structures
-    static constexpr double kZero = 1e-13;     // a weight or an advantage below this is rounding
-    static constexpr double kHint = 1e-9;      // of one that is remembered, which the oracle may find
-    static constexpr double kSame = 1e-10;     // breakpoints so near to each other are one
+    static constexpr double kTop = 1e10;    // structures that tie at range / kTop, tie
+    static constexpr double kTilt = 1e-12;  // breaks ties between structures
+    static constexpr double kZero = 1e-13;  // a weight or an advantage below this is rounding
+    static constexpr double kHint = 1e-9;   // of one that is remembered, which the oracle may find
+    static constexpr double kSame = 1e-10;  // breakpoints so near to each other are one
     static constexpr double kNegative = 1e-9;  // a weight below minus this has left already
     static constexpr double kAhead = 1e-6;     // how far a detour goes past where steps do not end
     static constexpr int kDetours = 20, kQuestions = 1000;
@@ -179,8 +179,7 @@ class Path {
         const Cholesky& f = set_.factor;
         int k = f.size;
         double one = 0, both = 0;
-        for (int i = 0; i < k; ++i)
-            one += f.ones[i] * f.ones[i], both += f.ones[i] * f.scores[i];
+        for (int i = 0; i < k; ++i) one += f.ones[i] * f.ones[i], both += f.ones[i] * f.scores[i];
         a_.resize(size_t(k)), b_.resize(size_t(k)), residual_.resize(size_t(k));
         for (int i = 0; i < k; ++i) {
             a_[size_t(i)] = f.scores[i] - both / one * f.ones[i];

@@ -38,9 +38,8 @@ class Worker {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
         out.temperature = temperature;
-        Status status = request.max_support > 0
-                            ? at_most(theta, range, request, out)
-                            : optimum(theta, range, request.limits);
+        Status status = request.max_support > 0 ? at_most(theta, range, request, out)
+                                                : optimum(theta, range, request.limits);
         if (status == Status::kNoStructure) scores.no_structure(b);
         if (request.canonical) out.canonical = make_canonical(scores, status, request.max_support);
         write(status, out);
@@ -115,14 +114,17 @@ class Worker {
         lay_out_active(active_, room_);
         int calls = 0;
         Path<Family> path(solver_, request.max_support);
-        PathEnd end = path.run([&] { grow(); }, [&](double s, int64_t most) {
-            calls += solver_.calls;
-            Status status = optimum(theta, at(s), {request.limits.tol, most, 0});
-            at(1);
-            for (int a = 0; a < solver_.set.size(); ++a) solver_.set.factor.scores[a] /= s;
-            solver_.range = range > 0 ? range : 1;
-            return status == Status::kSolved;
-        });
+        PathEnd end = path.run([&] { grow(); },
+                               [&](double s, int64_t most) {
+                                   calls += solver_.calls;
+                                   Status status =
+                                       optimum(theta, at(s), {request.limits.tol, most, 0});
+                                   at(1);
+                                   for (int a = 0; a < solver_.set.size(); ++a)
+                                       solver_.set.factor.scores[a] /= s;
+                                   solver_.range = range > 0 ? range : 1;
+                                   return status == Status::kSolved;
+                               });
         calls += solver_.calls;
         if (end == PathEnd::kNoStructure) return Status::kNoStructure;
         Status status = Status::kStalled;

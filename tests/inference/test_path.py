@@ -1,5 +1,7 @@
 """At most k structures by a lower temperature: how it is found, and how it is differentiated."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -71,9 +73,7 @@ def test_one_structure_is_the_best_one(problem: Small, solver) -> None:
     theta = torch.where(problem.allowed(scores), scores, 0).flatten(1)
     usable = (problem.columns @ (~problem.allowed(scores)).double().flatten(1).T == 0).T
     counted = problem.columns * unique(problem.structure, scores).flatten()
-    post = sp.sparsemap(
-        scores, problem.structure, temperature=100.0, max_support=1, solver=solver
-    )
+    post = sp.sparsemap(scores, problem.structure, temperature=100.0, max_support=1, solver=solver)
     for b, total in enumerate((theta @ problem.columns.T).masked_fill(~usable, -torch.inf)):
         best = int(total.argmax())
         rest = torch.arange(len(total)) != best
@@ -210,7 +210,7 @@ def test_gradient_of_the_temperature_too(problem: Small, k: int, solver) -> None
 def test_gradient_at_a_constant_temperature(solver) -> None:
     scores = draw_scores("normal", 3, (5, 6), seed=3).requires_grad_()
     heat = torch.tensor([1.0, 0.01, 1.0], dtype=torch.float64, requires_grad=True)
-    marginals, weights, found = _at_most(scores, TREES, heat, 3, solver, "constant")
+    marginals, _, found = _at_most(scores, TREES, heat, 3, solver, "constant")
     plain = sp.sparsemap(scores, TREES, temperature=found.detach(), solver=solver)
     assert not found.requires_grad
     assert torch.equal(found == heat, torch.tensor([False, True, False]))
@@ -241,7 +241,9 @@ def test_in_a_compiled_graph() -> None:
     along = draw_scores("normal", 2, (4, 5), seed=4)
 
     def loss(scores: Tensor, heat: Tensor) -> Tensor:
-        return (along * sp.sparsemap(scores, TREES, temperature=heat, max_support=2).marginals).sum()
+        return (
+            along * sp.sparsemap(scores, TREES, temperature=heat, max_support=2).marginals
+        ).sum()
 
     heat = torch.tensor([0.01, 1.0], dtype=torch.float64, requires_grad=True)
     expected = torch.autograd.grad(loss(scores, heat), (scores, heat))
@@ -252,8 +254,9 @@ def test_in_a_compiled_graph() -> None:
 
 @pytest.mark.parametrize("cap", ["max_active", "max_iter"])
 def test_goes_with_no_cap_that_gives_the_certificate_up(cap: str) -> None:
+    caps: dict[str, Any] = {cap: 3}
     with pytest.raises(ValueError, match=f"max_support=2 with {cap}=3"):
-        sp.sparsemap(torch.zeros(1, 2, 3), TREES, max_support=2, **{cap: 3})
+        sp.sparsemap(torch.zeros(1, 2, 3), TREES, max_support=2, **caps)
 
 
 @solvers
