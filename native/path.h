@@ -22,7 +22,7 @@ enum class PathEnd {
     kReached,     // the temperature given
     kFull,        // one more structure would remain
     kTied,        // too many structures score best: they remain at any temperature
-    kStalled,     // steps at one temperature do not end
+    kStalled,     // steps at one temperature do not end: it is not the largest that suffices
     kNoStructure  // every structure uses a forbidden part
 };
 
@@ -31,7 +31,7 @@ class Path {
   public:
     Path(Solver<Family>& solver, int64_t most)
         : solver_(solver), set_(solver.set), codes_(solver.set.codes), most_(most) {
-        s_ = top_ = std::max(kTop / solver.range, 2.0);
+        s_ = top_ = std::max(std::min(kTop / solver.range, kMost), 2.0);
         for (std::vector<double>* table : {&slope_, &offset_})
             table->resize(static_cast<size_t>(cells(family())));
         tilt_.resize(slope_.size());
@@ -82,6 +82,7 @@ class Path {
     using Code = std::vector<int16_t>;
 
     static constexpr double kTop = 1e10;    // structures that tie at range / kTop, tie
+    static constexpr double kMost = 1e60;   // no score times that is beyond all numbers
     static constexpr double kTilt = 1e-12;  // breaks ties between structures
     static constexpr double kZero = 1e-13;  // a weight or an advantage below this is rounding
     static constexpr double kHint = 1e-9;   // of one that is remembered, which the oracle may find

@@ -123,6 +123,28 @@ def test_ties_and_all(n: int, seed: int, k: int, kind: str, solver) -> None:
 
 
 @solvers
+@pytest.mark.parametrize("scale", [1e-20, 1e12])
+def test_scores_and_temperature_have_no_unit(scale: float, solver) -> None:
+    scores = draw_scores("normal", 3, (5, 6), seed=0)
+    usual = sp.sparsemap(scores, TREES, temperature=9.0, max_support=3, solver=solver)
+    given = {"temperature": max(1.0, 9 * scale), "max_support": 3, "solver": solver}
+    post = sp.sparsemap(scale * scores, TREES, **given)
+    assert post.converged.all()
+    torch.testing.assert_close(post.temperature / scale, usual.temperature)
+    torch.testing.assert_close(post.marginals, usual.marginals)
+
+
+@solvers
+@pytest.mark.parametrize("scale", [1e-300, 1e150])
+def test_scores_at_the_end_of_numbers(scale: float, solver) -> None:
+    scores = scale * draw_scores("normal", 3, (5, 6), seed=0)
+    post = sp.sparsemap(scores, TREES, max_support=3, solver=solver)
+    assert post.weights.isfinite().all()
+    assert (post.sizes <= 3).all()
+    assert (post.converged | (scale < 1)).all()
+
+
+@solvers
 def test_more_than_needed_is_the_plain_answer(solver) -> None:
     scores, heat = draw_scores("normal", 4, (7, 8), seed=0), torch.tensor([0.3, 1.0, 2.0, 0.01])
     plain = sp.sparsemap(scores, TREES, temperature=heat)
