@@ -214,18 +214,18 @@ def _at_most(
 
 @solvers
 @small
-@pytest.mark.parametrize("k", [2, 3])
-def test_gradient_of_the_temperature_too(problem: Small, k: int, solver) -> None:
+def test_gradient_of_the_temperature_too(problem: Small, solver) -> None:
     scores = draw_scores("normal", 2, problem.shape, seed=3)
     scores = torch.where(problem.allowed(scores), scores, 0).requires_grad_()
-    heat = torch.tensor([0.3, 300.0], dtype=torch.float64, requires_grad=True)
+    heat = torch.tensor([0.03, 30.0], dtype=torch.float64, requires_grad=True)
 
     def call(scores: Tensor, heat: Tensor) -> tuple[Tensor, ...]:
-        return _at_most(scores, problem.structure, heat, k, solver)
+        return _at_most(scores, problem.structure, heat, 2, solver)
 
-    assert (call(scores, heat)[2] < heat).any()
-    assert gradcheck(call, (scores, heat), check_forward_ad=True)
-    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, heat))
+    assert (call(scores, heat)[2] < heat).tolist() == [False, True]
+    slow = solver == "generic"
+    assert gradcheck(call, (scores, heat), check_forward_ad=True, fast_mode=slow)
+    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, heat), fast_mode=True)
 
 
 @solvers

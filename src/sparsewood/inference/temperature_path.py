@@ -114,7 +114,7 @@ def temperature_path(
     unique, a structure that leaves may be replaced by another one at the same temperature.
 
     The number of structures need not grow with the temperature. For dependency trees of 10 to 40
-    words with normal scores it falls at one breakpoint in five to twenty.
+    words with normal scores it falls at one breakpoint in four to twenty.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`. Scores that differ by less than
