@@ -14,7 +14,7 @@
 namespace sparsewood {
 
 template <>
-class Facets<GappedAlignment> {
+class Facets<GappedAlignment> : public AllPenalised {
   public:
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
@@ -28,7 +28,7 @@ class Facets<GappedAlignment> {
     bool separate(Pool& pool) { return add_above(pool.mass + Pool::kViolated, pool); }
 
   private:
-    int rows_, width_;  // column 0 is that of the empty cells
+    int rows_, width_;                           // column 0 is that of the empty cells
     std::vector<double> mass_, before_, after_;  // (rows, width) of a cell, of the best path to it
     std::set<Bits> known_;                       // antichains, as cells of the pool
 
@@ -42,9 +42,7 @@ class Facets<GappedAlignment> {
             int cell = pool.live[c], i = cell / width_, j = cell % width_;
             if (j == 0 || before_[at(i, j)] + after_[at(i, j)] - mass_[at(i, j)] <= least) continue;
             std::vector<char> inside = through(i, j);
-            pool.add(1, -1, [&](int other) {
-                return inside[pool.live[other]] != 0;
-            });
+            pool.add(1, -1, [&](int other) { return inside[pool.live[other]] != 0; });
             if (!known_.insert(pool.facets.back().cells).second) pool.facets.pop_back();
         }
         return pool.facets.size() > before;
@@ -54,9 +52,7 @@ class Facets<GappedAlignment> {
     void weigh(const Pool& pool) {
         mass_.assign(at(rows_, 0), 0.0);
         before_ = after_ = mass_;
-        for (int c = 0; c < pool.count(); ++c)
-            mass_[pool.live[c]] =
-                pool.residual[c];
+        for (int c = 0; c < pool.count(); ++c) mass_[pool.live[c]] = pool.residual[c];
         for (int i = 0; i < rows_; ++i)
             for (int j = width_ - 1; j > 0; --j)
                 before_[at(i, j)] = mass_[at(i, j)] + std::max(before(i - 1, j), before(i, j + 1));

@@ -181,10 +181,10 @@ struct BinaryTrees {
     }
 
     SPARSEWOOD_HD void forbid_crossing(int first, int last) {
-        for (int i = 0; i < words; ++i)
-            for (int j = i; j < words; ++j)
-                if ((i < first && first <= j && j < last) || (first < i && i <= last && last < j))
-                    inside[cell(i, j)] = kForbidden;
+        for (int i = 0; i < first; ++i)
+            for (int j = first; j < last; ++j) inside[cell(i, j)] = kForbidden;
+        for (int i = first + 1; i <= last; ++i)
+            for (int j = last + 1; j < words; ++j) inside[cell(i, j)] = kForbidden;
     }
 
     SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) {

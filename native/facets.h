@@ -8,6 +8,8 @@
 // - kEmpty: that a slot is empty is a cell like any other.
 // - begin(family, set, pool): adds those to begin with: all, or those that are likely to be met.
 // - separate(pool): adds those that are violated by what is in the pool. False: there are none.
+// - is_unique(family, set, pool): before begin(), whether the marginals of all parts follow from
+//   those that carry a penalty.
 #pragma once
 
 #include <cstdint>
@@ -94,8 +96,16 @@ struct Facets {
     static constexpr bool kKnown = false;
 };
 
+// Where all parts carry a penalty.
+struct AllPenalised {
+    template <class Family>
+    bool is_unique(const Family&, const ActiveSet<Family>&, const Pool&) const {
+        return true;
+    }
+};
+
 // Families whose polytope has no other inequalities than those of its cells.
-struct CellsAlone {
+struct CellsAlone : AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = false;
 

@@ -31,7 +31,8 @@ class MinCut {
 
     bool ready() const { return !seen_.empty(); }
 
-    // Calls found(nodes) with sets that less than `mass` enters. capacity: (arcs).
+    // Calls found(nodes) with sets that less than `mass` enters, if there are any; of those that
+    // share nodes with a set found before not with all. capacity: (arcs).
     template <class Found>
     void each_below(const std::vector<double>& capacity, double mass, Found found) {
         int nodes = static_cast<int>(seen_.size());
@@ -42,16 +43,18 @@ class MinCut {
         for (int v = 1; v < nodes; ++v) left.push_back(v);
         become_source(0);
         while (!left.empty()) {
-            auto next = std::max_element(left.begin(), left.end(), [&](int a, int b) {
-                return direct_[a] < direct_[b];
-            });
+            auto next = std::max_element(left.begin(), left.end(),
+                                         [&](int a, int b) { return direct_[a] < direct_[b]; });
             int v = *next;
             *next = left.back();
             left.pop_back();
-            if (direct_[v] >= mass || flow_to(v, mass))
+            if (direct_[v] >= mass || flow_to(v, mass)) {
                 become_source(v);
-            else
-                found(queue_);
+                continue;
+            }
+            found(queue_);
+            auto is_in = [&](int u) { return seen_[u] == search_; };
+            left.erase(std::remove_if(left.begin(), left.end(), is_in), left.end());
         }
     }
 
@@ -74,15 +77,16 @@ class MinCut {
     void become_source(int v) {
         source_[v] = 1;
         for (int i = first_[v]; i < first_[v + 1]; ++i)
-            if (arcs_[around_[i]].from == v)
-                direct_[arcs_[around_[i]].to] += capacity_[around_[i]];
+            if (arcs_[around_[i]].from == v) direct_[arcs_[around_[i]].to] += capacity_[around_[i]];
     }
 
     // Whether so much can flow from the sources to v; if not, queue_ is the smallest set about v
     // that keeps it out.
     bool flow_to(int v, double mass) {
         std::fill(flow_.begin(), flow_.end(), 0.0);
-        for (double total = 0; total < mass;) {
+        for (int i = first_[v]; i < first_[v + 1]; ++i)
+            if (source_[arcs_[around_[i]].from]) flow_[around_[i]] = capacity_[around_[i]];
+        for (double total = direct_[v]; total < mass;) {
             int from = find_path(v);
             if (from < 0) return false;
             total += send(from, v);

@@ -3,12 +3,13 @@
 // What is left of the marginals loses, again and again, as much as it can of the structure that
 // fixed integers like best among those on the smallest face. Such a structure uses only cells that
 // have mass left, and keeps every tight inequality with equality: a violation costs more than all
-// integers together, so that one call of the oracle, exact, finds it. It is taken until a cell or an
-// inequality becomes tight.
+// integers together, so that one call of the oracle, exact, finds it. It is taken until a cell or
+// an inequality becomes tight.
 //
 // An inequality that is not in the pool lets a step be too long. What is left then is outside the
-// polytope, and never comes to an end: to reach mass 0 proves every step. Where it does not, the
-// missing inequality is looked for, and all steps from the first that violates it are taken back.
+// polytope, and never comes to an end: to reach mass 0 proves every step. From time to time, and
+// where there is no way on, inequalities that are violated are looked for, and all steps from the
+// first that violates one are taken back.
 #pragma once
 
 #include "antichains.h"
@@ -25,6 +26,7 @@ class Peel {
     Peel(Family& family, const ActiveSet<Family>& set, const double* w)
         : family_(family), stride_(set.codes.stride), w_(w), index_(cells(family), -1) {
         read(set);
+        unique_ = facets_.is_unique(family, set, pool_);
         parts_ = most_parts(family);
         for (violation_ = 1 << 30; violation_ < parts_ * double(1 << 30);) violation_ *= 2;
         facets_.begin(family, set, pool_);
@@ -32,19 +34,21 @@ class Peel {
         go_back(0);
     }
 
-    // False: a violated inequality is missing, or scores are too large to be exact.
+    // False: a violated inequality is missing, or scores are too large to be exact, or the
+    // marginals are not the only ones.
     bool run() {
-        bool verify = false;
+        if (!unique_) return false;
+        int unverified = 0;
         for (int repairs = 0; pool_.mass > kDone && exact_ && repairs < kRepairs;) {
             bool taken = take();
             size_t known = pool_.facets.size();
-            if (taken && !(verify && facets_.separate(pool_))) {
-                verify = false;
+            if (taken && (++unverified < kUnverified || !facets_.separate(pool_))) {
+                unverified %= kUnverified;
                 continue;
             }
             if (!taken && !facets_.separate(pool_)) return false;
             go_back(follow(known));
-            verify = true;
+            unverified = 0;
             ++repairs;
         }
         return pool_.mass <= kDone;
@@ -63,6 +67,7 @@ class Peel {
   private:
     static constexpr double kDone = 1e-11;  // of the mass; rounding and small weights left out
     static constexpr int kRepairs = 1000;
+    static constexpr int kUnverified = 8;  // steps: to look for cuts costs as much as some of them
     static constexpr double kExact = 9007199254740992.0;  // integers up to it are float64s
 
     struct Step {
@@ -82,6 +87,7 @@ class Peel {
     std::vector<double> start_;   // (live) the marginals
     Pool pool_;
     std::vector<Step> steps_;
+    bool unique_;
     double violation_;  // what one costs
     double constants_;  // violation_ times those of all tight facets
     bool exact_;
@@ -165,8 +171,10 @@ class Peel {
     // One step; false where no structure is left on the face.
     bool take() {
         Step step{std::vector<int16_t>(stride_, 0), {}, no_bits(pool_.count()), pool_.mass};
+        Thread g;
+        g.poll();
         ++calls_;
-        if (!family_(Thread{}, table_.data(), step.code.data())) return false;
+        if (!family_(g, table_.data(), step.code.data())) return false;
         double violations = -constants_;
         for (int i = 0; i < family_.slots; ++i) {
             if (!counts(step.code[i])) continue;
@@ -197,8 +205,9 @@ class Peel {
     std::vector<int> distances_;  // (facets) scratch
 };
 
-// The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where there
-// is no part. False: the facets of the family are not known, or did not suffice.
+// The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where
+// there is no part. False: the facets of the family are not known, or did not suffice, or parts
+// that carry no penalty may have other marginals.
 template <class Family>
 bool peel(Family& family, const ActiveSet<Family>& set, const double* w, Pulled& out) {
     if constexpr (Facets<Family>::kKnown) {

@@ -1,19 +1,19 @@
-// Canonical weights of any family by its MAP oracle alone: the simplex method, its columns from the
+// Canonical weights of any family by its MAP oracle alone: the simplex method with columns from the
 // oracle (column generation, Dantzig & Wolfe 1960).
 //
-// With u = M q over the active structures S, the structure h1 that w likes best on the face of u
-// gets the largest weight that any q' >= 0 with M q' = u gives it. S is a basis of that linear
-// program: all structures of the face are affine combinations of S, and
+// Of u = M q, the structure h1 that w likes best on the face of u gets the largest weight that any
+// q >= 0 with M q = u gives it. The structures S that have weight are a basis of that linear
+// program: the others of the face are affine combinations of them, in which h1 has the coefficient
 //
-//     phi(h) = the coefficient of h1 in that combination = <M_S z, h> + 1^T z,   z = K^-1 e_h1,
+//     phi(h) = <M_S z, h> + 1^T z,   z = K^-1 e_h1,   K = M_S^T M_S + 1 1^T.
 //
-// with K = M_S^T M_S + 1 1^T. A structure of the face with phi < 0 takes the place of another in S
-// and h1 gains; where there is none, the weight of h1 is the largest possible. It is then
-// subtracted, and the face of what is left is the old one cut by phi = 0.
+// A structure of the face with phi < 0 takes the place of another one in S, and h1 gains weight;
+// if there is none, it has all that it can have. It is then taken out, and the next face is the
+// old one cut by phi = 0.
 //
-// Faces are kept in two ways: parts that no structure of S uses are forbidden, and `slack`, a
-// score for each cell, is minimal exactly on the face. A face that is too large costs time only: a
-// structure that is not on the smallest one gets weight 0.
+// A face is known in two ways: its structures use no part without mass, and `slack`, scores by
+// cell, have their minimum over such structures exactly on it. The first slack is that of SparseMAP,
+// u - theta. A face that is too large is no error: what is not on the smallest one can get no weight.
 #pragma once
 
 #include <algorithm>
@@ -27,63 +27,83 @@ namespace sparsewood {
 template <class Family>
 class Puller {
   public:
-    Puller(Solver<Family>& solver, const double* weights, Pulled& to)
-        : solver_(solver), w_(weights), out_(to), set_(solver.set) {
-        size_t count = static_cast<size_t>(cells(solver.family()));
-        mass_.resize(count), slack_.resize(count), table_.resize(count), phi_.resize(count);
-        best_.resize(static_cast<size_t>(set_.codes.stride), 0);
-        asked_.resize(static_cast<size_t>(set_.codes.stride), 0);
+    // w: (cells) of the table.
+    Puller(Solver<Family>& solver, const double* w, Pulled& out)
+        : family_(solver.family()), w_(w), out_(out), set_(solver.set) {
+        size_t count = static_cast<size_t>(cells(family_));
+        mass_.resize(count), slack_.resize(count), phi_.resize(count), table_.resize(count);
+        best_.resize(static_cast<size_t>(set_.codes.stride));
+        asked_.resize(static_cast<size_t>(set_.codes.stride));
         for (size_t c = 0; c < count; ++c) slack_[c] = -solver.reduced[c] / solver.range;
-        make_room(solver.set);
+        make_room();
     }
 
-    // False when the structures of a stage do not come to an end.
+    // False when rounding, or degeneracy, keeps it from the end.
     bool run() {
         drop_light();
         while (set_.size() > 1) {
             weigh_cells();
-            if (!find_best() || !enter(best_.data()) || !maximise()) return false;
-            keep();
+            if (!find_best() || !enter(best_) || !maximise()) return false;
+            take_out(find(best_));
         }
-        if (set_.size() == 1) store(0);
+        if (set_.size() == 1) take_out(0);
         return true;
     }
 
   private:
-    static constexpr double kLight = 1e-13;    // weights at or below it are rounding
-    static constexpr double kRounding = 1e-14;  // slack below this share of the largest is none
-    static constexpr double kDoubtful = 1e-6;   // and below this one may be
-    static constexpr double kRaise = 1.25;
-    static constexpr double kNear = 1e-4;  // the distance from an affine hull that is rounding
-    static constexpr double kNegative = 1e-9;  // phi above minus it is not negative
-    static constexpr int kRaises = 40;         // of the price of slack, for one question
-    static constexpr int kPivots = 50;         // a stage, for each structure in the basis
+    using Code = std::vector<int16_t>;  // (stride)
 
-    Solver<Family>& solver_;
-    const double* w_;  // (cells)
+    static constexpr double kLight = 1e-13;      // weights at or below it are rounding
+    static constexpr double kNegative = -1e-9;   // phi at or above it is not negative
+    static constexpr double kDirection = 1e-7;   // coefficients at or below it are rounding
+    static constexpr double kNear = 1e-4;        // distances from an affine hull below it, too
+    static constexpr double kOnFace = 1e-14;     // and slack, as a share of the largest
+    static constexpr double kDoubtful = 1e-6;    // up to here the affine hull decides
+    static constexpr double kRaise = 1.25;       // above the price that would just suffice
+    static constexpr int kRaises = 40;           // for one question
+    static constexpr int kPivots = 20;           // a stage, for each structure of the basis
+
+    Family& family_;
+    const double* w_;
     Pulled& out_;
-    ActiveSet<Family> set_;     // the basis: what is left of q
-    std::unique_ptr<char[]> memory_;  // of it
-    std::vector<double> mass_;  // (cells) M q, the cells of empty options as well
-    std::vector<double> slack_, table_, phi_, z_;
-    std::vector<int16_t> best_, asked_;  // (stride)
-    double largest_ = 0;  // slack of a part, in size
-    double price_ = 0;                   // of slack, against phi
     Thread g_;
+    ActiveSet<Family> set_;  // the basis: what is left of q
+    std::unique_ptr<char[]> memory_;
+    std::vector<double> mass_;   // (cells) M q, for empty options as well
+    std::vector<double> slack_;  // (cells)
+    std::vector<double> phi_;    // (cells) M_S z: phi but for a constant
+    std::vector<double> table_;  // (cells) what the oracle is asked
+    Code best_, asked_;          // h1; what the oracle answered
+    double largest_ = 1;         // of the slack of parts with mass, in size; at least 1
+    double price_ = 0;           // of slack, in units of phi
+    double best_price_ = 0;      // in units of w
 
-    // Moves the basis to memory with room for more.
-    void make_room(const ActiveSet<Family>& from) {
+    // Moves the basis to memory with more room.
+    void make_room() {
+        ActiveSet<Family> from = set_;
         int room = from.codes.capacity + from.size() + 8;
-        ActiveSet<Family> larger = from;
         Arena measure{nullptr};
-        larger.lay_out_active(measure, room);
+        set_.lay_out_active(measure, room);
         std::unique_ptr<char[]> memory(new char[static_cast<size_t>(measure.used) + 64]);
         auto address = reinterpret_cast<uintptr_t>(memory.get());
         Arena arena{reinterpret_cast<char*>((address + 63) / 64 * 64)};
-        larger.lay_out_active(arena, room);
-        larger.copy(g_, from);
-        set_ = larger;
+        set_.lay_out_active(arena, room);
+        set_.copy(g_, from);
         memory_.swap(memory);
+    }
+
+    int64_t cell(const int16_t* h, int slot) const { return set_.codes.base[slot] + h[slot]; }
+
+    // <scores, h - structure a>
+    double above(const double* scores, const int16_t* h, int a) const {
+        return set_.codes.score_above(scores, h, set_.codes.code(a));
+    }
+
+    int find(const Code& h) const {
+        int a = set_.size() - 1;
+        while (a >= 0 && !std::equal(h.begin(), h.begin() + set_.codes.slots, set_.codes.code(a)))
+            --a;
+        return a;
     }
 
     void drop_light() {
@@ -92,156 +112,164 @@ class Puller {
         set_.drop_negative(g_);
     }
 
-    int64_t cell(const int16_t* h, int slot) const { return set_.codes.base[slot] + h[slot]; }
+    void take_out(int a) {
+        if (set_.weights[a] > kLight) {
+            const int16_t* h = set_.codes.code(a);
+            out_.codes.insert(out_.codes.end(), h, h + set_.codes.stride);
+            out_.weights.push_back(set_.weights[a]);
+        }
+        set_.weights[a] = 0;
+        drop_light();
+    }
 
     void weigh_cells() {
         std::fill(mass_.begin(), mass_.end(), 0.0);
-        price_ = largest_ = 0;
         for (int a = 0; a < set_.size(); ++a)
             for (int i = 0; i < set_.codes.slots; ++i)
                 mass_[cell(set_.codes.code(a), i)] += set_.weights[a];
+        largest_ = 1;
         for (size_t c = 0; c < mass_.size(); ++c)
             if (mass_[c] > 0) largest_ = std::max(largest_, std::fabs(slack_[c]));
-        if (getenv("DIAG")) fprintf(stderr, " stage %d largest %g\n", out_.size(), largest_);
     }
 
-    // The oracle's structure for scores given by cell, without parts that have no mass.
-    template <class Score>
-    bool ask(Score score) {
+    // The best of the structures that use no part without mass, for scores less slack.
+    bool ask(const double* scores, double sign, double price) {
+        g_.poll();
         for (size_t c = 0; c < mass_.size(); ++c)
-            table_[c] = mass_[c] > 0 ? score(c) : kForbidden;
+            table_[c] = mass_[c] > 0 ? sign * scores[c] - price * slack_[c] : kForbidden;
         ++out_.calls;
-        return solver_.family()(g_, table_.data(), asked_.data());
+        return family_(g_, table_.data(), asked_.data());
     }
 
-    double above(const std::vector<double>& scores, const int16_t* h, int a) const {
-        return set_.codes.score_above(scores.data(), h, set_.codes.code(a));
-    }
-
-    // Whether the structure that was asked for is on the face. What little slack it seems to have
-    // may be rounding: in the affine hull of the basis there is none.
+    // Whether asked_ is on the face. Slack that it seems to have may be rounding, but not that of a
+    // structure outside the affine hull of the basis.
     bool on_face(double slack) {
-        if (slack <= kRounding * largest_) return true;
-        if (slack > kDoubtful * largest_ || append(asked_.data()) != Entry::kEntered)
-            return slack <= kDoubtful * largest_;
+        if (slack <= kOnFace * largest_) return true;
+        if (slack > kDoubtful * largest_) return false;
+        if (append(asked_) != Entry::kEntered) return true;
         --set_.factor.size;
         return false;
     }
 
-    // The structure of the face that w likes best. The first question has integers alone.
+    // best_ <- the structure of the face that w likes best.
     bool find_best() {
-        double most = 0, price = 0;
+        double most = 0;
         for (int a = 1; a < set_.size(); ++a)
-            most = std::max(most, set_.codes.score_above(w_, set_.codes.code(a), set_.codes.code(0)));
+            most = std::max(most, above(w_, set_.codes.code(a), 0));
         for (int raises = 0; raises < kRaises; ++raises) {
-            g_.poll();
-            if (!ask([&](size_t c) { return w_[c] - price * slack_[c]; })) return false;
-            double slack = above(slack_, asked_.data(), 0);
+            if (!ask(w_, 1, best_price_)) return false;
+            double slack = above(slack_.data(), asked_.data(), 0);
             if (on_face(slack)) {
                 best_ = asked_;
                 return true;
             }
-            double more = set_.codes.score_above(w_, asked_.data(), set_.codes.code(0)) - most;
-            price = kRaise * std::max(price, more / slack);
+            double more = above(w_, asked_.data(), 0) - most;
+            best_price_ = kRaise * std::max(best_price_, more / slack);
         }
         return false;
     }
 
-    int find(const int16_t* h) const {
-        for (int a = set_.size() - 1; a >= 0; --a)
-            if (std::equal(h, h + set_.codes.slots, set_.codes.code(a))) return a;
-        return -1;
-    }
-
-    Entry append(const int16_t* h) {
-        if (set_.size() + 3 > set_.codes.capacity) make_room(set_);
-        int k = set_.size();
-        Entry entry = set_.append(g_, h);
-        if (entry != Entry::kEntered || set_.factor.row(k)[k] < 1 / kNear) return entry;
-        --set_.factor.size;
-        return Entry::kDependent;
-    }
-
-    // Takes h into the basis, if it is not there. False when rounding forbids it.
-    bool enter(const int16_t* h) {
-        int before = set_.size();
-        if (append(h) != Entry::kDependent) return true;
-        set_.pivot(g_, h);
-        return set_.size() == before;
-    }
-
-    // Gives best_ the largest weight that it can have on the face.
+    // Gives best_, which is in the basis, the largest weight that it can have.
     bool maximise() {
         double most = -kForbidden;
         for (int i = 0; i < set_.codes.slots; ++i)
             most = std::min(most, mass_[cell(best_.data(), i)]);
-        int64_t pivots = int64_t(kPivots) * (set_.size() + 1);
-        for (; pivots > 0; --pivots) {
-            g_.poll();
-            int at = find(best_.data());
+        for (int pivots = kPivots * set_.size(); pivots > 0; --pivots) {
+            int at = find(best_);
             if (at < 0) return false;
             if (set_.size() == 1 || set_.weights[at] >= most - kLight) return true;
             find_phi(at);
-            int other = at == 0 ? 1 : 0;
             double lowest;
-            if (!find_lowest(other, lowest)) return false;
-            if (lowest >= -kNegative) {
-                if (getenv("DIAG")) fprintf(stderr, "  cut stage %d k %d price %g weight %g lowest %g\n", out_.size(), set_.size(), price_, set_.weights[at], lowest);
-            cut();
+            if (!find_lowest(at == 0 ? 1 : 0, lowest)) return false;
+            if (lowest >= kNegative) {
+                cut();
                 return true;
             }
-            if (!enter(asked_.data())) return false;
-            if (getenv("DIAG")) fprintf(stderr, "  pivot stage %d k %d at %d lowest %g weight %g\n", out_.size(), set_.size(), at, lowest, find(best_.data()) >= 0 ? set_.weights[find(best_.data())] : -1);
+            if (!enter(asked_)) return false;
         }
         return false;
     }
 
-    // phi_ <- M_S K^-1 e_at, by cell: phi but for a constant.
     void find_phi(int at) {
         int k = set_.size();
-        z_.assign(static_cast<size_t>(k), 0.0);
-        z_[static_cast<size_t>(at)] = 1;
-        forward(g_, set_.factor.rows, k, z_.data(), 0);
-        backward(g_, set_.factor.rows, k, z_.data());
+        double* z = set_.target;
+        for (int a = 0; a < k; ++a) z[a] = a == at;
+        forward(g_, set_.factor.rows, k, z, at);
+        backward(g_, set_.factor.rows, k, z);
         std::fill(phi_.begin(), phi_.end(), 0.0);
         for (int a = 0; a < k; ++a) {
             const int16_t* h = set_.codes.code(a);
-            for (int i = 0; i < solver_.family().penalised; ++i)
-                if (!Family::kEmpty || h[i] != 0) phi_[cell(h, i)] += z_[static_cast<size_t>(a)];
+            for (int i = 0; i < family_.penalised; ++i)
+                if (!Family::kEmpty || h[i] != 0) phi_[cell(h, i)] += z[a];
         }
     }
 
-    // The structure of the face with the lowest phi, which is 0 at number `other`.
+    // asked_ <- the structure of the face with the lowest phi; phi is 0 for number `other`.
     bool find_lowest(int other, double& lowest) {
         for (int raises = 0; raises < kRaises; ++raises) {
-            if (!ask([&](size_t c) { return -phi_[c] - price_ * slack_[c]; })) return false;
-            lowest = above(phi_, asked_.data(), other);
-            double slack = above(slack_, asked_.data(), other);
-            if (lowest >= -kNegative || on_face(slack)) return true;
-            if (getenv("DIAG")) fprintf(stderr, "  low stage %d k %d price %g lowest %g slack %g\n", out_.size(), set_.size(), price_, lowest, slack);
+            if (!ask(phi_.data(), -1, price_)) return false;
+            lowest = above(phi_.data(), asked_.data(), other);
+            double slack = above(slack_.data(), asked_.data(), other);
+            if (lowest >= kNegative || on_face(slack)) return true;
             price_ = kRaise * std::max(price_, -lowest / slack);
         }
         return false;
     }
 
-    // The next face is where phi is 0 as well.
+    // phi + price slack is nowhere negative, so that with one slack more it is 0 on the next face
+    // alone.
     void cut() {
-        for (size_t c = 0; c < slack_.size(); ++c)
-            slack_[c] = phi_[c] + (1 + price_) * slack_[c];
+        for (size_t c = 0; c < slack_.size(); ++c) slack_[c] = phi_[c] + (1 + price_) * slack_[c];
+        best_price_ /= 1 + price_;
+        price_ /= 1 + price_;
     }
 
-    void store(int a) {
-        const int16_t* h = set_.codes.code(a);
-        out_.codes.insert(out_.codes.end(), h, h + set_.codes.stride);
-        out_.weights.push_back(set_.weights[a]);
+    // As that of the set, but for what is so near to the affine hull that only rounding keeps it
+    // out.
+    Entry append(const Code& h) {
+        if (set_.size() + 3 > set_.codes.capacity) make_room();
+        int k = set_.size();
+        Entry entry = set_.append(g_, h.data());
+        if (entry != Entry::kEntered || set_.factor.row(k)[k] < 1 / kNear) return entry;
+        --set_.factor.size;
+        return Entry::kDependent;
     }
 
-    // Keeps best_ with its weight, and goes on with the others.
-    void keep() {
-        int at = find(best_.data());
-        if (set_.weights[at] > kLight) store(at);
-        set_.weights[at] = 0;
-        drop_light();
+    // Takes h into the basis, without weight if it can stand for none there.
+    bool enter(const Code& h) { return append(h) != Entry::kDependent || pivot(h); }
+
+    // After append found m_h = sum_a d_a m_a: weights move along (-d, 1), which leaves u as it is,
+    // until the first one is zero. Of several, the one with the largest d leaves.
+    bool pivot(const Code& h) {
+        int k = set_.size(), first = -1;
+        double *d = set_.target, *q = set_.weights, length = -kForbidden;
+        std::copy(set_.factor.row(k), set_.factor.row(k) + k, d);
+        backward(g_, set_.factor.rows, k, d);
+        if (family_.penalised < set_.codes.slots && !combines(h, d)) return false;
+        for (int a = 0; a < k; ++a)
+            if (d[a] > kDirection) length = std::min(length, (q[a] + kLight) / d[a]);
+        for (int a = 0; a < k; ++a)
+            if (d[a] > kDirection && q[a] <= length * d[a] && (first < 0 || d[a] > d[first]))
+                first = a;
+        if (first < 0) return false;
+        length = q[first] / d[first];
+        for (int a = 0; a < k; ++a) q[a] = std::max(0.0, q[a] - length * d[a]);
+        for (int a = 0; a < k; ++a) d[a] = a != first;
+        set_.drop_negative(g_);
+        if (set_.append(g_, h.data()) != Entry::kEntered) return false;
+        set_.weights[k - 1] = length;
+        return true;
+    }
+
+    // Whether h is that combination of the basis in the parts without a penalty, too: by w, which
+    // tells their sums apart.
+    bool combines(const Code& h, const double* d) const {
+        double left = above(w_, h.data(), 0), size = 1;
+        for (int a = 1; a < set_.size(); ++a) {
+            double share = d[a] * above(w_, set_.codes.code(a), 0);
+            left -= share, size = std::max(size, std::fabs(share));
+        }
+        return std::fabs(left) <= 1e-8 * size;
     }
 };
 

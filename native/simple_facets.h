@@ -3,6 +3,7 @@
 
 #include "chain.h"
 #include "facets.h"
+#include "flow.h"
 #include "matching.h"
 #include "semi_markov.h"
 #include "simplex.h"
@@ -10,18 +11,63 @@
 
 namespace sparsewood {
 
-// Paths: flows through a graph whose arcs are the parts (for one slot: items).
 template <>
 struct Facets<Simplex> : CellsAlone {};
+
+// Structures are paths: flows through a graph whose arcs are the parts.
+template <class Family>
+struct FlowFacets : CellsAlone {
+    bool is_unique(const Family& family, const ActiveSet<Family>& set, const Pool& pool) const {
+        if (family.penalised == family.slots) return true;
+        std::vector<double> mass(cells(family), 0.0);
+        for (int c = 0; c < pool.count(); ++c) mass[pool.live[c]] = pool.residual[c];
+        auto transition = [&](int64_t cell) { return set.theta[cell]; };
+        auto segment = [&](int64_t cell) {
+            return mass[cell] > 0 ? set.theta[cell] - mass[cell] : kForbidden;
+        };
+        return flow(family, transition, segment).is_unique();
+    }
+
+  private:
+    template <class Transition, class Segment>
+    static Flow flow(const Chain& f, Transition transition, Segment segment) {
+        Flow flow(f.steps, f.states);
+        for (int t = 0; t < f.steps; ++t) {
+            for (int j = 0; t > 0 && j < f.states; ++j)
+                for (int k = 0; k < f.states; ++k)
+                    flow.add(flow.end(t, j), flow.start(t, k),
+                             transition(f.base(f.steps + t - 1) + j * f.states + k), true);
+            for (int k = 0; k < f.states; ++k)
+                flow.add(flow.start(t, k), flow.end(t + 1, k), segment(f.base(t) + k), false);
+        }
+        return flow;
+    }
+
+    template <class Transition, class Segment>
+    static Flow flow(const SemiMarkov& f, Transition transition, Segment segment) {
+        Flow flow(f.positions, f.labels);
+        for (int t = 0; t < f.positions; ++t)
+            for (int k = 0; k < f.labels; ++k) {
+                int64_t row = f.base(t) + int64_t(k) * f.width + 1;
+                for (int j = 0; t > 0 && j < f.labels; ++j)
+                    flow.add(flow.end(t, j), flow.start(t, k), transition(row + f.longest + j),
+                             true);
+                for (int d = 0; d < f.longest && t + d < f.positions; ++d)
+                    flow.add(flow.start(t, k), flow.end(t + d + 1, k), segment(row + d), false);
+            }
+        return flow;
+    }
+};
+
 template <>
-struct Facets<Chain> : CellsAlone {};
+struct Facets<Chain> : FlowFacets<Chain> {};
 template <>
-struct Facets<SemiMarkov> : CellsAlone {};
+struct Facets<SemiMarkov> : FlowFacets<SemiMarkov> {};
 
 // No member of the larger side has more than one partner (Birkhoff 1946). Where both sides are
 // equal and all have a partner, none has less.
 template <bool Partial>
-struct Facets<Matching<Partial>> {
+struct Facets<Matching<Partial>> : AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
     using Family = Matching<Partial>;
@@ -29,9 +75,7 @@ struct Facets<Matching<Partial>> {
     void begin(Family& family, const ActiveSet<Family>&, Pool& pool) {
         if (!Partial && family.slots == family.width) return;
         for (int j = Partial; j < family.width; ++j)
-            pool.add(1, -1, [&](int c) {
-                return pool.live[c] % family.width == j;
-            });
+            pool.add(1, -1, [&](int c) { return pool.live[c] % family.width == j; });
     }
     bool separate(Pool&) { return false; }
 };
@@ -43,7 +87,7 @@ void forget(Matching<Partial>& family) {
 
 // As many items as allowed.
 template <>
-struct Facets<Subset> {
+struct Facets<Subset> : AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
 

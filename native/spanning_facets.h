@@ -18,7 +18,7 @@ namespace sparsewood {
 inline int most_parts(const SpanningTrees& family) { return family.vertices - 1; }
 
 template <>
-class Facets<SpanningTrees> {
+class Facets<SpanningTrees> : public AllPenalised {
   public:
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
@@ -29,10 +29,9 @@ class Facets<SpanningTrees> {
             for (int j = 0; j < i; ++j) ends_.push_back({j, i});
         std::vector<int> order(pool.count());
         std::iota(order.begin(), order.end(), 0);
-        auto price = [&](int c) {
-            return set.theta[pool.live[c]] - pool.residual[c];
-        };
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return price(a) > price(b); });
+        auto price = [&](int c) { return set.theta[pool.live[c]] - pool.residual[c]; };
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int a, int b) { return price(a) > price(b); });
         std::vector<Bits> tree_of;
         for (int v = 0; v < vertices_; ++v) {
             tree_of.push_back(empty());
@@ -70,9 +69,7 @@ class Facets<SpanningTrees> {
     Bits empty() const { return no_bits(vertices_); }
     double& into(int i, int j) { return into_[i * vertices_ + j]; }
     static bool is_edge(const Pool& pool, int c) { return pool.live[c] % 2 == 1; }
-    Ends ends(const Pool& pool, int c) const {
-        return ends_[pool.live[c] / 2];
-    }
+    Ends ends(const Pool& pool, int c) const { return ends_[pool.live[c] / 2]; }
 
     bool add(Pool& pool, const Bits& set) {
         int size = count_common(set, set);
@@ -127,10 +124,8 @@ class Facets<SpanningTrees> {
                 from[u] = queue[q];
                 queue.push_back(u);
                 if (entering[u] >= pool.mass) continue;
-                double most = std::min(entering[v] - pool.mass,
-                                       pool.mass - entering[u]);
-                for (int x = u; x != v; x = from[x])
-                    most = std::min(most, into(x, from[x]));
+                double most = std::min(entering[v] - pool.mass, pool.mass - entering[u]);
+                for (int x = u; x != v; x = from[x]) most = std::min(most, into(x, from[x]));
                 for (int x = u; x != v; x = from[x]) {
                     into(x, from[x]) -= most;
                     into(from[x], x) += most;

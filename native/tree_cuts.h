@@ -15,7 +15,7 @@
 namespace sparsewood {
 
 template <bool SingleRoot>
-class TreeCuts {
+class TreeCuts : public AllPenalised {
   public:
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = false;
@@ -38,8 +38,8 @@ class TreeCuts {
   protected:
     // In a table of rows of heads, each with so many labels.
     template <class Family>
-    void begin(Family& family, int labels, const Arborescence& memory,
-               const ActiveSet<Family>& set, Pool& pool) {
+    void begin(Family& family, int labels, const Arborescence& memory, const ActiveSet<Family>& set,
+               Pool& pool) {
         words_ = family.slots;
         width_ = family.width;
         labels_ = labels;
@@ -61,12 +61,8 @@ class TreeCuts {
     MinCut graph_;          // of the arcs that have mass
     std::set<Bits> known_;  // sets of words
 
-    int word(const Pool& pool, int c) const {
-        return pool.live[c] / width_ + 1;
-    }
-    int head(const Pool& pool, int c) const {
-        return pool.live[c] % width_ / labels_;
-    }
+    int word(const Pool& pool, int c) const { return pool.live[c] / width_ + 1; }
+    int head(const Pool& pool, int c) const { return pool.live[c] % width_ / labels_; }
 
     bool add(Pool& pool, const Bits& set) {
         if (!known_.insert(set).second) return false;
