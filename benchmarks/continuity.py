@@ -30,7 +30,7 @@ from sparsewood.structures.base import Structure
 
 KINDS: tuple[Weights, Weights] = ("solver", "canonical")
 CHANGE = 1e-7  # of the scores: the support should not notice
-STEP = 1e-6  # of central differences
+STEPS = (1e-6, 1e-8)  # of central differences: the second where the first goes over a bend
 SLOPE = 1e-4  # a derivative is right within this share of what a random direction sees of it
 TOL = 1e-8  # of marginals
 JUMP = 1e-4  # a larger change within 1 / (POINTS * 2 ** HALVINGS) of a line is no slope
@@ -138,10 +138,12 @@ def right_gradients(function: Function, scores: Tensor, direction: Tensor) -> in
     leaf = scores.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(function(leaf).sum(), leaf)
     exact = (gradient * direction).flatten(1).sum(1)
-    ends = function(scores + STEP * direction) - function(scores - STEP * direction)
     typical = gradient.flatten(1).norm(dim=1)  # what a normal direction sees of the gradient
-    wrong = (ends / (2 * STEP) - exact).abs() > SLOPE * typical.clamp(min=SLOPE)
-    return int((~wrong).sum())
+    right = torch.zeros(len(scores), dtype=torch.bool)
+    for step in STEPS:
+        ends = function(scores + step * direction) - function(scores - step * direction)
+        right |= (ends / (2 * step) - exact).abs() <= SLOPE * typical.clamp(min=SLOPE)
+    return int(right.sum())
 
 
 @dataclass
