@@ -16,29 +16,32 @@ class Family(NamedTuple):
 
     structure: sp.Structure
     shapes: list[tuple[int, ...]]
+    small: tuple[int, ...]  # one for which the generic solver takes no time
 
 
 def sides(structure: sp.Structure) -> Family:
-    return Family(structure, [(9, 9), (6, 10), (10, 6)])
+    return Family(structure, [(9, 9), (6, 10), (10, 6)], (5, 6))
 
 
 FAMILIES = {
-    "trees": Family(sp.DependencyTrees(), [(10, 11), (25, 26)]),
-    "single-root": Family(sp.DependencyTrees(single_root=True), [(10, 11), (25, 26)]),
-    "labelled": Family(sp.LabelledDependencyTrees(), [(10, 11, 3)]),
-    "labelled-single-root": Family(sp.LabelledDependencyTrees(single_root=True), [(10, 11, 3)]),
-    "chain": Family(sp.LinearChain(), [(12, 4, 5)]),
-    "penalised-chain": Family(sp.LinearChain(penalty="both"), [(12, 4, 5)]),
-    "segments": Family(sp.SemiMarkov(3), [(12, 3, 6)]),
-    "penalised-segments": Family(sp.SemiMarkov(3, penalty="both"), [(12, 3, 6)]),
+    "trees": Family(sp.DependencyTrees(), [(10, 11), (25, 26)], (6, 7)),
+    "single-root": Family(sp.DependencyTrees(single_root=True), [(10, 11), (25, 26)], (6, 7)),
+    "labelled": Family(sp.LabelledDependencyTrees(), [(10, 11, 3)], (4, 5, 2)),
+    "labelled-single-root": Family(
+        sp.LabelledDependencyTrees(single_root=True), [(10, 11, 3)], (4, 5, 2)
+    ),
+    "chain": Family(sp.LinearChain(), [(12, 4, 5)], (6, 3, 4)),
+    "penalised-chain": Family(sp.LinearChain(penalty="both"), [(12, 4, 5)], (6, 3, 4)),
+    "segments": Family(sp.SemiMarkov(3), [(12, 3, 6)], (6, 2, 5)),
+    "penalised-segments": Family(sp.SemiMarkov(3, penalty="both"), [(12, 3, 6)], (6, 2, 5)),
     "matching": sides(sp.Matching()),
     "partial-matching": sides(sp.Matching(partial=True)),
     "alignment": sides(sp.Alignment(gaps=True)),
-    "spanning": Family(sp.SpanningTrees(), [(12, 12), (30, 30)]),
-    "subset": Family(sp.Subset(5), [(20,)]),
-    "subset-at-most": Family(sp.Subset(at_most=5), [(20,), (4,)]),
-    "hypercube": Family(sp.Hypercube(), [(30,)]),
-    "simplex": Family(sp.Simplex(), [(30,)]),
+    "spanning": Family(sp.SpanningTrees(), [(12, 12), (30, 30)], (6, 6)),
+    "subset": Family(sp.Subset(5), [(20,)], (8,)),
+    "subset-at-most": Family(sp.Subset(at_most=5), [(20,), (4,)], (8,)),
+    "hypercube": Family(sp.Hypercube(), [(30,)], (8,)),
+    "simplex": Family(sp.Simplex(), [(30,)], (8,)),
 }
 CASES = [(name, shape) for name, family in FAMILIES.items() for shape in family.shapes]
 
@@ -74,11 +77,13 @@ def test_weights_are_found_and_optimal(name: str, shape: tuple[int, ...]) -> Non
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("kind", ["normal", "integers", "forbidden"])
-def test_both_solvers_have_the_same(name: str, kind: str) -> None:
+def test_both_solvers_have_the_same(name: str) -> None:
     """The other one finds them by oracle calls alone, and knows of no facets."""
-    structure, shape = FAMILIES[name].structure, FAMILIES[name].shapes[0]
-    scores = draw(shape, kind, count=1)
+    structure, shape = FAMILIES[name].structure, FAMILIES[name].small
+    kinds = ["normal", "forbidden"]
+    if structure.penalised(draw(shape)) is None:  # else marginals may tie, and each finds its own
+        kinds.append("integers")
+    scores = torch.cat([draw(shape, kind, count=1) for kind in kinds])
     ours, theirs = [
         sp.sparsemap(scores, structure, solver=solver, weights="canonical")
         for solver in ("native", "generic")
@@ -97,13 +102,15 @@ def test_a_small_change_of_the_scores_changes_little(name: str, shape: tuple[int
         assert distance(measure(structure, a, shape), measure(structure, b, shape)) < 1e-6
 
 
-def test_transitions_that_tie_are_not_peeled() -> None:
-    """Their marginals are not unique, and those that the solver came upon do not count."""
-    scores = draw_scores("normal", 6, (4, 2, 3), seed=0) * 0.2
+@pytest.mark.parametrize("shape", [(4, 2, 3), (6, 3, 4)])
+def test_transitions_that_tie(shape: tuple[int, ...]) -> None:
+    """Their marginals are not unique; structures have to be independent in the states alone."""
+    chain, scores = sp.LinearChain(), 0.2 * draw_scores("normal", 8, shape, seed=0)
     scores[..., 1:] = 0.0
-    by_time = sp.sparsemap(scores, sp.LinearChain(), weights="canonical")
-    generic = sp.sparsemap(scores, sp.LinearChain(), weights="canonical", solver="generic")
-    for a, b in zip(by_time, generic, strict=True):
-        if a.canonical and b.canonical:
-            found = measure(sp.LinearChain(), a, (4, 2, 3))
-            assert distance(found, measure(sp.LinearChain(), b, (4, 2, 3))) < 1e-8
+    post, plain = sp.sparsemap(scores, chain, weights="canonical"), sp.sparsemap(scores, chain)
+    assert post.converged.all()
+    states = slice(None), slice(None), slice(None), 0
+    torch.testing.assert_close(post.marginals[states], plain.marginals[states], rtol=0, atol=1e-11)
+    for one in post:
+        parts = chain.indicator(one.structures, shape)[states].flatten(1)
+        assert affine_rank(parts) + 1 == len(parts)
