@@ -66,7 +66,7 @@ class Puller {
     static constexpr int kRaises = 40;          // for one question
     // Degenerate problems may need more structures in the basis, and questions, than is worth
     // while: so many for each slot and each structure of the solver's.
-    static constexpr int kQuestions = 60, kStructures = 3;
+    static constexpr int kQuestions = 60, kStructures = 6;
 
     Family& family_;
     const double* w_;
