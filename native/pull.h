@@ -59,14 +59,15 @@ class Puller {
     static constexpr double kLight = 1e-13;     // weights at or below it are rounding
     static constexpr double kNegative = -1e-9;  // phi at or above it is not negative
     static constexpr double kDirection = 1e-7;  // coefficients at or below it are rounding
-    static constexpr double kNear = 1e-3;       // distances from an affine hull below it, too
+    static constexpr double kNear = 1e-6;       // as are distances from an affine hull, times |d|
+    static constexpr double kFar = 0.1;         // above it they are none
     static constexpr double kOnFace = 1e-11;    // and slack, as a share of the largest
     static constexpr double kDoubtful = 1e-6;   // up to here the affine hull decides
     static constexpr double kRaise = 1.25;      // above the price that would just suffice
     static constexpr int kRaises = 40;          // for one question
     // Degenerate problems may need more structures in the basis, and questions, than is worth
     // while: so many for each slot and each structure of the solver's.
-    static constexpr int kQuestions = 60, kStructures = 3;
+    static constexpr int kQuestions = 60, kStructures = 6;
 
     Family& family_;
     const double* w_;
@@ -231,12 +232,19 @@ class Puller {
     }
 
     // As that of the set, but for what is so near to the affine hull that only rounding keeps it
-    // out.
+    // out: the more so the larger its coefficients there are.
     Entry append(const Code& h) {
         if (set_.size() + 3 > set_.codes.capacity) make_room();
         int k = set_.size();
         Entry entry = set_.append(g_, h.data());
-        if (entry != Entry::kEntered || set_.factor.row(k)[k] < 1 / kNear) return entry;
+        if (entry != Entry::kEntered) return entry;
+        double far = 1 / set_.factor.row(k)[k], size = 1;
+        if (far > kFar) return entry;
+        double* d = set_.target;
+        std::copy(set_.factor.row(k), set_.factor.row(k) + k, d);
+        backward(g_, set_.factor.rows, k, d);
+        for (int a = 0; a < k; ++a) size += d[a] * d[a];
+        if (far > kNear * std::sqrt(size)) return entry;
         --set_.factor.size;
         return Entry::kDependent;
     }
