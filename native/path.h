@@ -56,6 +56,7 @@ class Path {
             double before = s_;
             Next next = step();
             if (next == Next::kEnd) return s_at_ <= 1 ? PathEnd::kReached : PathEnd::kFull;
+            if (next == Next::kTooMany) return PathEnd::kTied;
             if (next == Next::kTies) {
                 ties_ = true;
                 if (!solve_at(top_, most_)) return PathEnd::kTied;
@@ -78,7 +79,7 @@ class Path {
     const std::vector<int16_t>& tie() const { return tie_; }  // who ties there; empty: nobody
 
   private:
-    enum class Next { kOn, kTies, kEnd };
+    enum class Next { kOn, kTies, kTooMany, kEnd };
     using Code = std::vector<int16_t>;
 
     static constexpr double kTop = 1e10;    // structures that tie at range / kTop, tie
@@ -161,6 +162,7 @@ class Path {
             return Next::kTies;
         } else {
             enter(newcomer, at_top);
+            if (at_top && full()) return Next::kTooMany;
         }
         return Next::kOn;
     }

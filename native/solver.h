@@ -110,6 +110,9 @@ struct Solver {
     template <class G>
     SPARSEWOOD_HD void settle_all(const G& g) {
         level = true;
+        for (int64_t c = penalised_cells(family()) + g.lane(); c < cells(family()); c += g.size())
+            reduced[c] = set.theta[c];
+        g.sync();
         set.factor.solve(g, set.target);
         refine(g);
         SPARSEWOOD_ROLLED

@@ -137,8 +137,8 @@ def temperature_path(
         >>> path = sp.temperature_path(scores, sp.DependencyTrees())
         >>> path.temperatures.tolist(), path.sizes.tolist()
         ([0.0, 0.75, 1.0], [1, 2])
-        >>> path.at(1.0).weights.tolist()
-        [0.875, 0.125]
+        >>> path.at(1.0).weights
+        tensor([0.8750, 0.1250], dtype=torch.float64)
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
     end = check_real("temperature", temperature, positive=True)
