@@ -22,7 +22,7 @@ enum class PathEnd {
     kReached,     // the temperature given
     kFull,        // one more structure would remain
     kTied,        // too many structures score best: they remain at any temperature
-    kStalled,     // steps at one temperature do not end
+    kStalled,     // steps at one temperature do not end: it is not the largest that suffices
     kNoStructure  // every structure uses a forbidden part
 };
 
@@ -31,7 +31,7 @@ class Path {
   public:
     Path(Solver<Family>& solver, int64_t most)
         : solver_(solver), set_(solver.set), codes_(solver.set.codes), most_(most) {
-        s_ = top_ = std::max(kTop / solver.range, 2.0);
+        s_ = top_ = std::max(std::min(kTop / solver.range, kMost), 2.0);
         for (std::vector<double>* table : {&slope_, &offset_})
             table->resize(static_cast<size_t>(cells(family())));
         tilt_.resize(slope_.size());
@@ -74,17 +74,19 @@ class Path {
     }
 
     double s() const { return s_at_; }
-    const Pulled& found() const { return found_; }               // what has weight there
-    const std::vector<int16_t>& tie() const { return tie_; }     // who ties there; empty: nobody
+    const Pulled& found() const { return found_; }            // what has weight there
+    const std::vector<int16_t>& tie() const { return tie_; }  // who ties there; empty: nobody
 
   private:
     enum class Next { kOn, kTies, kEnd };
     using Code = std::vector<int16_t>;
 
-    static constexpr double kTop = 1e10;       // structures that tie at range / kTop, tie
-    static constexpr double kTilt = 1e-12;     // breaks ties between structures
-    static constexpr double kZero = 1e-13;     // a weight or an advantage below this is rounding
-    static constexpr double kSame = 1e-10;     // breakpoints so near to each other are one
+    static constexpr double kTop = 1e10;    // structures that tie at range / kTop, tie
+    static constexpr double kMost = 1e60;   // no score times that is beyond all numbers
+    static constexpr double kTilt = 1e-12;  // breaks ties between structures
+    static constexpr double kZero = 1e-13;  // a weight or an advantage below this is rounding
+    static constexpr double kHint = 1e-9;   // of one that is remembered, which the oracle may find
+    static constexpr double kSame = 1e-10;  // breakpoints so near to each other are one
     static constexpr double kNegative = 1e-9;  // a weight below minus this has left already
     static constexpr double kAhead = 1e-6;     // how far a detour goes past where steps do not end
     static constexpr int kDetours = 20, kQuestions = 1000;
@@ -178,8 +180,7 @@ class Path {
         const Cholesky& f = set_.factor;
         int k = f.size;
         double one = 0, both = 0;
-        for (int i = 0; i < k; ++i)
-            one += f.ones[i] * f.ones[i], both += f.ones[i] * f.scores[i];
+        for (int i = 0; i < k; ++i) one += f.ones[i] * f.ones[i], both += f.ones[i] * f.scores[i];
         a_.resize(size_t(k)), b_.resize(size_t(k)), residual_.resize(size_t(k));
         for (int i = 0; i < k; ++i) {
             a_[size_t(i)] = f.scores[i] - both / one * f.ones[i];
@@ -219,24 +220,27 @@ class Path {
 
     // Whether h scores above the active structures at `s`, by more than rounding; then `s` becomes
     // where it ties with them.
-    bool above(const Code& h, double& s) {
+    bool above(const Code& h, double& s, double least = kZero) {
         double rise = codes_.score_above(slope_.data(), h.data(), codes_.code(0));
         double fixed = codes_.score_above(offset_.data(), h.data(), codes_.code(0)), size = 1;
         for (int i = 0; i < codes_.slots; ++i) {
             int32_t c = codes_.base[i] + h[size_t(i)];
             size += std::fabs(s * slope_[size_t(c)] - offset_[size_t(c)]);
         }
-        if (!(s * rise - fixed > std::max(8 * kEpsilon * size, kZero))) return false;
+        if (!(s * rise - fixed > std::max(8 * kEpsilon * size, least))) return false;
         s = rise < 0 ? std::max(s, std::min(fixed / rise, s_)) : s_;
         return true;
     }
 
-    // The structure of the pool that ties first, if one does before `end`, which is moved there.
+    // The structure of the pool that ties first, if one does before `end`, which is moved there. Of
+    // those that tie at the same place, the one named first. What ties where the segment begins is
+    // left to the oracle: there may be many, of which it finds the best.
     Code first_of_pool(double& end) {
         const Code* first = nullptr;
         for (const Code& h : pool_) {
             double at = end;
-            if (h != banned_ && above(h, at) && at > end) end = at, first = &h;
+            if (h == banned_ || !above(h, at, kHint)) continue;
+            if (at > end * (1 + kSame) && at < s_ * (1 - kSame)) end = at, first = &h;
         }
         return first == nullptr ? Code() : *first;
     }
@@ -247,7 +251,9 @@ class Path {
         pool_.push_back(h);
     }
 
-    void forget(const Code& h) { pool_.erase(std::remove(pool_.begin(), pool_.end(), h), pool_.end()); }
+    void forget(const Code& h) {
+        pool_.erase(std::remove(pool_.begin(), pool_.end(), h), pool_.end());
+    }
 
     // What has weight at s.
     void record(const Code& tie) {

@@ -38,9 +38,8 @@ class Worker {
         double* theta = lay_out(scores, b);
         double range = read(scores, b, temperature, theta);
         out.temperature = temperature;
-        Status status = request.max_support > 0
-                            ? at_most(theta, range, request, out)
-                            : optimum(theta, range, request.limits);
+        Status status = request.max_support > 0 ? at_most(theta, range, request, out)
+                                                : optimum(theta, range, request.limits);
         if (status == Status::kNoStructure) scores.no_structure(b);
         if (request.canonical) out.canonical = make_canonical(scores, status, request.max_support);
         write(status, out);
@@ -115,24 +114,29 @@ class Worker {
         lay_out_active(active_, room_);
         int calls = 0;
         Path<Family> path(solver_, request.max_support);
-        PathEnd end = path.run([&] { grow(); }, [&](double s, int64_t most) {
+        auto solve_at = [&](double s, int64_t most) {
             calls += solver_.calls;
             Status status = optimum(theta, at(s), {request.limits.tol, most, 0});
             at(1);
             for (int a = 0; a < solver_.set.size(); ++a) solver_.set.factor.scores[a] /= s;
             solver_.range = range > 0 ? range : 1;
             return status == Status::kSolved;
-        });
+        };
+        PathEnd end = path.run([&] { grow(); }, solve_at);
         calls += solver_.calls;
         if (end == PathEnd::kNoStructure) return Status::kNoStructure;
-        Status status = Status::kStalled;
+        Limits capped{request.limits.tol, request.max_support, 0};
+        Status status = Status::kSolved;
         if (end == PathEnd::kTied) {
-            status = optimum(theta, range, {request.limits.tol, request.max_support, 0});
+            status = optimum(theta, range, capped);
         } else {
+            double lower = at(path.s());
             while (path.found().size() + 2 > solver_.set.codes.capacity) grow();
-            solver_.reset(theta, at(path.s()), request.limits, false);
-            take_over(solver_, path.found());
-            if (end != PathEnd::kStalled) status = Status::kSolved;
+            solver_.reset(theta, lower, request.limits, false);
+            if (!take_over(solver_, path.found())) {
+                calls += solver_.calls;
+                status = optimum(theta, lower, capped);
+            }
             out.temperature /= path.s();
             for (int i = 0; i < family().slots && !path.tie().empty(); ++i) {
                 int64_t part = family().part(i, path.tie()[static_cast<size_t>(i)]);

@@ -1,5 +1,7 @@
 """At most k structures by a lower temperature: how it is found, and how it is differentiated."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -13,6 +15,9 @@ from sparsewood.testing import draw_scores
 from tests.brute import SMALL, Small
 from tests.families import FAMILIES, batch_of
 from tests.seats import Seats
+
+# PyTorch loads its own formulas of forward mode by what it has deprecated.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
 
 TREES = sp.DependencyTrees()
 CAPPED = int(sp.Status.CAPPED)
@@ -68,9 +73,7 @@ def test_one_structure_is_the_best_one(problem: Small, solver) -> None:
     theta = torch.where(problem.allowed(scores), scores, 0).flatten(1)
     usable = (problem.columns @ (~problem.allowed(scores)).double().flatten(1).T == 0).T
     counted = problem.columns * unique(problem.structure, scores).flatten()
-    post = sp.sparsemap(
-        scores, problem.structure, temperature=100.0, max_support=1, solver=solver
-    )
+    post = sp.sparsemap(scores, problem.structure, temperature=100.0, max_support=1, solver=solver)
     for b, total in enumerate((theta @ problem.columns.T).masked_fill(~usable, -torch.inf)):
         best = int(total.argmax())
         rest = torch.arange(len(total)) != best
@@ -117,6 +120,28 @@ def test_ties_and_all(n: int, seed: int, k: int, kind: str, solver) -> None:
     plain = sp.sparsemap(scores, TREES, temperature=post.temperature)
     difference = (post.marginals - plain.marginals)[solved]
     assert solved.sum() == 0 or difference.abs().max() < 1e-9
+
+
+@solvers
+@pytest.mark.parametrize("scale", [1e-20, 1e12])
+def test_scores_and_temperature_have_no_unit(scale: float, solver) -> None:
+    scores = draw_scores("normal", 3, (5, 6), seed=0)
+    usual = sp.sparsemap(scores, TREES, temperature=9.0, max_support=3, solver=solver)
+    given = {"temperature": max(1.0, 9 * scale), "max_support": 3, "solver": solver}
+    post = sp.sparsemap(scale * scores, TREES, **given)
+    assert post.converged.all()
+    torch.testing.assert_close(post.temperature / scale, usual.temperature)
+    torch.testing.assert_close(post.marginals, usual.marginals)
+
+
+@solvers
+@pytest.mark.parametrize("scale", [1e-300, 1e150])
+def test_scores_at_the_end_of_numbers(scale: float, solver) -> None:
+    scores = scale * draw_scores("normal", 3, (5, 6), seed=0)
+    post = sp.sparsemap(scores, TREES, max_support=3, solver=solver)
+    assert post.weights.isfinite().all()
+    assert (post.sizes <= 3).all()
+    assert (post.converged | (scale < 1)).all()
 
 
 @solvers
@@ -189,26 +214,25 @@ def _at_most(
 
 @solvers
 @small
-@pytest.mark.parametrize("k", [2, 3])
-def test_gradient_of_the_temperature_too(problem: Small, k: int, solver) -> None:
+def test_gradient_of_the_temperature_too(problem: Small, solver) -> None:
     scores = draw_scores("normal", 2, problem.shape, seed=3)
     scores = torch.where(problem.allowed(scores), scores, 0).requires_grad_()
-    heat = torch.tensor([0.3, 30.0], dtype=torch.float64, requires_grad=True)
+    heat = torch.tensor([0.03, 30.0], dtype=torch.float64, requires_grad=True)
 
     def call(scores: Tensor, heat: Tensor) -> tuple[Tensor, ...]:
-        return _at_most(scores, problem.structure, heat, k, solver)
+        return _at_most(scores, problem.structure, heat, 2, solver)
 
-    lowered = call(scores, heat)[2] < heat
-    assert lowered[1]
-    assert gradcheck(call, (scores, heat), check_forward_ad=True)
-    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, heat))
+    assert (call(scores, heat)[2] < heat).tolist() == [False, True]
+    slow = solver == "generic"
+    assert gradcheck(call, (scores, heat), check_forward_ad=True, fast_mode=slow)
+    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, heat), fast_mode=True)
 
 
 @solvers
 def test_gradient_at_a_constant_temperature(solver) -> None:
     scores = draw_scores("normal", 3, (5, 6), seed=3).requires_grad_()
     heat = torch.tensor([1.0, 0.01, 1.0], dtype=torch.float64, requires_grad=True)
-    marginals, weights, found = _at_most(scores, TREES, heat, 3, solver, "constant")
+    marginals, _, found = _at_most(scores, TREES, heat, 3, solver, "constant")
     plain = sp.sparsemap(scores, TREES, temperature=found.detach(), solver=solver)
     assert not found.requires_grad
     assert torch.equal(found == heat, torch.tensor([False, True, False]))
@@ -239,7 +263,9 @@ def test_in_a_compiled_graph() -> None:
     along = draw_scores("normal", 2, (4, 5), seed=4)
 
     def loss(scores: Tensor, heat: Tensor) -> Tensor:
-        return (along * sp.sparsemap(scores, TREES, temperature=heat, max_support=2).marginals).sum()
+        return (
+            along * sp.sparsemap(scores, TREES, temperature=heat, max_support=2).marginals
+        ).sum()
 
     heat = torch.tensor([0.01, 1.0], dtype=torch.float64, requires_grad=True)
     expected = torch.autograd.grad(loss(scores, heat), (scores, heat))
@@ -250,8 +276,9 @@ def test_in_a_compiled_graph() -> None:
 
 @pytest.mark.parametrize("cap", ["max_active", "max_iter"])
 def test_goes_with_no_cap_that_gives_the_certificate_up(cap: str) -> None:
+    caps: dict[str, Any] = {cap: 3}
     with pytest.raises(ValueError, match=f"max_support=2 with {cap}=3"):
-        sp.sparsemap(torch.zeros(1, 2, 3), TREES, max_support=2, **{cap: 3})
+        sp.sparsemap(torch.zeros(1, 2, 3), TREES, max_support=2, **caps)
 
 
 @solvers

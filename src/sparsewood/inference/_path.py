@@ -31,6 +31,7 @@ from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits, O
 
 _EPS = torch.finfo(torch.float64).eps
 _TOP = 1e10  # 1 / temperature in units of the range of scores: structures that tie there, tie
+_MOST = 1e60  # no score times that is beyond all numbers
 _ZERO = 1e-13  # a weight or an advantage below this is rounding
 _SAME = 1e-10  # breakpoints are one where they are so near to each other, relative to their size
 _TILT = 1e-12  # breaks ties between structures: far above rounding, far below any tolerance
@@ -66,7 +67,7 @@ class Path(ActiveSet):
         random = torch.Generator().manual_seed(0)
         self.tilt = torch.rand(theta.shape, dtype=torch.float64, generator=random)
         self.target, self.most = target, most
-        self.s = self.top = max(_TOP / (self.spread or 1.0), 2 * target)
+        self.s = self.top = max(min(_TOP / (self.spread or 1.0), _MOST), 2 * target)
         self.end = self.top  # the s of `optimum`
         self.gap = 0.0  # at s
         self.segments: list[Segment] = []

@@ -210,8 +210,7 @@ class _Problem:
     @property
     def status(self) -> Status:
         """Solved where the gap is within the promise; one below 0 shows how much is rounding."""
-        stalled = isinstance(self.set, Path) and self.set.stalled
-        if abs(self.set.optimum.gap) <= self.promise * self.cooling and not stalled:
+        if abs(self.set.optimum.gap) <= self.promise * self.cooling:
             return Status.SOLVED
         return Status.CAPPED if self.set.capped and self.caps else Status.STALLED
 

@@ -74,13 +74,18 @@ def sparsemap(
         max_iter: solve at most so many quadratic programs, and return the last optimum reached.
         max_support: keep at most so many structures by lowering the temperature: the answer is
             exact SparseMAP, with its certificate, at the largest temperature up to the one given
-            below which there are never more. The posterior's `temperature` says which.
+            below which there are never more; the posterior's `temperature` says which. Their
+            number need not grow with the temperature: a larger one with as few exists in about a
+            quarter of random dependency trees (10 to 40 words, 5 or 10 structures), on average 4
+            to 20 % above. Where more structures than that score best, no temperature suffices: the
+            answer is that of `max_active` at the temperature given, its status CAPPED.
         weights: "solver", those that the solver comes upon: the same scores give the same ones
             each time, but scores a little different may give quite different ones. "canonical": a
             continuous function of the marginals, hence of the scores, the same for every solver,
             machine and device; `canonical` of the posterior says where that succeeded.
         temperature_gradient: with `max_support`, "constant": derivatives take the temperature
-            found for a constant; "scores": for the function of the scores that it is.
+            found for a constant; "scores": for the function of the scores that it is, and the
+            posterior's `temperature` has a gradient too. Compiled graphs know "constant" alone.
         solver: "native" or "generic"; default: native where the structure has it.
         on_unconverged: what to do with instances that have no certificate: "return" them, `status`
             says which; "warn", a RuntimeWarning; or "raise" an `UnconvergedError`. Compiled graphs
