@@ -112,8 +112,12 @@ class Pull:
         gram = (parts * self.penalised) @ parts.T + 1
         f = ((parts - parts[0]) * self.theta).sum(-1)
         goal = equality_qp(gram, _factor(gram), f)
-        if not (goal > 0).all():
+        if not (goal >= -_ZERO).all():
             raise _StuckError
+        stays = goal > _ZERO
+        if not stays.all():  # of what was pulled, some was the rounding of many steps
+            left = [one for one, stay in zip(structures, stays, strict=True) if stay]
+            return (yield from self._solve(left, parts[stays]))
         u = goal @ parts
         slope = self.theta - self.penalised * u
         best = yield from self._ask(slope)
