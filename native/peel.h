@@ -28,7 +28,8 @@ class Peel {
         read(set);
         unique_ = facets_.is_unique(family, set, pool_);
         parts_ = most_parts(family);
-        for (violation_ = 1 << 30; violation_ < parts_ * double(1 << 30);) violation_ *= 2;
+        double spread = std::min(this->spread(set), parts_ * double(1 << 30));
+        for (violation_ = 1; violation_ <= spread;) violation_ *= 2;
         facets_.begin(family, set, pool_);
         follow(0);
         go_back(0);
@@ -113,6 +114,21 @@ class Peel {
         pool_.residual = start_;
     }
 
+    // No structure can have more than another by the integers alone: of each slot the difference
+    // between the best and the worst option.
+    double spread(const ActiveSet<Family>& set) const {
+        double sum = 0;
+        for (int i = 0; i < family_.slots; ++i) {
+            double least = -kForbidden, most = kForbidden;
+            for (int a = 0; a < set.size(); ++a) {
+                double w = w_[family_.base(i) + set.codes.code(a)[i]];
+                least = std::min(least, w), most = std::max(most, w);
+            }
+            sum += most - least;
+        }
+        return sum;
+    }
+
     // Lets the facets from number `known` on follow the steps. Returns how many keep them all.
     size_t follow(size_t known) {
         size_t keep = steps_.size();
@@ -180,6 +196,7 @@ class Peel {
             if (!counts(step.code[i])) continue;
             int64_t cell = family_.base(i) + step.code[i];
             int32_t c = index_[cell];
+            if (c < 0) return false;
             step.used.push_back(c);
             set_bit(step.cells, c);
             step.weight = std::min(step.weight, pool_.residual[c]);

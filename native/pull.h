@@ -12,8 +12,9 @@
 // old one cut by phi = 0.
 //
 // A face is known in two ways: its structures use no part without mass, and `slack`, scores by
-// cell, have their minimum over such structures exactly on it. The first slack is that of SparseMAP,
-// u - theta. A face that is too large is no error: what is not on the smallest one can get no weight.
+// cell, have their minimum over such structures exactly on it. The first slack is that of
+// SparseMAP, u - theta. A face that is too large is no error: what is not on the smallest one can
+// get no weight.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +36,8 @@ class Puller {
         best_.resize(static_cast<size_t>(set_.codes.stride));
         asked_.resize(static_cast<size_t>(set_.codes.stride));
         for (size_t c = 0; c < count; ++c) slack_[c] = -solver.reduced[c] / solver.range;
+        most_ = kStructures * (set_.size() + set_.codes.slots);
+        questions_ = kQuestions * (set_.size() + set_.codes.slots);
         make_room();
     }
 
@@ -53,15 +56,18 @@ class Puller {
   private:
     using Code = std::vector<int16_t>;  // (stride)
 
-    static constexpr double kLight = 1e-13;      // weights at or below it are rounding
-    static constexpr double kNegative = -1e-9;   // phi at or above it is not negative
-    static constexpr double kDirection = 1e-7;   // coefficients at or below it are rounding
-    static constexpr double kNear = 1e-4;        // distances from an affine hull below it, too
-    static constexpr double kOnFace = 1e-14;     // and slack, as a share of the largest
-    static constexpr double kDoubtful = 1e-6;    // up to here the affine hull decides
-    static constexpr double kRaise = 1.25;       // above the price that would just suffice
-    static constexpr int kRaises = 40;           // for one question
-    static constexpr int kPivots = 20;           // a stage, for each structure of the basis
+    static constexpr double kLight = 1e-13;     // weights at or below it are rounding
+    static constexpr double kNegative = -1e-9;  // phi at or above it is not negative
+    static constexpr double kDirection = 1e-7;  // coefficients at or below it are rounding
+    static constexpr double kNear = 1e-6;       // as are distances from an affine hull, times |d|
+    static constexpr double kFar = 0.1;         // above it they are none
+    static constexpr double kOnFace = 1e-11;    // and slack, as a share of the largest
+    static constexpr double kDoubtful = 1e-6;   // up to here the affine hull decides
+    static constexpr double kRaise = 1.25;      // above the price that would just suffice
+    static constexpr int kRaises = 40;          // for one question
+    // Degenerate problems may need more structures in the basis, and questions, than is worth
+    // while: so many for each slot and each structure of the solver's.
+    static constexpr int kQuestions = 60, kStructures = 6;
 
     Family& family_;
     const double* w_;
@@ -74,6 +80,7 @@ class Puller {
     std::vector<double> phi_;    // (cells) M_S z: phi but for a constant
     std::vector<double> table_;  // (cells) what the oracle is asked
     Code best_, asked_;          // h1; what the oracle answered
+    int questions_, most_;       // left; structures in the basis
     double largest_ = 1;         // of the slack of parts with mass, in size; at least 1
     double price_ = 0;           // of slack, in units of phi
     double best_price_ = 0;      // in units of w
@@ -135,6 +142,7 @@ class Puller {
     // The best of the structures that use no part without mass, for scores less slack.
     bool ask(const double* scores, double sign, double price) {
         g_.poll();
+        if (--questions_ < 0 || set_.size() > most_) return false;
         for (size_t c = 0; c < mass_.size(); ++c)
             table_[c] = mass_[c] > 0 ? sign * scores[c] - price * slack_[c] : kForbidden;
         ++out_.calls;
@@ -174,7 +182,7 @@ class Puller {
         double most = -kForbidden;
         for (int i = 0; i < set_.codes.slots; ++i)
             most = std::min(most, mass_[cell(best_.data(), i)]);
-        for (int pivots = kPivots * set_.size(); pivots > 0; --pivots) {
+        while (true) {
             int at = find(best_);
             if (at < 0) return false;
             if (set_.size() == 1 || set_.weights[at] >= most - kLight) return true;
@@ -187,7 +195,6 @@ class Puller {
             }
             if (!enter(asked_)) return false;
         }
-        return false;
     }
 
     void find_phi(int at) {
@@ -221,16 +228,23 @@ class Puller {
     void cut() {
         for (size_t c = 0; c < slack_.size(); ++c) slack_[c] = phi_[c] + (1 + price_) * slack_[c];
         best_price_ /= 1 + price_;
-        price_ /= 1 + price_;
+        price_ = 0;
     }
 
     // As that of the set, but for what is so near to the affine hull that only rounding keeps it
-    // out.
+    // out: the more so the larger its coefficients there are.
     Entry append(const Code& h) {
         if (set_.size() + 3 > set_.codes.capacity) make_room();
         int k = set_.size();
         Entry entry = set_.append(g_, h.data());
-        if (entry != Entry::kEntered || set_.factor.row(k)[k] < 1 / kNear) return entry;
+        if (entry != Entry::kEntered) return entry;
+        double far = 1 / set_.factor.row(k)[k], size = 1;
+        if (far > kFar) return entry;
+        double* d = set_.target;
+        std::copy(set_.factor.row(k), set_.factor.row(k) + k, d);
+        backward(g_, set_.factor.rows, k, d);
+        for (int a = 0; a < k; ++a) size += d[a] * d[a];
+        if (far > kNear * std::sqrt(size)) return entry;
         --set_.factor.size;
         return Entry::kDependent;
     }

@@ -85,6 +85,8 @@ void forget(Matching<Partial>& family) {
     family.priced = false;
 }
 
+inline int most_parts(const Subset& family) { return family.most; }
+
 // As many items as allowed.
 template <>
 struct Facets<Subset> : AllPenalised {

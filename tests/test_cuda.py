@@ -151,6 +151,25 @@ def test_answers_are_the_same_each_time_and_in_any_padding() -> None:
     assert torch.equal(first.gap, wide.gap[1:])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"weights": "canonical"}, {"max_support": 4}, {"max_support": 4, "weights": "canonical"}],
+)
+def test_canonical_weights_and_few_structures_are_those_of_the_cpu(options: dict[str, Any]) -> None:
+    """It is the CPU that finds them."""
+    scores, value = random_scores(), torch.arange(9.0, dtype=torch.float64)
+    found = []
+    for device in ("cpu", "cuda"):
+        x = scores.to(device).requires_grad_()
+        post = sp.sparsemap(x, TREES, **options)
+        assert post.weights.device.type == post.temperature.device.type == device
+        assert post.canonical.all() or "weights" not in options
+        post.expect(post.structures.double() @ value.to(device).square()).sum().backward()
+        found.append([post.structures, post.weights, post.temperature, x.grad])
+    for mine, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(theirs.cpu(), mine, rtol=1e-12, atol=1e-12)
+
+
 def test_calls_keep_to_the_current_stream() -> None:
     scores = random_scores(16, 10)
     leaf = scores.clone().requires_grad_()
