@@ -210,7 +210,12 @@ def test_batch_shapes_and_dtypes(solver) -> None:
 
 
 def _at_most(
-    scores: Tensor, structure: sp.Structure, heat: float | Tensor, k: int, solver, way="scores"
+    scores: Tensor,
+    structure: sp.Structure,
+    heat: float | Tensor,
+    k: int,
+    solver,
+    way: Any = "scores",
 ) -> tuple[Tensor, Tensor, Tensor]:
     post = sp.sparsemap(
         scores,
@@ -256,7 +261,7 @@ def test_gradient_at_a_constant_temperature(solver) -> None:
 
 @solvers
 @pytest.mark.parametrize("way", ["constant", "scores"])
-def test_transforms(way: str, solver) -> None:
+def test_transforms(way, solver) -> None:
     scores = draw_scores("normal", 2, (4, 5), seed=3)
 
     def call(x: Tensor) -> Tensor:
