@@ -145,6 +145,17 @@ def test_scores_at_the_end_of_numbers(scale: float, solver) -> None:
 
 
 @solvers
+def test_parts_without_a_penalty_that_tie(solver) -> None:
+    chain, generator = sp.LinearChain(), torch.Generator().manual_seed(125)
+    scores = torch.randn(4, 5, 3, 4, dtype=torch.float64, generator=generator).round()
+    post = sp.sparsemap(scores, chain, temperature=30.0, max_support=7, solver=solver)
+    assert post.converged.all()
+    plain = sp.sparsemap(scores, chain, temperature=post.temperature)
+    kept = unique(chain, scores)
+    assert ((post.marginals - plain.marginals) * kept).abs().max() < 1e-9
+
+
+@solvers
 def test_more_than_needed_is_the_plain_answer(solver) -> None:
     scores, heat = draw_scores("normal", 4, (7, 8), seed=0), torch.tensor([0.3, 1.0, 2.0, 0.01])
     plain = sp.sparsemap(scores, TREES, temperature=heat)
@@ -199,7 +210,12 @@ def test_batch_shapes_and_dtypes(solver) -> None:
 
 
 def _at_most(
-    scores: Tensor, structure: sp.Structure, heat: float | Tensor, k: int, solver, way="scores"
+    scores: Tensor,
+    structure: sp.Structure,
+    heat: float | Tensor,
+    k: int,
+    solver,
+    way: Any = "scores",
 ) -> tuple[Tensor, Tensor, Tensor]:
     post = sp.sparsemap(
         scores,
@@ -245,7 +261,7 @@ def test_gradient_at_a_constant_temperature(solver) -> None:
 
 @solvers
 @pytest.mark.parametrize("way", ["constant", "scores"])
-def test_transforms(way: str, solver) -> None:
+def test_transforms(way, solver) -> None:
     scores = draw_scores("normal", 2, (4, 5), seed=3)
 
     def call(x: Tensor) -> Tensor:
