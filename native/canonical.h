@@ -32,9 +32,13 @@ std::vector<double> pull_weights(const Family& family, const std::vector<int64_t
 // known, else by its oracle alone. False: not found.
 template <class Family>
 bool decompose(Solver<Family>& solver, const double* w, Pulled& out) {
-    if (peel(solver.family(), solver.set, w, out)) return true;
-    out = {{}, {}, out.calls};
-    return pull(solver, w, out);
+    bool found = peel(solver.family(), solver.set, w, out);
+    if (!found) {
+        out = {{}, {}, out.calls};
+        found = pull(solver, w, out);
+    }
+    forget(solver.family());
+    return found;
 }
 
 // Solves on these structures alone, for which the solver has room. False: they are not affinely

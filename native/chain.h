@@ -131,4 +131,8 @@ SPARSEWOOD_HD inline int64_t penalised_cells(const Chain& chain) {
     return chain.penalised < chain.slots ? int64_t(chain.steps) * chain.states : cells(chain);
 }
 
+SPARSEWOOD_HD inline bool is_penalised(const Chain& chain, int64_t cell) {
+    return cell < penalised_cells(chain);
+}
+
 }  // namespace sparsewood

@@ -73,6 +73,12 @@ SPARSEWOOD_HD int64_t penalised_cells(const Family& family) {
     return cells(family);
 }
 
+// Whether a cell is an option of a penalised slot; overloaded where some are not.
+template <class Family>
+SPARSEWOOD_HD bool is_penalised(const Family&, int64_t) {
+    return true;
+}
+
 // propose() and proposed() of a family that has them for this Group; else 0, and nothing.
 template <class Family, class G>
 SPARSEWOOD_HD auto propose(Family& family, const G& g, const double* table, int)

@@ -232,7 +232,6 @@ bool peel(Family& family, const ActiveSet<Family>& set, const double* w, Pulled&
         bool complete = peeling.run();
         out.calls += peeling.calls();
         if (complete) peeling.write(out);
-        forget(family);
         return complete;
     } else {
         return false;

@@ -15,6 +15,9 @@
 // cell, have their minimum over such structures exactly on it. The first slack is that of
 // SparseMAP, u - theta. A face that is too large is no error: what is not on the smallest one can
 // get no weight.
+//
+// Where parts carry no penalty, M q = u is asked of the others alone: theirs are the marginals that
+// the scores determine, and the structures of the first face are optimal whatever they share.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +78,7 @@ class Puller {
     Thread g_;
     ActiveSet<Family> set_;  // the basis: what is left of q
     std::unique_ptr<char[]> memory_;
-    std::vector<double> mass_;   // (cells) M q, for empty options as well
+    std::vector<double> mass_;   // (cells) M q, for empty options as well; 1 without a penalty
     std::vector<double> slack_;  // (cells)
     std::vector<double> phi_;    // (cells) M_S z: phi but for a constant
     std::vector<double> table_;  // (cells) what the oracle is asked
@@ -130,9 +133,10 @@ class Puller {
     }
 
     void weigh_cells() {
-        std::fill(mass_.begin(), mass_.end(), 0.0);
+        for (size_t c = 0; c < mass_.size(); ++c)
+            mass_[c] = !is_penalised(family_, int64_t(c)) && slack_[c] != -kForbidden;
         for (int a = 0; a < set_.size(); ++a)
-            for (int i = 0; i < set_.codes.slots; ++i)
+            for (int i = 0; i < family_.penalised; ++i)
                 mass_[cell(set_.codes.code(a), i)] += set_.weights[a];
         largest_ = 1;
         for (size_t c = 0; c < mass_.size(); ++c)
@@ -180,7 +184,7 @@ class Puller {
     // Gives best_, which is in the basis, the largest weight that it can have.
     bool maximise() {
         double most = -kForbidden;
-        for (int i = 0; i < set_.codes.slots; ++i)
+        for (int i = 0; i < family_.penalised; ++i)
             most = std::min(most, mass_[cell(best_.data(), i)]);
         while (true) {
             int at = find(best_);
@@ -259,7 +263,6 @@ class Puller {
         double *d = set_.target, *q = set_.weights, length = -kForbidden;
         std::copy(set_.factor.row(k), set_.factor.row(k) + k, d);
         backward(g_, set_.factor.rows, k, d);
-        if (family_.penalised < set_.codes.slots && !combines(h, d)) return false;
         for (int a = 0; a < k; ++a)
             if (d[a] > kDirection) length = std::min(length, (q[a] + kLight) / d[a]);
         for (int a = 0; a < k; ++a)
@@ -273,17 +276,6 @@ class Puller {
         if (set_.append(g_, h.data()) != Entry::kEntered) return false;
         set_.weights[k - 1] = length;
         return true;
-    }
-
-    // Whether h is that combination of the basis in the parts without a penalty, too: by w, which
-    // tells their sums apart.
-    bool combines(const Code& h, const double* d) const {
-        double left = above(w_, h.data(), 0), size = 1;
-        for (int a = 1; a < set_.size(); ++a) {
-            double share = d[a] * above(w_, set_.codes.code(a), 0);
-            left -= share, size = std::max(size, std::fabs(share));
-        }
-        return std::fabs(left) <= 1e-8 * size;
     }
 };
 

@@ -213,4 +213,9 @@ struct SemiMarkov {
     }
 };
 
+// Segments come before transitions in a row.
+SPARSEWOOD_HD inline bool is_penalised(const SemiMarkov& segments, int64_t cell) {
+    return segments.penalised == segments.slots || cell % segments.width <= segments.longest;
+}
+
 }  // namespace sparsewood
