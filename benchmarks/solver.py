@@ -36,7 +36,7 @@ def native_solve(scores: torch.Tensor) -> tuple:
     """The native entry point itself, one thread, without checks, posterior or autograd."""
     batch, n = scores.shape[:2]
     sizes, temperature = torch.full((batch, 1), n), torch.ones(batch, dtype=torch.float64)
-    return _native.solve(*TREES.native, scores, sizes, [n], n, temperature, TOL, 0, 0, 1)
+    return _native.solve(*TREES.native, scores, sizes, [n], n, temperature, TOL, 0, 0, 0, False, 1)
 
 
 def oracle_seconds(scores: torch.Tensor, structure: NativeStructure, repeats: int) -> float:
@@ -135,7 +135,7 @@ def inside(report: Report, n: int, scale: float, run: argparse.Namespace) -> Non
     """Oracle calls and their share, threads, and the backward pass."""
     scores = torch.from_numpy(instances.random_scores(n, scale, run.batch))
     marginals = sp.sparsemap(scores, TREES).marginals
-    calls = np.asarray(native_solve(scores)[-1]).mean()
+    calls = np.asarray(native_solve(scores)[8]).mean()
     whole = seconds(lambda: native_solve(scores), run.repeats).mean / run.batch
     # The solver asks the oracle about theta - u, where the trees of the support tie.
     call = oracle_seconds(scores - marginals, TREES, run.repeats)

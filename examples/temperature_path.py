@@ -34,8 +34,8 @@ assert isinstance(whole, sp.TemperaturePath)  # a list of them, had the scores a
 path = whole
 print(f"{len(path.structures)} trees, {path.calls} oracle calls")
 for segment in path.segments[:4]:
-    newest = path.structures[segment.index.max()].tolist()
-    print(f"\nfrom temperature {segment.begin:.2f}: {len(segment.index)}, the newest of them\n")
+    newest = path.structures[segment.support.max()].tolist()
+    print(f"\nfrom temperature {segment.begin:.2f}: {len(segment.support)}, the newest of them\n")
     print(tree_text(newest, words))
 
 # %%
@@ -71,7 +71,7 @@ def area(tree: int) -> str:
 
 def panel(tree: int) -> str:
     x, y = LEFT + tree % 2 * 350, TOP + HEIGHT + 66 + tree // 2 * 130
-    enters = next(s.begin for s in path.segments if tree in s.index)
+    enters = next(s.begin for s in path.segments if tree in s.support)
     heads, weight = path.structures[tree].tolist(), float(shares[-1, tree])
     return (
         f'<path d="M{x} {y - 10}h10v10h-10z" fill="{COLOURS[tree]}"/>'

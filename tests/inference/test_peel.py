@@ -108,6 +108,7 @@ def test_transitions_that_tie(shape: tuple[int, ...]) -> None:
     chain, scores = sp.LinearChain(), 0.2 * draw_scores("normal", 8, shape, seed=0)
     scores[..., 1:] = 0.0
     post, plain = sp.sparsemap(scores, chain, weights="canonical"), sp.sparsemap(scores, chain)
+    assert post.canonical.all()
     assert post.converged.all()
     states = slice(None), slice(None), slice(None), 0
     torch.testing.assert_close(post.marginals[states], plain.marginals[states], rtol=0, atol=1e-11)

@@ -87,7 +87,7 @@ def test_structures_are_told_apart() -> None:
     for before, after in zip(path.segments, path.segments[1:], strict=False):
         old = torch.zeros(len(path.structures), dtype=torch.float64)
         new = old.clone()
-        old[before.index], new[after.index] = before.weights[1], after.weights[0]
+        old[before.support], new[after.support] = before.weights[1], after.weights[0]
         torch.testing.assert_close(old, new, rtol=0, atol=1e-9)
 
 

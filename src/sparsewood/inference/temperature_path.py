@@ -28,7 +28,7 @@ class Segment(NamedTuple):
 
     begin: float  # the lower temperature; 0: below `end` nothing changes
     end: float
-    index: Tensor  # (K,) int64, which of `TemperaturePath.structures`
+    support: Tensor  # (K,) int64, which of `TemperaturePath.structures`
     weights: Tensor  # (2, K) float64, at `begin` and at `end`
 
 
@@ -61,7 +61,7 @@ class TemperaturePath:
     @property
     def sizes(self) -> Tensor:
         """(segments,) int64: how many structures each segment has."""
-        return torch.tensor([len(segment.index) for segment in self.segments])
+        return torch.tensor([len(segment.support) for segment in self.segments])
 
     def at(self, temperature: float) -> Posterior:
         """The posterior at a temperature from 0, the limit, to the last; its batch shape is ()."""
@@ -72,7 +72,7 @@ class TemperaturePath:
         segment = next(segment for segment in self.segments if t <= segment.end)
         weights = _between(segment, t)
         stay = weights > 0
-        index = segment.index[stay.to(segment.index.device)]
+        index = segment.support[stay.to(segment.support.device)]
         return Posterior(
             self.structure,
             self.structures[index],
