@@ -32,6 +32,10 @@ def _draw_options(case: Case) -> Options:
         options["max_active"] = int(rng.choice([1, 2, 3, 10, 1000]))
     if rng.random() < 0.1:
         options["max_iter"] = int(rng.choice([1, 2, 5, 1000]))
+    if rng.random() < 0.15 and not options.keys() & {"max_active", "max_iter"}:
+        options["max_support"] = int(rng.choice([1, 2, 3, 10, 1000]))
+    if rng.random() < 0.25:
+        options["weights"] = "canonical"
     return options
 
 
@@ -64,7 +68,7 @@ def solve(case: Case, options: Options) -> Solved:
     events, weights = post.structures.numpy(), number(post.weights)
     marginals, gaps = number(post.marginals.flatten(1)), number(post.gap)
     rows, start = [], 0
-    for b, one in enumerate(case.instances):
+    for b, one in enumerate(_answered(case, post, options)):
         stop = start + int(post.sizes[b])
         row = _read(one, events[start:stop], weights[start:stop], case.epsilon)
         _check_marginals(row, marginals[b], case.epsilon)
@@ -72,6 +76,21 @@ def solve(case: Case, options: Options) -> Solved:
         rows.append(row)
         start = stop
     return Solved(post, rows)
+
+
+def _answered(case: Case, post: sp.SparsePosterior, options: Options) -> list[Instance]:
+    """The instances at the temperatures of their answers."""
+    given, found = case.heat, number(post.temperature)
+    if "max_support" not in options:
+        if not np.array_equal(found, np.asarray(given, float)):
+            raise BrokenError("the temperature is not the one given", found.tolist())
+        return case.instances
+    if not ((found > 0) & (found <= given)).all():
+        raise BrokenError("the temperature is not between 0 and the one given", found.tolist())
+    return [
+        case.instance(b, np.where(one.forbidden, -np.inf, one.theta) * Long(given[b]) / Long(t))
+        for b, (one, t) in enumerate(zip(case.instances, found, strict=True))
+    ]
 
 
 def _read(one: Instance, events: np.ndarray, weights: np.ndarray, epsilon: float) -> Row:
@@ -117,7 +136,9 @@ def _check_certificate(
         raise BrokenError("converged, but the gap is larger than tol * range", detail)
     if len(row.support) > options.get("max_active", len(row.support)):
         raise BrokenError("more structures than max_active", len(row.support))
-    capped = "max_active" in options or "max_iter" in options
+    if len(row.support) > options.get("max_support", len(row.support)):
+        raise BrokenError("more structures than max_support", len(row.support))
+    capped = options.keys() & {"max_active", "max_iter", "max_support"}
     if status == sp.Status.CAPPED and not capped:
         raise BrokenError("capped by nothing", detail)
     if status == sp.Status.STALLED and tol * one.unit > noise:
