@@ -304,3 +304,10 @@ def test_canonical_weights_stay_within_the_cap(solver) -> None:
     assert post.converged.all()
     assert (post.sizes <= 3).all()
     assert post.canonical.any()
+
+
+def test_what_rounding_left_takes_no_weight_from_the_others() -> None:
+    """At the end of the path a structure has a weight of 5e-14, which is not kept."""
+    scores = torch.tensor([[4.5462773496387e-14, -3.55995810634402e-13]], dtype=torch.float64)
+    post = sp.sparsemap(scores, sp.Or(negated=(1,)), max_support=3, temperature=0.835)
+    assert float(post.weights.sum()) == pytest.approx(1.0, abs=1e-15)

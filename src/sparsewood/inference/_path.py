@@ -173,7 +173,8 @@ class Path(ActiveSet):
         stay = self.weights > _ZERO
         gram = self.gram[stay][:, stay]
         kept = [one for one, keep in zip(self.structures, stay, strict=True) if keep]
-        self.optimum = Optimum(kept, self.parts[stay], gram, self.weights[stay], self.gap)
+        weights = self.weights[stay] / self.weights[stay].sum()
+        self.optimum = Optimum(kept, self.parts[stay], gram, weights, self.gap)
         self.end, self.newcomer = self.s, newcomer
 
     def _enter(self, newcomer: Answer, at_top: bool) -> Generator[Tensor, Answer, bool]:
