@@ -33,8 +33,8 @@ def _draw_options(case: Case) -> Options:
     if rng.random() < 0.1:
         options["max_iter"] = int(rng.choice([1, 2, 5, 1000]))
     # A lower temperature than the smallest normal number could not be told exactly.
-    free = not options.keys() & {"max_active", "max_iter"} and (case.heat > 1e-290).all()
-    if rng.random() < 0.15 and free:
+    free = case.wrong is None and (case.heat > 1e-290).all()
+    if rng.random() < 0.15 and free and not options.keys() & {"max_active", "max_iter"}:
         options["max_support"] = int(rng.choice([1, 2, 3, 10, 1000]))
     if rng.random() < 0.25:
         options["weights"] = "canonical"
