@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -87,6 +88,10 @@ def attend(
 
     Cancelling interrupts no system call, so this looks at the process instead of waiting for it.
     """
+    # Ray cancels by SIGINT, which stays ignored where it was when the cluster was started: by
+    # `nohup`, or in the background of a script.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     process = Process(config, Path(folder), cwd=cwd, env=env, patience=patience)
     try:
         while not process.ended:

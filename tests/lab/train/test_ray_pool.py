@@ -5,6 +5,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -20,6 +22,7 @@ from sparsewood.lab.train.jobs import Job, run_jobs
 from sparsewood.lab.train.pool import Place
 from sparsewood.lab.train.run import whole_lines
 from sparsewood.lab.train.table import train_table
+from sparsewood.lab.train.worker import STOPPED
 
 fcntl = pytest.importorskip("fcntl", reason="processes are found and killed as on Linux")
 ray = pytest.importorskip("ray", reason="needs the extra [ray]")
@@ -161,3 +164,30 @@ def test_a_run_that_no_node_has_room_for(make_config, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no node .* 3 CPUs and 0.5 GPUs"):
         run_jobs([Job(make_config(), tmp_path / "run")], lambda job, error: [], on=place)
     assert not (tmp_path / "run").exists()
+
+
+# What a task of Ray does, and Ray when it is cancelled.
+TASK = """
+import _thread, json, sys, threading, time
+from pathlib import Path
+from sparsewood.lab._process import attend
+
+folder = Path(sys.argv[2])
+
+def cancel():
+    while not (folder / "metrics.jsonl").exists():
+        time.sleep(0.02)
+    _thread.interrupt_main()
+
+threading.Thread(target=cancel, daemon=True).start()
+print(attend(json.loads(sys.argv[1]), str(folder), ".", {}, 10.0)[0])
+"""
+
+
+def test_a_task_is_cancelled_where_sigint_was_ignored(make_config, tmp_path: Path) -> None:
+    """As it is for a cluster that a script starts in the background."""
+    config = json.dumps(make_config(max_epochs=100_000, patience=100_000).to_json())
+    task = [sys.executable, "-c", TASK, config, str(tmp_path / "run")]
+    ignoring = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *task]
+    done = subprocess.run(ignoring, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.strip() == str(STOPPED), done.stderr
