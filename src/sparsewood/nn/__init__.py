@@ -1,11 +1,14 @@
 """Torch modules: SparseMAP, supervised losses, and the parts of a model over latent trees."""
 
+from sparsewood.nn.chart import ChartTreeLSTM
+from sparsewood.nn.chart_posterior import ChartPosterior
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.losses import CRFLoss, HingeLoss, PerceptronLoss, SparseMAPLoss
 from sparsewood.nn.noise import GumbelNoise
 from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcScorer
+from sparsewood.nn.sentence import BagOfWords, LastState, MeanOfWords
 from sparsewood.nn.sparsemap import SparseMAP
 from sparsewood.nn.structured_attention import StructuredAttention, TreeAttention
 from sparsewood.nn.tree_gru import TreeGRU
@@ -13,14 +16,19 @@ from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.nn.tree_messages import TreeMessages
 
 __all__ = [
+    "BagOfWords",
     "BiaffineArcScorer",
     "BilinearArcScorer",
     "CRFLoss",
+    "ChartPosterior",
+    "ChartTreeLSTM",
     "ChildSumTreeLSTM",
     "GumbelNoise",
     "HingeLoss",
+    "LastState",
     "LatentTreeEncoder",
     "MLPArcScorer",
+    "MeanOfWords",
     "OrderedComposer",
     "PerceptronLoss",
     "SentenceEncoder",

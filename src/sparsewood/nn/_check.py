@@ -26,6 +26,17 @@ def check_lengths(lengths: Tensor | None, batch: int, n: int, device: torch.devi
     return as_int64(lengths, device)
 
 
+def masked_words(x: Tensor, lengths: Tensor | None, size: int) -> tuple[Tensor, Tensor]:
+    """Word vectors (B, n, size) with zeros for padding, and lengths (B,)."""
+    check_words(x, size)
+    if x.ndim != 3:
+        raise ValueError(f"word vectors: expected (B, n, {size}), got shape {tuple(x.shape)}")
+    batch, n = x.shape[:2]
+    lengths = check_lengths(lengths, batch, n, x.device)
+    inside = torch.arange(n, device=x.device) < lengths[:, None]
+    return x.masked_fill(~inside[..., None], 0), lengths
+
+
 def root_vector(root: Literal["zero", "learned"], size: int) -> nn.Parameter | None:
     """The input of a root, which has no word: None for zeros, or (size,) that is learned."""
     if root not in ("zero", "learned"):

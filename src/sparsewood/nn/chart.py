@@ -1,0 +1,156 @@
+"""A TreeLSTM over all binary trees of a sentence at once: a chart of soft splits."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, one_hot
+from torch.utils.checkpoint import checkpoint
+
+from sparsewood._numbers import check_choice, check_real
+from sparsewood.nn._check import masked_words
+from sparsewood.nn._spans import left_parts, padded, right_parts, whole
+from sparsewood.nn.chart_posterior import ChartPosterior
+
+Choice = Literal["soft", "straight-through", "gumbel"]
+
+_ROOM = 2**28  # numbers that all splits may hold until the backward pass; more are computed again
+_HELD = 14  # vectors of the size of a state that a split holds
+
+
+class _Level(NamedTuple):
+    """The spans of one width, by their first word: (B, n, .) each."""
+
+    left: Tensor  # what they add to the gates of a span whose left part they are
+    right: Tensor
+    c: Tensor
+
+
+class ChartTreeLSTM(nn.Module):
+    """The unsupervised TreeLSTM of Maillard, Clark & Yogatama (2017; 2019), section 3.
+
+    "Jointly learning sentence embeddings and syntax with unsupervised Tree-LSTMs." The binary
+    TreeLSTM of Tai, Socher & Manning (2015), section 3.2, fills a chart as CKY does. A word x has
+
+        i, o, u = sigmoid(W_i x + b_i), sigmoid(W_o x + b_o), tanh(W_u x + b_u)
+        c = i * u,    h = o * tanh(c)
+
+    and the words i to j, split after word k into a left part L and a right part R,
+
+        i, o, u = as above with U [h_L; h_R] in the place of W x
+        f_L, f_R = sigmoid(U_f [h_L; h_R] + b_f + 1)           one for each part
+        c_k = i * u + f_L * c_L + f_R * c_R,    h_k = o * tanh(c_k)
+        e_k = cos(w, h_k),    s = softmax(e / temperature)     over the splits k
+        h = sum_k s_k h_k,    c = sum_k s_k c_k
+
+    with a vector w that is learned. The answer is the h of the whole sentence. Trees are split from
+    the top down with the weights s: `ChartPosterior`. With the choice "straight-through" the
+    best split has the weight 1 and the gradient is that of s (Bengio, Léonard & Courville 2013);
+    with "gumbel" (Jang, Gu & Poole 2017; in the trees of Choi, Yoo & Lee 2018) it is the best one
+    of e / temperature + Gumbel noise in training, a draw from s, with the gradient of the softmax
+    of these.
+
+    A step of the chart is all splits of all spans of a width, in all sentences; the products with
+    U are made once for each span. O(n^3) time; O(n^2) memory where splits are many, which are then
+    computed a second time in the backward pass.
+
+        chart = ChartTreeLSTM(300, 300)
+        vectors, posterior = chart(x, lengths)               # (B, 300)
+        posterior.mode                                       # (B, n, n), as BinaryTrees has trees
+
+    Args:
+        input_size: dimensions of a word vector.
+        hidden_size: dimensions of a state.
+        choice: of splits: "soft", "straight-through" or "gumbel".
+        temperature: of the weights of splits; may be set to another value at any time. Cosines are
+            within [-1, 1], so that at 1 all splits weigh nearly the same. The authors begin there
+            and divide it by 1.75 in an epoch.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        choice: Choice = "soft",
+        temperature: float = 0.1,
+    ) -> None:
+        super().__init__()
+        check_choice("choice", choice, Choice)
+        check_real("temperature", temperature, positive=True)
+        self.input_size, self.hidden_size = input_size, hidden_size
+        self.choice, self.temperature = choice, temperature
+        self.input = nn.Linear(input_size, 5 * hidden_size)  # W and b: rows i, o, u, f_L, f_R
+        self.parts = nn.Linear(hidden_size, 10 * hidden_size, bias=False)  # U of h_L, then of h_R
+        self.direction = nn.Parameter(torch.randn(hidden_size))  # w
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ChartPosterior]:
+        """The vector of each sentence, and the posterior over its binary trees.
+
+        Args:
+            x: (B, n, input_size) word vectors; what lies beyond `lengths` may be anything.
+            lengths: (B,) words of each sentence. Default: all have n.
+
+        Returns:
+            (B, hidden_size), and the posterior.
+        """
+        words, lengths = masked_words(x, lengths, self.input_size)
+        batch, n = x.shape[:2]
+        h, c = self._words(words)
+        states, splits = [h], list[Tensor]()
+        levels = [self._level(h, c, n)]
+        # All widths together have some n^3 / 6 splits.
+        again = torch.is_grad_enabled() and _HELD * batch * n**3 * self.hidden_size > 6 * _ROOM
+        for _ in range(n - 1):
+            if again:
+                h, c, log_s = checkpoint(self._spans, tuple(levels), use_reentrant=False)
+            else:
+                h, c, log_s = self._spans(levels)
+            states.append(h)
+            splits.append(log_s)
+            levels.append(self._level(h, c, n))
+        return whole(states, lengths), ChartPosterior(tuple(splits), lengths, n)
+
+    def _words(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The states h and c of single words (B, n, hidden)."""
+        gates = self.input(x)
+        gates = gates.to(torch.promote_types(gates.dtype, torch.float32))
+        i, o, u = gates.chunk(5, -1)[:3]
+        c = i.sigmoid() * u.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+    def _level(self, h: Tensor, c: Tensor, n: int) -> _Level:
+        """What spans with the states h and c (B, spans, hidden) give to longer ones."""
+        left, right = self.parts(h).to(c.dtype).chunk(2, -1)
+        return _Level(*(padded(x, n) for x in (left + self.input.bias, right, c)))
+
+    def _spans(self, levels: Sequence[_Level]) -> tuple[Tensor, Tensor, Tensor]:
+        """h and c (B, spans, hidden) of the next width, and the log-weights of its splits."""
+        lefts, rights, cs = zip(*levels, strict=True)
+        gates = left_parts(lefts) + right_parts(rights)
+        i, o, u, f_left, f_right = gates.chunk(5, -1)
+        c = i.sigmoid() * u.tanh()
+        c = c + (f_left + 1).sigmoid() * left_parts(cs)
+        c = c + (f_right + 1).sigmoid() * right_parts(cs)
+        h = o.sigmoid() * c.tanh()
+        log_s, s = self._weights(cosine_similarity(h, self.direction.to(h.dtype), -1))
+        return (s[..., None] * h).sum(1), (s[..., None] * c).sum(1), log_s
+
+    def _weights(self, energy: Tensor) -> tuple[Tensor, Tensor]:
+        """The weights s of splits (B, k, spans), their logarithms first."""
+        energy = energy / self.temperature
+        if self.choice == "gumbel" and self.training:
+            energy = energy - torch.empty_like(energy).exponential_().log()
+        log_s = energy.log_softmax(1)
+        s = log_s.exp()
+        if self.choice == "soft":
+            return log_s, s
+        best = one_hot(energy.argmax(1), energy.shape[1]).movedim(-1, 1).to(s.dtype)
+        return best.log(), best + (s - s.detach())
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.input_size}, {self.hidden_size}, choice={self.choice!r}, "
+            f"temperature={self.temperature:g}"
+        )
