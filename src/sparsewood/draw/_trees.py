@@ -1,9 +1,10 @@
-"""Dependency trees as they come in: checked heads, made into pictures."""
+"""Trees as they come in: checked heads, or checked spans, made into pictures."""
 
 from collections.abc import Iterable, Sequence
 
 from sparsewood.draw._sheet import Sheet, sheet
 from sparsewood.draw.arcs import Arcs, Heads, checked_heads
+from sparsewood.draw.brackets import Brackets, Span
 from sparsewood.status import Status
 
 
@@ -20,3 +21,29 @@ def checked(
     rows = [checked_heads(heads, n, f"tree {t}") for t, heads in enumerate(trees)]
     pictures = [Arcs(names, heads, given=wanted) for heads in rows]
     return sheet("tree", " ".join(names), pictures, weights, status)
+
+
+def checked_brackets(
+    words: Sequence[str], trees: Iterable[Iterable[Span]], weights: Iterable[float]
+) -> Sheet:
+    """The same of binary trees, each the spans of its words, counted from 0, both ends included."""
+    names = tuple(words)
+    pictures = [Brackets(names, _spans(spans, len(names), t)) for t, spans in enumerate(trees)]
+    return sheet("tree", " ".join(names), pictures, weights)
+
+
+def _spans(spans: Iterable[Span], n: int, tree: int) -> dict[Span, str]:
+    found = {(int(first), int(last)) for first, last in spans}
+    whole = all(
+        0 <= first <= last < n
+        and (
+            first == last
+            or any((first, k) in found and (k + 1, last) in found for k in range(first, last))
+        )
+        for first, last in found
+    )
+    if not whole or (0, n - 1) not in found or len(found) != 2 * n - 1:
+        raise ValueError(
+            f"tree {tree}: expected the {2 * n - 1} spans of a binary tree of {n} words"
+        )
+    return dict.fromkeys(sorted(found), "")

@@ -103,16 +103,21 @@ class Estimator(ABC):
 
     def options(self) -> dict[str, Any]:
         """The options that differ from their default, in order."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)  # pyright: ignore[reportArgumentType]
-            if field.compare
-            and (field.default is MISSING or getattr(self, field.name) != field.default)
-        }
+        return options_of(self)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.options().items())
         return f"{type(self).__name__}({shown})"
+
+
+def options_of(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their default, in order."""
+    return {
+        field.name: getattr(value, field.name)
+        for field in fields(value)
+        if field.compare
+        and (field.default is MISSING or getattr(value, field.name) != field.default)
+    }
 
 
 def check_estimator(estimator: Any) -> None:

@@ -6,16 +6,18 @@ A name, and after a colon the options that differ from their defaults:
 
 `-` and `_` in a name are read as one, and may be left out.
 
-What an estimator can be told is read off its fields. A new one needs a line in `NAMES`.
+What an estimator can be told is read off its fields. A new one needs a line in `NAMES`. Other
+frozen dataclasses are spelled alike, by a table of their own.
 """
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sparsewood._numbers import shown
 from sparsewood.estimators.aimle import AIMLE
-from sparsewood.estimators.base import Estimator
+from sparsewood.estimators.base import Estimator, options_of
 from sparsewood.estimators.blackbox import Blackbox
 from sparsewood.estimators.fixed import Fixed, Kind
 from sparsewood.estimators.gibbs import Gibbs
@@ -32,6 +34,7 @@ from sparsewood.estimators.sum_and_sample import SumAndSample
 from sparsewood.estimators.top_k import TopK
 
 # name -> the class, and the options that the name stands for
+Names = Mapping[str, tuple[type, dict[str, Any]]]
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "top-k": (TopK, {}),
@@ -55,13 +58,18 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", NoneT
 
 def parse(text: str) -> Estimator:
     """The estimator of a name such as "sparsemap:max_active=10"."""
+    return parse_among(text, NAMES)
+
+
+def parse_among(text: str, names: Names) -> Any:
+    """What a name stands for in the table `names`."""
     if not isinstance(text, str):
         raise ValueError(f"estimator: expected a name, got {shown(text)}")
     written, colon, rest = text.partition(":")
-    name = next((known for known in NAMES if letters(known) == letters(written)), None)
+    name = next((known for known in names if letters(known) == letters(written)), None)
     if name is None:
-        raise ValueError(f"estimator: expected one of {', '.join(NAMES)}; got {shown(text)}")
-    cls, preset = NAMES[name]
+        raise ValueError(f"estimator: expected one of {', '.join(names)}; got {shown(text)}")
+    cls, preset = names[name]
     kinds = {key: kind for key, kind in _options(cls).items() if key not in preset}
     values: dict[str, Any] = {}
     for item in rest.split(",") if colon else []:
@@ -81,14 +89,19 @@ def parse(text: str) -> Estimator:
 
 def name_of(estimator: Estimator) -> str:
     """The shortest name that `parse` turns into this estimator."""
-    for name, (cls, preset) in NAMES.items():
-        if type(estimator) is not cls:
+    return name_among(estimator, NAMES)
+
+
+def name_among(value: Any, names: Names) -> str:
+    """The shortest name that `parse_among` turns into this value."""
+    for name, (cls, preset) in names.items():
+        if type(value) is not cls:
             continue
-        options = {k: v for k, v in estimator.options().items() if k in _options(cls)}
+        options = {k: v for k, v in options_of(value).items() if k in _options(cls)}
         if preset.items() <= options.items():
             rest = ",".join(f"{k}={_write(v)}" for k, v in options.items() if k not in preset)
             return f"{name}:{rest}" if rest else name
-    raise ValueError(f"estimator: {shown(estimator)} has no name; known are {', '.join(NAMES)}")
+    raise ValueError(f"estimator: {shown(value)} has no name; known are {', '.join(names)}")
 
 
 def letters(name: str) -> str:
@@ -96,10 +109,10 @@ def letters(name: str) -> str:
     return name.replace("-", "").replace("_", "")
 
 
-def _options(cls: type[Estimator]) -> dict[str, Any]:
+def _options(cls: type) -> dict[str, Any]:
     """The options that can be spelled, with their types: numbers and words, no tensors."""
     hints = get_type_hints(cls)
-    kinds = {field.name: hints[field.name] for field in fields(cls)}  # pyright: ignore[reportArgumentType]
+    kinds = {field.name: hints[field.name] for field in fields(cls)}
     return {
         name: kind
         for name, kind in kinds.items()
@@ -107,8 +120,8 @@ def _options(cls: type[Estimator]) -> dict[str, Any]:
     }
 
 
-def _required(cls: type[Estimator]) -> list[str]:
-    listed = fields(cls)  # pyright: ignore[reportArgumentType]
+def _required(cls: type) -> list[str]:
+    listed = fields(cls)
     return [field.name for field in listed if field.compare and field.default is MISSING]
 
 

@@ -16,7 +16,8 @@ from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model
 from sparsewood.posterior import Posterior
 
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
-TREE_TASKS = tuple(name for name, task in TASKS.items() if task.config is ModelConfig)
+TREE_TASKS = tuple(n for n, task in TASKS.items() if issubclass(task.config, ModelConfig))
+READERS = ("mean", "bow", "lstm", "chart", "chart:input=context,choice=straight-through")
 ESTIMATORS = ("sparsemap:max_active=10", "top-k:k=3", "left_to_right", "flat", "given")
 
 
@@ -51,7 +52,7 @@ def _corpus(task: str) -> Corpus:
 
 def _make(task: str, **options: Any) -> tuple[TreeModel, Batch]:
     torch.manual_seed(0)
-    config = ModelConfig(**{"hidden": 6, "embedding": 4, "dropout": 0.0, **options})
+    config = TASKS[task].config(**{"hidden": 6, "embedding": 4, "dropout": 0.0, **options})
     corpus = _corpus(task)
     vectors = _vectors() if task == "revdict" else None
     model = build_model(corpus, config, vectors).double()
@@ -80,6 +81,11 @@ def task(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=ESTIMATORS)
 def estimator(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=READERS)
+def reader(request: pytest.FixtureRequest) -> str:
     return request.param
 
 

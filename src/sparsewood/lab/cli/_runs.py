@@ -136,7 +136,7 @@ def starting_point(
         if a.partition("=")[0] == "--preset"
     ]
     found = find_preset(given[-1] if given else None, source)
-    model = TASKS[source.task].config(**found.model)
+    model = TASKS[source.task].default_options(**found.model)
     return dict(found.source), model, TrainingConfig.default(source, **found.training)
 
 

@@ -23,7 +23,7 @@ _NARROW |= {"s/epoch": "s per\nepoch", TRAINING_TREES: "trees"}
 
 def latent_sources() -> dict[str, type[Source]]:
     """The sources whose task has latent trees."""
-    return {n: s for n, s in SOURCES.items() if TASKS[s.task].config is ModelConfig}
+    return {n: s for n, s in SOURCES.items() if issubclass(TASKS[s.task].config, ModelConfig)}
 
 
 def some(**options: Sequence[Any]) -> None:

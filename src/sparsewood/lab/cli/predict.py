@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import tyro
 
-from sparsewood.draw import draw
+from sparsewood.draw import Drawing
 from sparsewood.lab.cli._inputs import Files, check_arguments, is_interactive, lines_of
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
@@ -18,6 +18,7 @@ from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.tasks import TASKS, TreeModel
 from sparsewood.lab.train.distributed import choose_device
 from sparsewood.lab.train.evaluate import sides_of
+from sparsewood.lab.train.pictures import side_sheet
 
 _LABELS = 3  # named to a person, and of a reverse dictionary
 
@@ -112,11 +113,10 @@ def as_text(told: dict[str, Any], form: str, trees: int) -> str:
     labels = "  ".join(f"{label} {form.format(p)}" for label, p in told["prediction"].items())
     lines = [f"{told['where']}: {labels}" if "where" in told else labels]
     for side in told["sides"]:
-        if trees < 1:
+        if trees < 1 or not side["trees"]:
             lines.append("  " + " ".join(side["words"]))
             continue
-        shown = side["trees"][:trees]
-        drawing = draw(side["words"], [t["heads"] for t in shown], [t["weight"] for t in shown])
+        drawing = Drawing(side_sheet(side, most=trees)).to("text")
         lines += ["", *(f"  {line}".rstrip() for line in drawing.splitlines())]
         lines += [f"  {text}" for text in _rest(side, trees)]
     return "\n".join([*lines, ""])

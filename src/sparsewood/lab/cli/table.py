@@ -7,7 +7,6 @@ from typing import Annotated
 from rich.console import Console
 
 from sparsewood.estimators import Given
-from sparsewood.estimators import parse as parse_estimator
 from sparsewood.lab._files import write_text
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
@@ -33,6 +32,7 @@ from sparsewood.lab.cli._tables import (
     tell_failures,
 )
 from sparsewood.lab.cli.report import report
+from sparsewood.lab.tasks.readers import parse as parse_row
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.grid import Grid
 from sparsewood.lab.train.paper_figures import LATENT, ROWS
@@ -53,7 +53,8 @@ class TableOptions(Protocol, Workers):
     """Which runs make the table.
 
     Attributes:
-        estimators: the rows; "given" needs heads. Those of the paper by default.
+        estimators: the rows, readers (mean, bow, lstm, chart) among them; "given" needs heads.
+            Those of the paper by default.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         out: folder of the table; runs/table-SOURCE by default.
@@ -125,4 +126,4 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
     source = config.source
     heads = bool(source.heads or source.parser) or source.name == "listops"
     rows = (config.model.estimator if row == LATENT else row for row in ROWS)
-    return tuple(row for row in rows if heads or not isinstance(parse_estimator(row), Given))
+    return tuple(row for row in rows if heads or not isinstance(parse_row(row), Given))

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import tyro
 
-from sparsewood.draw import Format, draw
+from sparsewood.draw import Drawing, Format
 from sparsewood.lab.cli._inputs import Files, Line, check_arguments, lines_of
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
@@ -15,9 +15,11 @@ from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import read_sentences, require_heads
 from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.data import Sentence
-from sparsewood.lab.tasks import Model
+from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.metrics import Output as Answered
 from sparsewood.lab.train.evaluate import sides_of
+from sparsewood.lab.train.pictures import side_sheet
+from sparsewood.status import Status
 
 _ONE = ("svg", "html")  # formats of which one after the other is no file
 
@@ -90,15 +92,14 @@ def _side(model: Model, sentence: Sentence) -> dict[str, Any]:
 
 
 def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: TreesOptions) -> str:
-    trees = side["trees"][: options.most]
+    if not side["trees"]:
+        variant = TASKS[model.task].variant(model.options)
+        raise ValueError(f"{options.model}: a model with the {variant} has no trees")
     given = None if model.reads_heads else sentence.heads
-    drawing = draw(
-        sentence.words,
-        [tree["heads"] for tree in trees],
-        [tree["weight"] for tree in trees],
-        given,
-        options.format,
-        status=side.get("status"),
-    ).rstrip("\n")
+    status = side.get("status")
+    sheet = side_sheet(
+        side, given, most=options.most, status=None if status is None else Status(status)
+    )
+    drawing = Drawing(sheet).to(options.format).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
     return drawing + "\n" * (options.format in ("conllu", "text"))

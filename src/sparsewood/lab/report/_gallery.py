@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparsewood.draw._markup import element, escaped
-from sparsewood.draw._trees import checked
 from sparsewood.draw.html import trees_html
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
+from sparsewood.lab.train.pictures import side_sheet
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction
@@ -28,7 +28,8 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     told = [side["status"] == "solved" for side in sides if "status" in side]
     if told:
         about += f". Certified: {sum(told)} of {len(told)}"
-    key = _KEY if any(side.get("given") for side in sides) else ""
+    arcs = [side for side in sides if any("heads" in tree for tree in side["trees"])]
+    key = _KEY if any(side.get("given") for side in arcs) else ""
     form = (None if run.task is None else run.task.form) or "{:.0%}"
     cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
     return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
@@ -63,16 +64,12 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> st
 
 
 def _side(side: Mapping[str, Any], k: int, count: int) -> str:
-    trees = side["trees"]
-    drawable = checked(
-        [str(word) for word in side["words"]],
-        [tree["heads"] for tree in trees],
-        [tree["weight"] for tree in trees],
-        side.get("given"),
-    )
     names = ("premise", "hypothesis")
     name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
-    return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
+    if not side["trees"]:
+        return name + element("p", escaped(" ".join(map(str, side["words"]))))
+    sheet = side_sheet(side, side.get("given"))
+    return name + trees_html(sheet, _TREES, _FOLDED) + _certificate(side)
 
 
 def _certificate(side: Mapping[str, Any]) -> str:

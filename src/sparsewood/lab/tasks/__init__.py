@@ -11,7 +11,7 @@ from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.nli import PairClassifier
 from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.tasks.revdict import ReverseDictionary
+from sparsewood.lab.tasks.revdict import DictionaryConfig, ReverseDictionary
 from sparsewood.lab.tasks.task import Model, Task
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Attachment",
     "Certificates",
     "DependencyParser",
+    "DictionaryConfig",
     "LossMetric",
     "Measure",
     "Metric",

@@ -82,4 +82,23 @@ WITHOUT_BRACKETS = Measure(
     title="Attachment of the likeliest tree to the given tree, without ]",
     narrow="attach-\nment %\nw/o ]",
 )
-TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS)
+LEFT_BRANCHING = Measure(
+    "left_branching",
+    "left-branching %",
+    1,
+    "%",
+    title="Spans of the likeliest binary tree that the left-branching one has",
+    narrow="left\nbranch-\ning %",
+)
+RIGHT_BRANCHING = Measure(
+    "right_branching",
+    "right-branching %",
+    1,
+    "%",
+    title="Spans of the likeliest binary tree that the right-branching one has",
+    narrow="right\nbranch-\ning %",
+)
+TREES = (
+    *(SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS),
+    *(LEFT_BRANCHING, RIGHT_BRANCHING),
+)

@@ -9,15 +9,18 @@ from typing import Any, ClassVar, Self, cast
 import torch
 from torch import Tensor, nn
 
-from sparsewood.estimators import Estimator, name_of, parse
+from sparsewood.estimators import Estimator
 from sparsewood.lab.data.batches import EncodedSplit, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
+from sparsewood.lab.tasks.brackets import BracketStatistics
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
 from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
+from sparsewood.lab.tasks.readers import Reader, SentenceReader, name_of, parse
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
+from sparsewood.nn.chart_posterior import ChartPosterior
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.noise import GumbelNoise
@@ -31,6 +34,9 @@ from sparsewood.structures.dependency import DependencyTrees
 class TreeModel(WordModel, Model):
     """Words -> embeddings -> BiLSTM -> trees -> composer -> a vector for each tree.
 
+    Where the option `estimator` names a reader there are no dependency trees, and that reads the
+    embeddings, or the vectors of the BiLSTM: a vector for each sentence.
+
     Args:
         options: the shape of the model.
         words: the vocabulary; the first is "<unk>".
@@ -40,6 +46,7 @@ class TreeModel(WordModel, Model):
             vocabulary get their vectors from it, if it is there unchanged.
     """
 
+    config_class: ClassVar[type[ModelConfig]] = ModelConfig
     tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` has a say
 
     def __init__(
@@ -56,19 +63,13 @@ class TreeModel(WordModel, Model):
         super().__init__(encoder, vocabulary, vectors, tuned=tuned, second=second)
         self.options = options
         self.labels = labels
-        estimator = parse(options.estimator)
-        latent = estimator.reads_scores
-        read = options.embedding if options.composer_input == "words" else options.hidden
-        family = DependencyTrees(
-            projective=options.projective, single_root=options.single_root, root=options.known_root
-        )
-        self.trees = LatentTreeEncoder(
-            MLPArcScorer(options.hidden) if latent else None,
-            _composer(options, read),
-            family if latent else DependencyTrees(),
-            estimator=estimator,
-            noise=GumbelNoise(options.noise),
-        )
+        row = parse(options.estimator)
+        self.trees: LatentTreeEncoder | None = None
+        self.reader: SentenceReader | None = None
+        if isinstance(row, Reader):
+            self.reader = SentenceReader(row, (options.embedding, options.hidden))
+        else:
+            self.trees = _trees(options, row)
         self.dropout = nn.Dropout(options.dropout)
         self.add_layers()
 
@@ -113,7 +114,7 @@ class TreeModel(WordModel, Model):
 
     def config(self) -> dict[str, Any]:
         return {
-            "options": asdict(replace(self.options, estimator=name_of(self.estimator))),
+            "options": asdict(replace(self.options, estimator=name_of(self._row))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
@@ -124,7 +125,7 @@ class TreeModel(WordModel, Model):
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         told = config.get("vectors")
         return cls(
-            ModelConfig(**config["options"]),
+            cls.config_class(**config["options"]),
             config["words"],
             config["labels"],
             config["lowercase"],
@@ -132,26 +133,44 @@ class TreeModel(WordModel, Model):
         )
 
     @property
-    def estimator(self) -> Estimator:
+    def _row(self) -> Estimator | Reader:
+        """What the option `estimator` names, as it is now."""
+        if self.reader is not None:
+            return self.reader.kind
+        assert self.trees is not None
         return self.trees.estimator
 
     @property
+    def estimator(self) -> Estimator | None:
+        """Of the trees that are composed; None for a model with a reader."""
+        return None if self.trees is None else self.trees.estimator
+
+    @property
     def temperature(self) -> float | None:
-        """Of the estimator at test, None for one without; may be set, as the search then does."""
-        return getattr(self.estimator.at_test(), "temperature", None)
+        """Of the trees at test, None where they have none; may be set, as the search then does."""
+        row = self._row
+        if isinstance(row, Reader):
+            return row.temperature_at_test
+        return getattr(row.at_test(), "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
         self.set_latent("temperature", value)
 
     def set_latent(self, name: str, value: float) -> None:
+        if self.reader is not None:
+            self.reader.set(name, value)
+            return
+        assert self.trees is not None
         if name == "noise":
             cast(GumbelNoise, self.trees.noise).scale = value
         else:
             self.trees.estimator = replace(cast(Any, self.estimator), **{name: value})
 
     def parser_parameters(self) -> list[nn.Parameter]:
-        if self.trees.scorer is None:
+        if self.reader is not None:
+            return self.reader.kind.parser_parameters(self.reader.net)
+        if self.trees is None or self.trees.scorer is None:
             return []
         parts: list[nn.Module] = [self.trees.scorer]
         if self.options.composer_input == "words":
@@ -174,25 +193,36 @@ class TreeModel(WordModel, Model):
         return EncodedSplit(examples, self.vocabulary, self.labels)
 
     def read(self, side: Padded) -> tuple[Posterior, Tensor]:
-        """The trees of the sentences of one side, and a vector (T, hidden) for each tree."""
-        heads = side.heads if self.reads_heads else None
+        """The trees of the sentences of one side, and a vector (T, hidden) for each tree.
+
+        With a reader, a posterior of weight 1 and a vector (B, hidden) for each sentence.
+        """
         x = self.encoder(side.tokens, side.lengths)
+        if self.reader is not None:
+            posterior, vectors = self.reader(x, side.lengths)
+            return posterior, self.dropout(vectors)
+        assert self.trees is not None
+        heads = side.heads if self.reads_heads else None
         posterior, roots = self.trees(
-            x, side.lengths, heads, words=self._words(side), forbidden=self._forbidden(side)
+            x,
+            side.lengths,
+            heads,
+            words=self._words(side, self.trees.estimator),
+            forbidden=self._forbidden(side, latent=self.trees.scorer is not None),
         )
         return posterior, self.dropout(roots)
 
-    def _words(self, side: Padded) -> Tensor | None:
+    def _words(self, side: Padded, estimator: Estimator) -> Tensor | None:
         """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
         if self.second is not None:
             return self.second(side.tokens, side.lengths)
-        if self.options.composer_input == "context" or not self.estimator.reads_scores:
+        if self.options.composer_input == "context" or not estimator.reads_scores:
             return None
         return self.dropout(self.encoder.embedding(side.tokens))
 
-    def _forbidden(self, side: Padded) -> Tensor | None:
+    def _forbidden(self, side: Padded, *, latent: bool) -> Tensor | None:
         """(B, n, n + 1) bool, the arcs from words that are leaves; None without such words."""
-        if not self.options.leaves or self.trees.scorer is None:
+        if not self.options.leaves or not latent:
             return None
         known = [w for w in map(self.vocabulary.form, self.options.leaves) if w in self.vocabulary]
         leaf = torch.zeros_like(side.tokens, dtype=torch.bool)
@@ -233,14 +263,37 @@ class TreeModel(WordModel, Model):
         """An empty metric of this task's answers."""
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
-        latent = self.estimator.reads_scores and self.estimator.gives_structures
-        trees = [] if training and not latent else [TreeStatistics()]
-        return [self.new_metric(training=training), *trees]
+        return [self.new_metric(training=training), *self._tree_metrics(training=training)]
+
+    def _tree_metrics(self, *, training: bool) -> list[Metric]:
+        row = self._row
+        if isinstance(row, Reader):
+            return [BracketStatistics()] if row.learns_trees and not training else []
+        latent = row.reads_scores and row.gives_structures
+        return [] if training and not latent else [TreeStatistics()]
 
     def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
         found = super().measured(metrics)
-        sizes = [m.histogram() for m in metrics if isinstance(m, TreeStatistics)]
-        return {**found, "histogram": {str(size): n for size, n in sizes[0].items()}}
+        for metric in metrics:
+            if isinstance(metric, TreeStatistics):
+                found["histogram"] = {str(size): n for size, n in metric.histogram().items()}
+        return found
+
+
+def _trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncoder:
+    latent = estimator.reads_scores
+    family = DependencyTrees(
+        projective=options.projective, single_root=options.single_root, root=options.known_root
+    )
+    return LatentTreeEncoder(
+        MLPArcScorer(options.hidden) if latent else None,
+        _composer(
+            options, options.embedding if options.composer_input == "words" else options.hidden
+        ),
+        family if latent else DependencyTrees(),
+        estimator=estimator,
+        noise=GumbelNoise(options.noise),
+    )
 
 
 def _composer(options: ModelConfig, input_size: int) -> nn.Module:
@@ -251,6 +304,8 @@ def _composer(options: ModelConfig, input_size: int) -> nn.Module:
 
 def _with_trees(posterior: Posterior) -> Posterior:
     """The likeliest tree of each sentence in place of a posterior without trees."""
+    if isinstance(posterior, ChartPosterior):
+        return posterior.likeliest()
     if not isinstance(posterior, SoftPosterior):
         return posterior
     shape, trees = posterior.shape, posterior.mode.flatten(0, -2)
@@ -262,7 +317,13 @@ def _encoders(options: ModelConfig, words: int) -> tuple[SentenceEncoder, Senten
     """That of the parser, and that of the composer where it has embeddings of its own."""
     size, dropout = options.embedding, options.dropout
     plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)
-    if options.composer_input == "words" and not parse(options.estimator).reads_scores:
-        return plain(), None  # there is no parser that would read context
+    row = parse(options.estimator)
+    if isinstance(row, Reader):
+        only_words, own = row.input == "words", False
+    else:  # without a parser nothing else would read context
+        only_words = options.composer_input == "words" and not row.reads_scores
+        own = options.own_embeddings
+    if only_words:
+        return plain(), None
     encoder = SentenceEncoder(words, size, options.hidden, dropout=dropout)
-    return encoder, plain() if options.own_embeddings else None
+    return encoder, plain() if own else None

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from sparsewood.estimators import Estimator, Given, name_of, parse
-from sparsewood.estimators.names import NAMES
+from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
+from sparsewood.lab.tasks.readers import ROWS, Reader, name_of, parse
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.nn.tree_messages import TreeMessages
 
-ESTIMATORS = "|".join(NAMES)  # what help offers
+ESTIMATORS = "|".join(ROWS)  # what help offers
 
 COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
     "tree_lstm": ChildSumTreeLSTM,
@@ -28,7 +28,8 @@ class ModelConfig:
 
     Attributes:
         estimator: where the trees come from; a name, and after a colon its options. The paper's
-            solver stopped after ten steps.
+            solver stopped after ten steps. Or a reader, which has no dependency trees: mean, bow,
+            lstm, chart.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
@@ -99,7 +100,9 @@ class ModelConfig:
         object.__setattr__(self, "leaves", tuple(self.leaves))  # JSON has lists
 
 
-def _fits(composer: type[TreeComposer | TreeMessages], estimator: Estimator) -> bool:
+def _fits(composer: type[TreeComposer | TreeMessages], estimator: Estimator | Reader) -> bool:
     """Whether the composer reads what the estimator gives, and passes its gradient on."""
+    if isinstance(estimator, Reader):  # there is nothing to compose
+        return True
     reads = composer.reads_soft or estimator.gives_structures
     return reads and (composer.reads_parts or estimator.road != "parts")

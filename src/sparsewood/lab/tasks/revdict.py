@@ -1,28 +1,66 @@
 """The reverse dictionary: from a definition to the word that it defines."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from sparsewood._host import host_copy
+from sparsewood._numbers import check_choice
+from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.data.vectors import WordVectors
+from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Output, Ranks
 from sparsewood.lab.tasks.mixture import widened
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.objectives import Objective, objective_loss
 from sparsewood.lab.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class DictionaryConfig(ModelConfig):
+    """The shape of a reverse dictionary: a `ModelConfig` and an objective.
+
+    Attributes:
+        objective: what is learned: "softmax", the cross-entropy over all candidates of scaled
+            cosines; "cosine", the distance to the word's vector; "ranking", to be nearer to it than
+            to another word, drawn anew each time, by a margin.
+        scale: of the cosines in the softmax.
+        margin: of the ranking.
+    """
+
+    objective: Objective = "cosine"
+    scale: float = 30.0
+    margin: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("model.objective", self.objective, Objective)
+        check(
+            "model",
+            self,
+            ("scale", 0 < self.scale < float("inf"), "a positive number"),
+            ("margin", 0 <= self.margin < float("inf"), "at least 0"),
+        )
 
 
 class ReverseDictionary(TreeModel):
     """A unit vector for each tree of a definition, compared with those of the candidates.
 
     With r(h, x) the vector of tree h and v(h, x) = W r(h, x) scaled to unit norm, the answer is the
-    mean sum_h p(h | x) v(h, x), scaled to unit norm again ("marginal") or not ("expected"); the
-    loss is 1 minus its inner product with the vector of the word. Candidates are ranked by
-    that product. Input and output vectors have unit norm and are fixed.
+    mean m(x) = sum_h p(h | x) v(h, x), and candidates are ranked by their cosine with it. With l(v)
+    the objective of a unit vector (`objective_loss`), the loss of an example is
+
+        marginal    l(m(x) / ||m(x)||)                  that of the answer, as it is ranked
+        expected    sum_h p(h | x) l(v(h, x))           that of each tree on its own
+
+    With "marginal" the softmax over V candidates is made once for an example, with "expected" once
+    for each of its trees; with one tree they are equal. Input and output vectors have unit norm and
+    are fixed.
 
     Niculae, Martins & Cardie (2018), section 4.3; Hill et al. (2016).
 
@@ -31,13 +69,30 @@ class ReverseDictionary(TreeModel):
     """
 
     task = "revdict"
+    config_class = DictionaryConfig
     tunes_vectors = False
 
+    options: DictionaryConfig
     candidates: Tensor
+
+    def __init__(
+        self,
+        options: DictionaryConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
+    ) -> None:
+        super().__init__(options, words, labels, lowercase, vectors)
 
     def add_layers(self) -> None:
         self.output = nn.Linear(self.options.hidden, self.options.embedding)
         self.register_buffer("candidates", torch.zeros(len(self.labels), self.options.embedding))
+
+    @classmethod
+    def check(cls, corpus: Corpus) -> None:
+        if len(corpus.candidates) < 2:
+            raise ValueError(f"expected at least two candidates, got {corpus.candidates}")
 
     @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
@@ -63,13 +118,28 @@ class ReverseDictionary(TreeModel):
 
     def forward(self, batch: Batch) -> Output:
         posterior, roots = self.read(batch.sides[0])
-        mean = posterior.expect(normalize(widened(self.output(roots)), dim=-1))
-        unit = normalize(mean, dim=-1)
+        each = normalize(widened(self.output(roots)), dim=-1)
+        unit = normalize(posterior.expect(each), dim=-1)
         if (host_copy(batch.targets) < 0).any():
             return self.said(None, unit, posterior)
-        answer = mean if self.options.loss == "expected" else unit
-        loss = 1 - (answer * self.candidates[batch.targets]).sum(-1)
+        if self.options.loss == "expected":
+            loss = posterior.expect(self._loss(each, batch.targets[posterior.instance]))
+        else:
+            loss = self._loss(unit, batch.targets)
         return self.said(loss, unit, posterior)
+
+    def _loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
+        """The objective (T,) of unit vectors (T, d); out of training nothing is drawn."""
+        options = self.options
+        return objective_loss(
+            vectors,
+            targets,
+            self.candidates,
+            options.objective,
+            scale=options.scale,
+            margin=options.margin,
+            draw=self.training,
+        )
 
     def rank(self, prediction: Tensor, targets: Tensor) -> Tensor:
         """(B,) how many candidates are at least as near to (B, d) predictions as the targets."""
@@ -118,8 +188,10 @@ _AT_10 = Measure("accuracy_10", "acc@10", 1, "%", brief="at 10 {:.1f}", compared
 _AT_100 = Measure("accuracy_100", "acc@100", 1, "%", compared=True)
 TASK = Task(
     ReverseDictionary,
-    ModelConfig,
+    DictionaryConfig,
     MetricSpec(LOSS, (LOSS, _MEDIAN_RANK, _AT_10, _AT_100, *TREES)),
     form="{:.3f}",  # of cosines
     few=True,
+    options={"hidden": 512, "dropout": 0.3, "objective": "softmax"},
+    training={"batch": 256, "eval_batch": 256, "max_epochs": 100},
 )

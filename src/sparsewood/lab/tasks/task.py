@@ -47,7 +47,7 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
 
     @property
     def estimator(self) -> Estimator | None:
-        """Of the trees that are composed; None where trees are the answer."""
+        """Of the trees that are composed; None where trees are the answer, or there are none."""
         return None
 
     @property
@@ -161,6 +161,8 @@ class Task:
         few: there are too many labels to list them all.
         varies: the option of the model that tells runs on the same data apart.
         sides: sentences of an example.
+        options: what runs begin with where that is not the default of `config`, which stays what
+            configurations mean that do not name it.
         training: defaults of `TrainingConfig` that are the task's own.
     """
 
@@ -171,12 +173,17 @@ class Task:
     few: bool = False
     varies: str = "estimator"
     sides: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """As `config.json` and sources have it."""
         return self.model.task
+
+    def default_options(self, **options: Any) -> Any:
+        """The options of a model that runs begin with, but for `options`."""
+        return self.config(**{**self.options, **options})
 
     def variant(self, options: Any) -> str:
         """The option that tells runs apart, as messages name it: "estimator flat"."""

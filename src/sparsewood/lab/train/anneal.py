@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sparsewood.estimators import parse
+from sparsewood.lab.tasks.readers import Reader, learns_trees, parse
 
 _FORM = re.compile(r"(\w+)=([^:,=]+):([^:,=]+)")
 
@@ -32,8 +32,8 @@ class Annealing:
 def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
     """What texts such as "temperature=4:1" change of the estimator of this name, or of the noise.
 
-    None at all where the estimator reads no scores: as other options of latent trees, they have no
-    say there, and a table may hold baselines.
+    None at all where no trees are learned: as other options of latent trees, they have no say
+    there, and a table may hold baselines.
 
     Raises:
         ValueError: if one is not of that form, names what is no number of the estimator, or gives
@@ -45,7 +45,7 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
         if form is None or form[1] in found:
             expected = "NAME=FROM:TO" if form is None else f"{form[1]} once"
             raise ValueError(f"training.anneal: expected {expected}, got {text!r}")
-        if parse(estimator).reads_scores:
+        if learns_trees(parse(estimator)):
             start, end = (_value(estimator, form[1], value) for value in form.groups()[1:])
             found[form[1]] = Annealing(form[1], start, end)
     return list(found.values())
@@ -54,7 +54,7 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
 def _value(estimator: str, option: str, text: str) -> float:
     """The value of an option as `text` has it."""
     try:
-        if option == "noise":
+        if option == "noise" and not isinstance(parse(estimator), Reader):
             value = float(text)
         else:
             name, _, rest = estimator.partition(":")

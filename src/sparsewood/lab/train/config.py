@@ -132,7 +132,7 @@ class RunConfig:
 
     Attributes:
         source: where the corpus and the word vectors come from.
-        model: of the class that the source's task has for it; by default, its defaults.
+        model: of the class that the source's task has for it; by default, as the task has it.
         training: how it is trained; by default, as the task has it.
     """
 
@@ -143,7 +143,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         kind = TASKS[self.source.task].config
         if self.model is None:
-            object.__setattr__(self, "model", kind())
+            object.__setattr__(self, "model", TASKS[self.source.task].default_options())
         if self.training is None:
             object.__setattr__(self, "training", TrainingConfig.default(self.source))
         if not isinstance(self.model, kind):

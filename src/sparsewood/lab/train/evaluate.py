@@ -14,6 +14,8 @@ from sparsewood.lab.train.outcomes import Gathered
 from sparsewood.posterior import Posterior
 from sparsewood.sparse_posterior import certificate_of
 from sparsewood.status import Status
+from sparsewood.structures.binary_trees import BinaryTrees
+from sparsewood.structures.simplex import Simplex
 
 Guard = Callable[[], AbstractContextManager[None]]
 
@@ -144,8 +146,9 @@ def _compared(sentence: Sentence) -> list[int] | None:
 def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
     """What is known of the sentences of example `i`: words, trees, certificate.
 
-    Each has `words`; `trees`, heaviest first; and where they were solved for, `gap`, the duality
-    gap, and `status`, "solved" if it certifies the posterior, else "capped" or "stalled".
+    Each has `words`; `trees`, heaviest first, with `heads` or, where they are binary, `spans`; and
+    where they were solved for, `gap`, the duality gap, and `status`, "solved" if it certifies the
+    posterior, else "capped" or "stalled".
     """
     return [
         {
@@ -165,11 +168,11 @@ def _certificate(posterior: Posterior, i: int) -> dict[str, Any]:
 
 
 def trees_of(posterior: Posterior, length: int) -> list[dict[str, Any]]:
-    """The trees of a posterior over one sentence, heaviest first."""
+    """The trees of a posterior over one sentence, heaviest first; none where there are none."""
+    if isinstance(posterior.structure, Simplex):  # of a model that reads without trees
+        return []
     best = posterior.topk(int(posterior.sizes[0]))
-    return [
-        {"heads": heads[:length], "weight": weight}
-        for weight, heads in zip(
-            best.weights[0].float().tolist(), best.structures[0].tolist(), strict=True
-        )
-    ]
+    found = zip(best.weights[0].float().tolist(), best.structures[0], strict=True)
+    if isinstance(posterior.structure, BinaryTrees):
+        return [{"spans": tree.nonzero().tolist(), "weight": weight} for weight, tree in found]
+    return [{"heads": heads[:length].tolist(), "weight": weight} for weight, heads in found]

@@ -128,7 +128,9 @@ def _cells(
     return {
         **measured,
         _VALIDATION: _cell(validation[criterion], judged),
-        SUPPORT.label: SUPPORT.text(validation[SUPPORT.name]["mean"]),
+        SUPPORT.label: SUPPORT.text(validation[SUPPORT.name]["mean"])
+        if SUPPORT.name in validation
+        else "",
         _CERTIFIED: f"{certified['certified']:,} of {certified['sentences']:,}"
         if certified
         else "",

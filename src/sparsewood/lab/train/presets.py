@@ -1,7 +1,7 @@
 """Options of runs by name, to start from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sparsewood.lab.data.listops import CLOSE, DIGITS
@@ -19,6 +19,7 @@ class Preset:
         about: what it is, in a line of help.
         sources: the names of those it is for.
         source, model, training: its options; all others are as the source and its task have them.
+            Options that the models of a task do not have say nothing of these.
     """
 
     about: str
@@ -32,11 +33,12 @@ PRESETS = {
     # DyNet clips the norm of the gradient at 5. The paper tunes the learning rate on a grid.
     "paper": Preset(
         "SGD on summed losses, as Niculae et al. (2018)",
-        tuple(name for name, s in SOURCES.items() if TASKS[s.task].config is ModelConfig),
-        model={"dropout": 0.0, "loss": "expected"},
+        tuple(name for name, s in SOURCES.items() if issubclass(TASKS[s.task].config, ModelConfig)),
+        model={"hidden": 300, "dropout": 0.0, "loss": "expected", "objective": "cosine"},
         training={
             "optimizer": "sgd",
             "lr": 0.1,
+            "batch": 16,
             "reduction": "sum",
             "shuffle": "batches",
             "clip": 5.0,
@@ -130,7 +132,9 @@ def find_preset(name: str | None, source: type[Source]) -> Preset:
     if name not in fitting:
         listed = f"expected one of {', '.join(fitting)}" if fitting else "there is none"
         raise ValueError(f"preset {name!r}: {listed} for {source.name}")
-    return PRESETS[name]
+    known = {option.name for option in fields(TASKS[source.task].config)}
+    found = PRESETS[name]
+    return replace(found, model={k: v for k, v in found.model.items() if k in known})
 
 
 def preset(name: str, source: type[Source], **options: Any) -> RunConfig:
@@ -151,4 +155,5 @@ def preset(name: str, source: type[Source], **options: Any) -> RunConfig:
     if options:
         raise ValueError(f"no option {', '.join(options)} of source, model or training")
     training = TrainingConfig.default(source, **of_training)
-    return RunConfig(source(**of_source), kind(**of_model), training)
+    model = TASKS[source.task].default_options(**of_model)
+    return RunConfig(source(**of_source), model, training)

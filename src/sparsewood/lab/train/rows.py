@@ -1,8 +1,8 @@
-"""Estimators as the rows of tables and reports."""
+"""Estimators, and readers beside them, as the rows of tables and reports."""
 
 from collections.abc import Iterable
 
-from sparsewood.estimators.names import parse
+from sparsewood.lab.tasks.readers import learns_trees, parse
 
 
 def short(estimator: str) -> str:
@@ -23,7 +23,7 @@ def folder_name(estimator: str) -> str:
 def learns(estimator: str) -> bool:
     """Whether its trees depend on what a model learns; False for one that is not known here."""
     try:
-        return parse(estimator).reads_scores
+        return learns_trees(parse(estimator))
     except ValueError:
         return False
 

@@ -1,0 +1,55 @@
+"""What a reverse dictionary is trained to do: losses of unit vectors among candidates."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, relu
+
+Objective = Literal["softmax", "cosine", "ranking"]
+
+
+def objective_loss(
+    vectors: Tensor,
+    targets: Tensor,
+    candidates: Tensor,
+    objective: Objective,
+    *,
+    scale: float,
+    margin: float,
+    draw: bool,
+) -> Tensor:
+    """The loss (T,) of vectors v (T, d), with e_1 to e_V the candidates and y the target of each.
+
+        cosine     1 - <v, e_y>
+        ranking    max(0, margin - <v, e_y> + <v, e_r>),     r another candidate than y
+        softmax    -log ( exp(scale <v, e_y>) / sum_c exp(scale <v, e_c>) )
+
+    Cosine and ranking are those of Hill, Cho, Korhonen & Bengio (2016), "Learning to understand
+    phrases by embedding the dictionary", section 2, on training objectives; they have a margin of
+    0.1. Softmax is the cross-entropy of a distribution over all candidates by scaled cosines, as
+    the normalised softmax of Wang, Xiang, Cheng & Yuille (2017), "NormFace", section 3.
+
+    Args:
+        vectors: of unit norm, or a mean of such: inner products take the place of cosines.
+        targets: (T,) int64, indices of candidates.
+        candidates: (V, d), of unit norm.
+        objective: which of them.
+        scale: of cosines in the softmax.
+        margin: of the ranking.
+        draw: whether r is one candidate drawn evenly, or the loss a mean over all of them.
+    """
+    if objective == "softmax":
+        with torch.autocast(vectors.device.type, enabled=False):  # scaled cosines need the digits
+            scores = scale * vectors @ candidates.T
+        return cross_entropy(scores, targets, reduction="none")
+    right = (vectors * candidates[targets]).sum(-1)
+    if objective == "cosine":
+        return 1 - right
+    if draw:
+        step = torch.randint(1, len(candidates), targets.shape, device=targets.device)
+        other = candidates[(targets + step) % len(candidates)]
+        return relu(margin - right + (vectors * other).sum(-1))
+    all_of_them = relu(margin - right[:, None] + vectors @ candidates.T)
+    own = all_of_them.gather(1, targets[:, None]).squeeze(1)
+    return (all_of_them.sum(1) - own) / (len(candidates) - 1)

@@ -1,0 +1,179 @@
+"""What reads a sentence in place of dependency trees, by name beside the estimators.
+
+The option `estimator` of a model is a name of either: where its trees come from, or a reader, which
+has none. A new reader needs a line in `READERS`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, cast
+
+import torch
+from torch import Tensor, nn
+
+from sparsewood._numbers import check_choice, check_real
+from sparsewood.estimators import Estimator
+from sparsewood.estimators.names import NAMES, name_among, parse_among
+from sparsewood.nn.chart import ChartTreeLSTM, Choice
+from sparsewood.nn.sentence import BagOfWords, LastState, MeanOfWords
+from sparsewood.posterior import Posterior
+from sparsewood.structures.simplex import Simplex
+
+Input = Literal["words", "context"]
+
+
+class Reader(ABC):
+    """A frozen dataclass of options that makes a module: word vectors -> a vector a sentence.
+
+    Attributes:
+        input: what is read of a word: the embedding ("words"), or the vector of the BiLSTM, which
+            has seen the sentence ("context").
+        learns_trees: whether there are trees, which depend on what a model learns.
+    """
+
+    input: Input
+    learns_trees: ClassVar[bool] = False
+
+    @abstractmethod
+    def build(self, input_size: int, hidden_size: int) -> nn.Module:
+        """The module: (B, n, input_size) and lengths (B,) -> (B, hidden_size)."""
+
+    def read(self, module: nn.Module, x: Tensor, lengths: Tensor) -> tuple[Posterior, Tensor]:
+        """A posterior of weight 1 for each sentence, and the vectors (B, hidden_size)."""
+        vectors = module(x, lengths)
+        return without_structure(vectors), vectors
+
+    @property
+    def temperature_at_test(self) -> float | None:
+        """That of the trees; None without."""
+        return None
+
+    def parser_parameters(self, module: nn.Module) -> list[nn.Parameter]:
+        """Those that do no more than say which trees are likely."""
+        return []
+
+
+def without_structure(vectors: Tensor) -> Posterior:
+    """The posterior over the one way there is to read each of B sentences, from (B, .) vectors."""
+    only = torch.zeros(len(vectors), dtype=torch.int64, device=vectors.device)
+    return Posterior.uniform(Simplex(), only, only.shape, (1,), None, vectors.dtype)
+
+
+@dataclass(frozen=True)
+class Mean(Reader):
+    """The mean of the word vectors of the encoder, `nn.MeanOfWords`."""
+
+    input: ClassVar[Input] = "context"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def build(self, input_size: int, hidden_size: int) -> nn.Module:
+        return MeanOfWords(input_size)
+
+
+@dataclass(frozen=True)
+class _Chosen(Reader):
+    """A reader that may be told what to read of a word."""
+
+    input: Input = "words"
+
+    def __post_init__(self) -> None:
+        check_choice("input", self.input, Input)
+
+
+@dataclass(frozen=True)
+class Bow(_Chosen):
+    """The bag of words of Hill et al. (2016), section 2: `nn.BagOfWords`."""
+
+    def build(self, input_size: int, hidden_size: int) -> nn.Module:
+        return BagOfWords(input_size, hidden_size)
+
+
+@dataclass(frozen=True)
+class LSTM(_Chosen):
+    """The LSTM of Hill et al. (2016), section 2: `nn.LastState`."""
+
+    def build(self, input_size: int, hidden_size: int) -> nn.Module:
+        return LastState(input_size, hidden_size)
+
+
+@dataclass(frozen=True)
+class Chart(_Chosen):
+    """The latent binary trees of Maillard, Clark & Yogatama (2017; 2019), section 3.
+
+    Args:
+        choice, temperature: as `nn.ChartTreeLSTM` has them.
+    """
+
+    choice: Choice = "soft"
+    temperature: float = 0.1
+
+    learns_trees: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("choice", self.choice, Choice)
+        check_real("temperature", self.temperature, positive=True)
+
+    def build(self, input_size: int, hidden_size: int) -> nn.Module:
+        return ChartTreeLSTM(
+            input_size, hidden_size, choice=self.choice, temperature=self.temperature
+        )
+
+    def read(self, module: nn.Module, x: Tensor, lengths: Tensor) -> tuple[Posterior, Tensor]:
+        vectors, posterior = module(x, lengths)
+        return posterior, vectors
+
+    @property
+    def temperature_at_test(self) -> float | None:
+        # Of several splits the best is the same at any temperature.
+        return self.temperature if self.choice == "soft" else None
+
+    def parser_parameters(self, module: nn.Module) -> list[nn.Parameter]:
+        assert isinstance(module, ChartTreeLSTM)
+        return [module.direction]
+
+
+class SentenceReader(nn.Module):
+    """The module of a reader.
+
+    Args:
+        kind: the reader.
+        sizes: of an embedding and of a vector of the encoder, which is that of the vectors made.
+    """
+
+    def __init__(self, kind: Reader, sizes: tuple[int, int]) -> None:
+        super().__init__()
+        self.kind = kind
+        self.net = kind.build(sizes[0] if kind.input == "words" else sizes[1], sizes[1])
+
+    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Posterior, Tensor]:
+        """A posterior of weight 1 for each sentence, and the vectors (B, hidden)."""
+        return self.kind.read(self.net, x, lengths)
+
+    def set(self, name: str, value: float) -> None:
+        """Give an option of the reader another value."""
+        self.kind = replace(cast(Any, self.kind), **{name: value})
+        setattr(self.net, name, value)
+
+
+READERS: dict[str, tuple[type[Reader], dict[str, Any]]] = {
+    "mean": (Mean, {}),
+    "bow": (Bow, {}),
+    "lstm": (LSTM, {}),
+    "chart": (Chart, {}),
+}
+ROWS = {**NAMES, **READERS}
+
+
+def parse(text: str) -> Estimator | Reader:
+    """The estimator or the reader of a name such as "flat" or "chart:choice=gumbel"."""
+    return parse_among(text, ROWS)
+
+
+def name_of(value: Estimator | Reader) -> str:
+    """The shortest name that `parse` turns into this estimator or reader."""
+    return name_among(value, ROWS)
+
+
+def learns_trees(value: Estimator | Reader) -> bool:
+    """Whether there are trees that depend on what a model learns."""
+    return value.learns_trees if isinstance(value, Reader) else value.reads_scores

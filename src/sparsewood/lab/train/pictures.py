@@ -1,0 +1,31 @@
+"""The trees of a sentence, as answers and galleries have them, made into pictures."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sparsewood.draw._sheet import Sheet
+from sparsewood.draw._trees import checked, checked_brackets
+from sparsewood.draw.arcs import Heads
+from sparsewood.status import Status
+
+
+def side_sheet(
+    side: Mapping[str, Any],
+    given: Heads | None = None,
+    *,
+    most: int | None = None,
+    status: Status | None = None,
+) -> Sheet:
+    """The pictures of what `sides_of` has of one sentence.
+
+    Args:
+        side: `words`, and `trees` by falling weight, of which each has `heads` or `spans`.
+        given: heads to compare dependency trees with.
+        most: only so many.
+        status: how the solve ended that the weights are of, to be told.
+    """
+    words, trees = [str(word) for word in side["words"]], side["trees"][:most]
+    weights = [tree["weight"] for tree in trees]
+    if trees and "spans" in trees[0]:
+        return checked_brackets(words, [tree["spans"] for tree in trees], weights)
+    return checked(words, [tree["heads"] for tree in trees], weights, given, status)
