@@ -5,6 +5,7 @@ from rich.cells import cell_len
 
 import sparsewood as sp
 from sparsewood.draw._shapes import Line, Text
+from sparsewood.draw._trees import checked_brackets
 from sparsewood.draw.brackets import Brackets, Span
 
 
@@ -91,3 +92,12 @@ def test_sixty_words_stay_low() -> None:
     n = 60
     spans = dict.fromkeys([(i, n - 1) for i in range(n)] + [(i, i) for i in range(n)], "")
     assert Brackets(("word",) * n, spans).panel().height < 330
+
+
+def test_spans_from_a_file_are_checked():
+    spans = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2]]
+    sheet = checked_brackets(["a", "b", "c"], [spans], [0.5])
+    assert sheet.pictures[0].parts() == ["((a b) c)"]
+    for wrong in (spans[:4], [*spans[:3], [1, 2], [0, 1]], [*spans, [1, 2]], [[0, 3], *spans[:4]]):
+        with pytest.raises(ValueError, match="tree 0: expected the 5 spans of a binary tree of 3"):
+            checked_brackets(["a", "b", "c"], [wrong], [0.5])

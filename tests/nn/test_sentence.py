@@ -20,11 +20,10 @@ def plain(module: nn.Module, x: Tensor) -> Tensor:
     if isinstance(module, BagOfWords):
         return sum((module.input.weight @ word for word in x), start=torch.zeros(4).double())
     assert isinstance(module, LastState)
-    lstm = module.lstm
+    w, u, b, b_u = (p.detach() for p in module.lstm.parameters())
     h = c = torch.zeros(4).double()
     for word in x:
-        gates = lstm.weight_ih_l0 @ word + lstm.bias_ih_l0 + lstm.weight_hh_l0 @ h + lstm.bias_hh_l0
-        i, f, g, o = gates.split(4)
+        i, f, g, o = (w @ word + b + u @ h + b_u).split(4)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         h = o.sigmoid() * c.tanh()
     return h

@@ -15,7 +15,8 @@ def sheet_conllu(sheet: Sheet) -> str:
     blocks = []
     for tree, weight in zip(sheet.pictures, sheet.weights, strict=True):
         if not isinstance(tree, Arcs):
-            raise ValueError(f"conllu holds dependency trees, not {sheet.noun}s")
+            others = "binary trees" if sheet.noun == "tree" else f"{sheet.noun}s"
+            raise ValueError(f"conllu holds dependency trees, not {others}")
         lines = [f"# weight = {weight:.6g}"]
         if sheet.caption:
             lines.append(f"# certificate = {sheet.caption}")

@@ -10,7 +10,7 @@ from torch.utils.checkpoint import checkpoint
 
 from sparsewood._numbers import check_choice, check_real
 from sparsewood.nn._check import masked_words
-from sparsewood.nn._spans import left_parts, padded, right_parts, whole
+from sparsewood.nn._spans import left_parts, right_parts, whole
 from sparsewood.nn.chart_posterior import ChartPosterior
 
 Choice = Literal["soft", "straight-through", "gumbel"]
@@ -20,7 +20,7 @@ _HELD = 14  # vectors of the size of a state that a split holds
 
 
 class _Level(NamedTuple):
-    """The spans of one width, by their first word: (B, n, .) each."""
+    """The spans of one width, by their first word: (B, spans, .) each."""
 
     left: Tensor  # what they add to the gates of a span whose left part they are
     right: Tensor
@@ -74,7 +74,7 @@ class ChartTreeLSTM(nn.Module):
         hidden_size: int,
         *,
         choice: Choice = "soft",
-        temperature: float = 0.1,
+        temperature: float = 0.125,
     ) -> None:
         super().__init__()
         check_choice("choice", choice, Choice)
@@ -99,7 +99,7 @@ class ChartTreeLSTM(nn.Module):
         batch, n = x.shape[:2]
         h, c = self._words(words)
         states, splits = [h], list[Tensor]()
-        levels = [self._level(h, c, n)]
+        levels = [self._level(h, c)]
         # All widths together have some n^3 / 6 splits.
         again = torch.is_grad_enabled() and _HELD * batch * n**3 * self.hidden_size > 6 * _ROOM
         for _ in range(n - 1):
@@ -109,7 +109,7 @@ class ChartTreeLSTM(nn.Module):
                 h, c, log_s = self._spans(levels)
             states.append(h)
             splits.append(log_s)
-            levels.append(self._level(h, c, n))
+            levels.append(self._level(h, c))
         return whole(states, lengths), ChartPosterior(tuple(splits), lengths, n)
 
     def _words(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,10 +120,10 @@ class ChartTreeLSTM(nn.Module):
         c = i.sigmoid() * u.tanh()
         return o.sigmoid() * c.tanh(), c
 
-    def _level(self, h: Tensor, c: Tensor, n: int) -> _Level:
+    def _level(self, h: Tensor, c: Tensor) -> _Level:
         """What spans with the states h and c (B, spans, hidden) give to longer ones."""
         left, right = self.parts(h).to(c.dtype).chunk(2, -1)
-        return _Level(*(padded(x, n) for x in (left + self.input.bias, right, c)))
+        return _Level(left + self.input.bias, right, c)
 
     def _spans(self, levels: Sequence[_Level]) -> tuple[Tensor, Tensor, Tensor]:
         """h and c (B, spans, hidden) of the next width, and the log-weights of its splits."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lazy import lazy
-from sparsewood.nn._spans import left_parts, padded, right_parts, whole
+from sparsewood.nn._spans import left_parts, right_parts, whole
 from sparsewood.posterior import Posterior
 from sparsewood.structures.binary_trees import BinaryTrees
 
@@ -86,7 +86,7 @@ class ChartPosterior(Posterior):
         has = [structures.diagonal(w, 1, 2).bool() for w in range(n)]
         total = self.weights.new_zeros(len(self))
         for width, log_s in enumerate(self.splits, 2):
-            shorter = [padded(level, n) for level in has[: width - 1]]
+            shorter = has[: width - 1]
             used = left_parts(shorter) & right_parts(shorter) & has[width - 1][:, None]
             total = total + torch.where(used, log_s, 0).sum((1, 2))
         return total
@@ -96,25 +96,22 @@ class ChartPosterior(Posterior):
 
         H(i, j) = sum_k s_k(i, j) (-log s_k(i, j) + H(i, k) + H(k + 1, j))
         """
-        n = self.shape[0]
-        levels = [self.weights.new_zeros(len(self), n)]
+        levels = [self.weights.new_zeros(len(self), self.shape[0])]
         for log_s in self.splits:
             s = log_s.exp()
             below = left_parts(levels) + right_parts(levels)
-            here = (torch.special.entr(s) + s * below).sum(1)
-            levels.append(padded(here, n))
+            levels.append((torch.special.entr(s) + s * below).sum(1))
         return whole(levels, self._lengths)
 
     @lazy
     def _best(self) -> tuple[Tensor, list[Tensor]]:
         """The log-probability (B,) of the likeliest tree; for each width its splits (B, spans)."""
-        n = self.shape[0]
-        levels = [self.weights.new_zeros(len(self), n)]
+        levels = [self.weights.new_zeros(len(self), self.shape[0])]
         chosen: list[Tensor] = []
         for log_s in self.splits:
             below = left_parts(levels) + right_parts(levels)
             best, split = (log_s.detach() + below).max(1)
-            levels.append(padded(best, n))
+            levels.append(best)
             chosen.append(split)
         return whole(levels, self._lengths), chosen
 

@@ -37,6 +37,20 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on list operations with a chart of binary trees."""
+    folder = tmp_path_factory.mktemp("runs") / "chart"
+    return _train("listops", f"{LISTOPS} --embedding 4 --estimator chart", folder)
+
+
+@pytest.fixture(scope="session")
+def bow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on list operations that reads bags of words."""
+    folder = tmp_path_factory.mktemp("runs") / "bow"
+    return _train("listops", f"{LISTOPS} --embedding 4 --estimator bow", folder)
+
+
+@pytest.fixture(scope="session")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on pairs of sentences."""
     folder = tmp_path_factory.mktemp("pairs")

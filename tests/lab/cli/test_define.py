@@ -13,9 +13,15 @@ def test_the_newest_run_answers(
     monkeypatch.chdir(dictionary.parent.parent)
     found = json.loads(prints("define", "a thing", "--json", "--words", "3"))
     assert found["text"] == "a thing"
+    assert found["unknown"] == ["a"]
     assert len(found["words"]) == 3
     assert all(word.startswith("word") for word in found["words"])
-    assert "cosine" in prints("define", dictionary, "a thing")
+    told = prints("define", dictionary, "a thing a gnu", "--words", "2").splitlines()
+    assert told[1:3] == ["a thing a gnu", "unknown words: a, gnu"]
+    assert "cosine" in told[4]
+    assert [line.split()[:2] for line in told[6:8]] == [
+        [str(rank), line.split()[1]] for rank, line in enumerate(told[6:8], 1)
+    ]
 
 
 def test_without_a_run_it_says_how_to_train_one(

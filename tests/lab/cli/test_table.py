@@ -29,6 +29,19 @@ def test_a_table_and_its_files(
     assert prints(*command, *rows) == text  # what is trained is not trained again
 
 
+def test_readers_are_rows(listops: list[str], prints: Callable[..., str], tmp_path: Path) -> None:
+    rows = ("flat", "bow", "lstm", "chart:choice=straight-through", "mean")
+    out = ("--out", tmp_path / "table")
+    text = prints("table", "listops", *listops, *out, "--estimators", *rows)
+    assert all(row.partition(":")[0] in text for row in rows)
+    summary = json.loads((tmp_path / "table" / "table.json").read_text())
+    assert "support" not in summary["rows"]["mean"]["validation"]
+    assert "right_branching" in summary["rows"]["chart:choice=straight-through"]["validation"]
+    page = (tmp_path / "table" / "report.html").read_text()
+    assert "right-branching one has" in page
+    assert "<svg" in page
+
+
 def test_two_workers(listops: list[str], prints: Callable[..., str], tmp_path: Path) -> None:
     options = ("--estimators", "flat", "given", "--workers", "2", "--out", tmp_path)
     text = prints("table", "listops", *listops, *options)

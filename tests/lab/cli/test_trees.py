@@ -38,6 +38,23 @@ def test_fewer_trees(latent: Path, prints: Prints) -> None:
     assert cold.count("# weight") == 1
 
 
+def test_binary_trees_are_drawn_as_brackets(chart: Path, prints: Prints) -> None:
+    drawn = prints("trees", chart, SENTENCE)
+    assert "╭" in drawn
+    assert "ROOT" not in drawn
+    assert "<svg" in prints("trees", chart, SENTENCE, "--format", "svg")
+    assert "╭" in prints("predict", chart, SENTENCE)
+
+
+def test_where_there_are_no_trees(
+    chart: Path, bow: Path, prints: Prints, fails: Callable[..., str]
+) -> None:
+    assert fails("trees", bow, SENTENCE).endswith("a model with the estimator bow has no trees")
+    assert SENTENCE in prints("predict", bow, SENTENCE)
+    refused = fails("trees", chart, SENTENCE, "--format", "conllu")
+    assert refused == "conllu holds dependency trees, not binary trees"
+
+
 def test_a_sentence_of_a_pair(pairs: Path, prints: Prints) -> None:
     assert "fox" in prints("trees", pairs, "a red fox")
 

@@ -64,6 +64,7 @@ def _tree_vectors(
     model: TreeModel, side: Padded, posterior: Posterior, b: int
 ) -> list[tuple[Tensor, Tensor]]:
     """The weight and the vector of each tree of sentence b, computed without batch or padding."""
+    assert model.trees is not None
     n = int(side.lengths[b])
     one = torch.tensor([n])
     x = model.encoder(side.tokens[b : b + 1, :n], one)

@@ -109,6 +109,7 @@ def test_temperature_can_be_set(make, task):
 
 def leaves(model: TreeModel, batch: Batch, row: int) -> Tensor:
     """(n, hidden) what the composer makes of each word of a sentence as a leaf."""
+    assert model.trees is not None
     side = batch.sides[0]
     read: list[Tensor] = []
     hook = model.trees.composer.register_forward_pre_hook(

@@ -20,7 +20,14 @@ def test_options_that_an_estimator_needs_are_kept() -> None:
     assert annealings(["k=2:9"], "topk:k=5") == [Annealing("k", 2, 9)]
 
 
-@pytest.mark.parametrize("estimator", ["flat", "given"])
+def test_the_temperature_of_a_chart() -> None:
+    found = annealings(["temperature=1:0.1"], "chart:choice=gumbel")
+    assert found == [Annealing("temperature", 1.0, 0.1)]
+    with pytest.raises(ValueError, match="estimator chart: the options are input, choice"):
+        annealings(["noise=1:0"], "chart")
+
+
+@pytest.mark.parametrize("estimator", ["flat", "given", "mean", "lstm"])
 def test_fixed_trees_have_nothing_to_anneal(estimator: str) -> None:
     assert annealings(["temperature=4:1", "noise=1:0"], estimator) == []
     with pytest.raises(ValueError, match="expected NAME=FROM:TO"):

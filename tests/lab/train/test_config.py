@@ -40,6 +40,15 @@ def test_the_defaults_are_what_was_published() -> None:
                 assert str(value) in published, name
 
 
+def test_published_reverse_dictionaries_learned_the_cosine() -> None:
+    paths = list(RESULTS.glob("revdict/*/*/*/config.json"))
+    assert paths
+    for path in paths:
+        data = json.loads(path.read_text())
+        if "objective" not in data["model"]:
+            assert RunConfig.from_json(data).model.objective == "cosine"
+
+
 @pytest.mark.parametrize(
     ("part", "entry", "message"),
     [

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.data.sources import SOURCES, ListOps, Parse, Sst
-from sparsewood.lab.tasks import TASKS, ModelConfig
-from sparsewood.lab.train import PRESETS, TrainingConfig, preset
+from sparsewood.lab.data.sources import SOURCES, ListOps, Parse, RevDict, Sst
+from sparsewood.lab.tasks import TASKS, DictionaryConfig, ModelConfig
+from sparsewood.lab.train import PRESETS, RunConfig, TrainingConfig, preset
 from sparsewood.lab.train.presets import find_preset
 
 
@@ -18,7 +18,7 @@ def test_a_preset_has_options_that_there_are(name: str) -> None:
     for source in found.sources:
         kind = SOURCES[source]
         assert set(found.source) <= set(kind.__dataclass_fields__)
-        TASKS[kind.task].config(**found.model)
+        TASKS[kind.task].config(**find_preset(name, kind).model)
         TrainingConfig.default(kind, **found.training)
 
 
@@ -29,6 +29,14 @@ def test_the_papers_protocol_and_what_is_said_otherwise() -> None:
     assert paper.training == TrainingConfig(
         optimizer="sgd", lr=0.05, reduction="sum", shuffle="batches", clip=5.0, patience=3
     )
+
+
+def test_the_papers_reverse_dictionary_has_the_cosine() -> None:
+    paper = preset("paper", RevDict)
+    assert paper.model == DictionaryConfig(dropout=0.0, loss="expected", objective="cosine")
+    assert paper.training.batch == 16
+    assert RunConfig(RevDict()).model.objective == "softmax"
+    assert RunConfig(RevDict()).training.batch == 256
 
 
 def test_the_data_of_paulus() -> None:

@@ -19,4 +19,6 @@ def test_labels_tell_rows_apart() -> None:
 def test_what_learns() -> None:
     assert learns("sparsemap:max_active=10")
     assert not learns("flat")
+    assert learns("chart:choice=gumbel")
+    assert not learns("bow")
     assert not learns("of another version")

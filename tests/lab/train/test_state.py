@@ -121,6 +121,7 @@ def test_what_is_annealed(make_config, tmp_path: Path) -> None:
 
     def look(state: TrainingState) -> None:
         assert isinstance(state.model, TreeModel)
+        assert state.model.trees is not None
         estimator = state.model.trees.estimator
         assert isinstance(estimator, SparseMAP)
         values = (estimator.temperature, estimator.max_active, state.model.trees.noise.scale)

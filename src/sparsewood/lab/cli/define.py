@@ -1,13 +1,16 @@
 """`sparsewood define`: describe a concept, get words."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tyro
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
+from rich.table import Column, Table
 
 from sparsewood.lab.cli._inputs import Files, check_arguments, is_folder, lines_of
 from sparsewood.lab.cli._options import Group, parse
@@ -15,6 +18,7 @@ from sparsewood.lab.cli._runs import RUNS, at_least, open_model
 from sparsewood.lab.cli._sentences import answer
 from sparsewood.lab.tasks import ReverseDictionary
 
+_BAR = 20  # characters for a cosine of 1
 _HOW = (
     "train one with: sparsewood train revdict (WordNet and the vectors "
     "of the extra [words] are found by themselves)"
@@ -65,15 +69,26 @@ def main(args: list[str]) -> None:
     for found in answer(model, lines, options.parser, one_by_one=True):
         i, prediction = found.i, found.output.prediction
         nearest = model.nearest(prediction[i : i + 1], options.words)[0]
-        description = " ".join(found.example.sentences[0].words)
+        words = found.example.sentences[0].words
+        told = {"text": " ".join(words), "words": dict(nearest), "unknown": model.unknown(words)}
         if options.json:
-            print(json.dumps({"text": description, "words": dict(nearest)}, ensure_ascii=False))
-            continue
-        table = Table("word", "cosine", title=description, title_justify="left", box=SIMPLE_HEAD)
-        table.columns[1].justify = "right"
-        for word, cosine in nearest:
-            table.add_row(word, f"{cosine:.3f}")
-        Console(highlight=False).print(table)
+            print(json.dumps(told, ensure_ascii=False))
+        else:
+            show(told, Console(highlight=False))
+
+
+def show(told: Mapping[str, Any], console: Console) -> None:
+    """Prints an answer for a person: the words by rank, each with its cosine and a bar of it."""
+    console.print(f"\n{escape(told['text'])}", soft_wrap=True)
+    if told["unknown"]:
+        listed = ", ".join(dict.fromkeys(told["unknown"]))
+        console.print(f"unknown words: {escape(listed)}", soft_wrap=True)
+    table = Table(Column("", justify="right"), "word", Column("cosine", justify="right"), "")
+    table.box, table.pad_edge = SIMPLE_HEAD, False
+    for rank, (word, cosine) in enumerate(told["words"].items(), 1):
+        bar = "█" * round(_BAR * max(0.0, cosine))
+        table.add_row(str(rank), escape(word), f"{cosine:.3f}", bar)
+    console.print(table)
 
 
 def newest_dictionary(runs: Path) -> Path:

@@ -28,7 +28,7 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     told = [side["status"] == "solved" for side in sides if "status" in side]
     if told:
         about += f". Certified: {sum(told)} of {len(told)}"
-    arcs = [side for side in sides if any("heads" in tree for tree in side["trees"])]
+    arcs = [side for side in sides if any("heads" in tree for tree in side.get("trees", []))]
     key = _KEY if any(side.get("given") for side in arcs) else ""
     form = (None if run.task is None else run.task.form) or "{:.0%}"
     cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
-from sparsewood.lab.tasks.readers import ROWS, Reader, name_of, parse
+from sparsewood.lab.tasks.readers import Reader, name_of, parse, rows
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.nn.tree_messages import TreeMessages
 
-ESTIMATORS = "|".join(ROWS)  # what help offers
+ESTIMATORS = "|".join(rows())  # what help offers
 
 COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
     "tree_lstm": ChildSumTreeLSTM,

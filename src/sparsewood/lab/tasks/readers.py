@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from sparsewood._numbers import check_choice, check_real
 from sparsewood.estimators import Estimator
-from sparsewood.estimators.names import NAMES, name_among, parse_among
+from sparsewood.estimators.names import NAMES, Names, name_among, parse_among
 from sparsewood.nn.chart import ChartTreeLSTM, Choice
 from sparsewood.nn.sentence import BagOfWords, LastState, MeanOfWords
 from sparsewood.posterior import Posterior
@@ -104,7 +104,7 @@ class Chart(_Chosen):
     """
 
     choice: Choice = "soft"
-    temperature: float = 0.1
+    temperature: float = 0.125
 
     learns_trees: ClassVar[bool] = True
 
@@ -161,17 +161,21 @@ READERS: dict[str, tuple[type[Reader], dict[str, Any]]] = {
     "lstm": (LSTM, {}),
     "chart": (Chart, {}),
 }
-ROWS = {**NAMES, **READERS}
+
+
+def rows() -> Names:
+    """All that the option `estimator` may name: estimators, and readers."""
+    return {**NAMES, **READERS}
 
 
 def parse(text: str) -> Estimator | Reader:
     """The estimator or the reader of a name such as "flat" or "chart:choice=gumbel"."""
-    return parse_among(text, ROWS)
+    return parse_among(text, rows())
 
 
 def name_of(value: Estimator | Reader) -> str:
     """The shortest name that `parse` turns into this estimator or reader."""
-    return name_among(value, ROWS)
+    return name_among(value, rows())
 
 
 def learns_trees(value: Estimator | Reader) -> bool:

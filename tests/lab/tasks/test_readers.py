@@ -1,0 +1,125 @@
+"""Models that read sentences without dependency trees, whichever the task."""
+
+import pytest
+import torch
+
+import sparsewood as sp
+from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.tasks import load_model
+from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.readers import READERS, Chart, Mean, learns_trees, name_of, parse
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*READERS, "bow:input=context", "chart:input=context,choice=gumbel,temperature=0.5", "flat"],
+)
+def test_names_go_both_ways(name):
+    assert name_of(parse(name)) == name
+    assert ModelConfig(name).estimator == name
+
+
+def test_what_is_no_reader_is_named():
+    with pytest.raises(ValueError, match="expected one of sparsemap, .* mean, bow, lstm, chart"):
+        parse("bag")
+    with pytest.raises(ValueError, match="chart: choice: expected .*soft"):
+        parse("chart:choice=hard")
+    with pytest.raises(ValueError, match="estimator chart: temperature must be positive"):
+        parse("chart:temperature=0")
+    with pytest.raises(ValueError, match="estimator mean: it has no options"):
+        parse("mean:input=words")
+    with pytest.raises(ValueError, match="choice"):
+        Chart(choice="hard")  # pyright: ignore[reportArgumentType]
+
+
+def test_which_learn_trees():
+    names = ("sparsemap", "flat", "mean", "chart", "bow")
+    assert [learns_trees(parse(name)) for name in names] == [True, False, False, True, False]
+    assert Mean().input == "context"
+
+
+def test_every_reader_learns(make, task, reader):
+    model, batch = make(task, estimator=reader)
+    output = model(batch)
+    assert model.estimator is None
+    assert len(output.posteriors) == len(batch.sides)
+    output.loss.mean().backward()
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= 1e-3 * parameter.grad
+        assert model(batch).loss.mean() < output.loss.mean()
+
+
+def test_padding_changes_nothing(make, corpus, task, reader):
+    model, batch = make(task, estimator=reader)
+    together, split = model(batch), model.encode(corpus(task).splits["train"])
+    for b in range(8):
+        torch.testing.assert_close(model(split.batch([b])).prediction[0], together.prediction[b])
+
+
+def test_a_saved_model_says_the_same(make, task, reader, tmp_path):
+    model, batch = make(task, estimator=reader)
+    model = model.float().eval()
+    if model.temperature is not None:
+        model.temperature = 0.5
+    model.save_pretrained(tmp_path)
+    loaded = load_model(tmp_path)
+    assert torch.equal(loaded(batch).prediction, model(batch).prediction)
+    assert loaded.temperature == model.temperature
+
+
+def test_only_a_chart_has_trees_and_what_is_measured_of_them(make, task, reader):
+    model, batch = make(task, estimator=reader, entropy=0.1)
+    for metric in model.new_metrics(training=True):
+        metric.add(model(batch), batch)
+    model.eval()
+    output, metrics = model(batch), model.new_metrics()
+    for metric in metrics:
+        metric.add(output, batch)
+    told = model.measured(metrics)
+    assert "support" not in told
+    assert "histogram" not in told
+    is_chart = reader.startswith("chart")
+    assert ("left_branching" in told) == is_chart
+    family = sp.BinaryTrees if is_chart else sp.Simplex
+    assert all(isinstance(p.structure, family) for p in output.posteriors)
+    found = model.posterior([Sentence(("oak", "elm", "ash"))])
+    assert found.structures.shape == ((1, 3, 3) if is_chart else (1,))
+    assert len(model.parser_parameters()) == is_chart
+
+
+def test_the_temperature_of_a_chart_is_its_own_to_set(make):
+    model, batch = make("classify", estimator="chart")
+    model.eval()
+    model.set_latent("temperature", 1e-4)
+    assert model.reader.net.temperature == model.temperature == 1e-4
+    assert model.config()["options"]["estimator"] == "chart:temperature=0.0001"
+    (trees,) = model(batch).posteriors
+    assert (trees.weights > 0.99).all()
+    hard, _ = make("classify", estimator="chart:choice=gumbel")
+    assert hard.temperature is None
+
+
+def test_what_is_read_of_a_word(make):
+    words, _ = make("classify", estimator="lstm")
+    assert words.encoder.lstm is None
+    context, _ = make("classify", estimator="lstm:input=context")
+    assert context.encoder.lstm is not None
+    assert context.reader.net.lstm.input_size == 6
+    mean, batch = make("classify", estimator="mean")
+    side = batch.sides[0]
+    x = mean.encoder(side.tokens, side.lengths)
+    expected = mean.output(x.sum(1) / side.lengths[:, None]).softmax(-1)
+    torch.testing.assert_close(mean(batch).prediction, expected)
+
+
+def test_entropy_of_a_charts_trees_is_a_bonus(make):
+    plain, batch = make("classify", estimator="chart")
+    bold, _ = make("classify", estimator="chart", entropy=0.5)
+    posterior, _ = plain.read(batch.sides[0])
+    torch.testing.assert_close(bold(batch).loss, plain(batch).loss - 0.5 * posterior.entropy())
