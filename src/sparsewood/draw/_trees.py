@@ -24,7 +24,7 @@ def checked(
 
 
 def checked_brackets(
-    words: Sequence[str], trees: Iterable[Iterable[Span]], weights: Iterable[float]
+    words: Sequence[str], trees: Iterable[Iterable[Sequence[int]]], weights: Iterable[float]
 ) -> Sheet:
     """The same of binary trees, each the spans of its words, counted from 0, both ends included."""
     names = tuple(words)
@@ -32,7 +32,7 @@ def checked_brackets(
     return sheet("tree", " ".join(names), pictures, weights)
 
 
-def _spans(spans: Iterable[Span], n: int, tree: int) -> dict[Span, str]:
+def _spans(spans: Iterable[Sequence[int]], n: int, tree: int) -> dict[Span, str]:
     found = {(int(first), int(last)) for first, last in spans}
     whole = all(
         0 <= first <= last < n
