@@ -15,6 +15,7 @@ from math import cos, hypot, pi, sin
 from typing import TYPE_CHECKING, ClassVar
 
 from sparsewood.draw._characters import in_columns
+from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, size_of
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Point, Text
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
 
 _DOT = 8.0  # the width of a vertex
-_RADIUS, _STEP = 46.0, 7.5  # of the circle: at least, and for each vertex
 _OUT = 9.0  # from a vertex to its name
+_APART = 14.0  # between two names
+_LEAST = 46.0  # the radius of the circle
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,12 @@ class Edges(Picture):
         return lines
 
     def panel(self) -> Panel:
-        radius = max(_RADIUS, _STEP * len(self.words))
         widths = [text_width(word, SIZE) for word in self.words]
-        turns = [2 * pi * i / len(widths) - pi / 2 for i in range(len(widths))]
+        # A vertex has as much of the circle as its name is wide.
+        centers, width = centers_of(widths, gap=_APART)
+        around = width - 2 * MARGIN + _APART
+        turns = [2 * pi * (x - centers[0]) / around - pi / 2 for x in centers]
+        radius = max(_LEAST, around / (2 * pi))
         names = [  # the middle of each name, from that of the circle
             cos(turn) * (radius + _OUT + width / 2)
             for turn, width in zip(turns, widths, strict=True)

@@ -15,7 +15,7 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  */
 
 const STEP = { most: 22, least: 7, gap: 3 }; // from one span to the one above it
-const HIGH = 330; // spans that would go higher come closer together
+const HIGH = 480; // spans that would go higher come closer together
 const INSET = 5; // how far the box of a span reaches beyond its words
 const BRANCH = { most: 14, least: 4, high: 130 }; // the same of the trees of cards
 

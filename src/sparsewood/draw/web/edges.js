@@ -1,7 +1,7 @@
 // @ts-check
 // Spanning trees of undirected graphs: the vertices on a circle, the edges between them.
-import { partsInUse } from "./layout.js";
-import { MARGIN, SIZE, printable, textWidth } from "./text.js";
+import { fitted, partsInUse } from "./layout.js";
+import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
  * @typedef {import("./shapes.js").Panel} Panel
@@ -12,7 +12,8 @@ import { MARGIN, SIZE, printable, textWidth } from "./text.js";
 
 const DOT = 8; // the width of a vertex
 const OUT = 9; // from a vertex to its name
-const LEAST = 9; // font size below which names are left out
+const APART = 14; // between two names
+const LEAST = 44; // the radius of the circle
 
 export const edges = {
   /**
@@ -22,8 +23,11 @@ export const edges = {
    * @returns {Panel}
    */
   summary(data, marginals, view) {
-    const parts = partsInUse(marginals, view).filter((part) => part % data.words.length < Math.floor(part / data.words.length));
-    return circle(data, parts, (part) => ({ strength: marginals[part] }), SIZE, 80 + 9 * data.words.length);
+    const n = data.words.length;
+    const parts = partsInUse(marginals, view).filter((part) => part % n < Math.floor(part / n)); // others are none
+    const strength = (/** @type {number} */ part) => ({ strength: marginals[part] });
+    const large = circle(data, parts, strength, SIZE, 1.6);
+    return large.width <= view.width ? large : circle(data, parts, strength, SIZE, 1);
   },
 
   /**
@@ -34,7 +38,7 @@ export const edges = {
    * @returns {Panel}
    */
   card(data, structure, parts, view) {
-    return circle(data, [...parts], () => ({}), 12, 34 + 4 * data.words.length);
+    return fitted(view, (size) => circle(data, [...parts], () => ({}), size, 1));
   },
 
   /**
@@ -52,3 +56,49 @@ export const edges = {
     return [{ label: "vertex", names }, { label: "earlier vertex", names }];
   },
 };
+
+/**
+ * The vertices clockwise from the top of a circle, their names outside of it. A vertex has as much
+ * of the circle as its name is wide.
+ * @param {Data} data
+ * @param {number[]} parts
+ * @param {(part: number) => {strength?: number}} look
+ * @param {number} size of names
+ * @param {number} scale
+ * @returns {Panel}
+ */
+function circle(data, parts, look, size, scale) {
+  const n = data.words.length;
+  const widths = data.words.map((word) => textWidth(word, size));
+  const { centers, width } = rowOf(widths, APART);
+  const around = width - 2 * MARGIN + APART;
+  const turns = centers.map((x) => (2 * Math.PI * (x - centers[0])) / around - Math.PI / 2);
+  const radius = scale * Math.max(LEAST, around / (2 * Math.PI));
+  const names = turns.map((turn, i) => Math.cos(turn) * (radius + OUT + widths[i] / 2)); // from the middle
+  const left = MARGIN - Math.min(-radius - DOT, ...names.map((x, i) => x - widths[i] / 2));
+  const right = MARGIN + Math.max(radius + DOT, ...names.map((x, i) => x + widths[i] / 2));
+  const middle = MARGIN + size + OUT + radius;
+  const at = turns.map((turn) => [left + radius * Math.cos(turn), middle + radius * Math.sin(turn)]);
+  /** @type {Shape[]} */
+  const shapes = parts.map((part) => ({
+    type: "line", points: between(at[Math.floor(part / n)], at[part % n]), part, ...look(part),
+  }));
+  for (const [i, text] of data.words.entries()) {
+    const [x, y] = at[i];
+    const baseline = middle + Math.sin(turns[i]) * (radius + OUT + size / 2) + 0.36 * size;
+    shapes.push({ type: "box", x: x - DOT / 2, y: y - DOT / 2, width: DOT, height: DOT, shaded: true });
+    shapes.push({ type: "text", x: left + names[i], y: baseline, text, size });
+  }
+  return { width: left + right, height: 2 * middle, shapes };
+}
+
+/**
+ * The line from the rim of one vertex to that of another.
+ * @param {number[]} start
+ * @param {number[]} end
+ */
+function between(start, end) {
+  const [x, y] = [end[0] - start[0], end[1] - start[1]];
+  const share = DOT / 2 / Math.hypot(x, y);
+  return [[start[0] + share * x, start[1] + share * y], [end[0] - share * x, end[1] - share * y]];
+}

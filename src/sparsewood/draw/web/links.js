@@ -113,7 +113,8 @@ function rowsOf(data, parts, marginals, size, width, apart) {
   }
   for (const [k, side] of [data.words, columnsOf(data)].entries()) {
     for (const [i, text] of side.entries()) {
-      const [x, y, kind] = [places[k][i], ys[k], linked[k].has(i) ? "plain" : "faint"];
+      const [x, y] = [places[k][i], ys[k]];
+      const kind = linked[k].has(i) ? "plain" : "faint";
       if (size) shapes.push({ type: "text", x, y, text, size, kind });
       else shapes.push({ type: "box", x: x - DOT / 2, y, width: DOT, height: DOT, kind });
     }

@@ -32,12 +32,12 @@ function readPart(data, part) {
 }
 
 /**
- * Empty where there is one label, without a name.
+ * Empty where there is one label that has no name but its number.
  * @param {Data} data
  * @param {number} label
  */
 function textOf(data, label) {
-  return data.labels || data.shape[1] > 1 ? labelOf(data, label) : "";
+  return data.shape[1] > 1 || labelOf(data, 0) !== "0" ? labelOf(data, label) : "";
 }
 
 /**
