@@ -14,7 +14,7 @@ import { MARGIN, SIZE, printable, textWidth } from "./text.js";
 const BAR = 5; // its height
 const SHARE = 11; // font size of a probability
 const LEAST = 42; // the width of an item
-const ALL = { summary: 120, card: 24 }; // of more items only those in use are drawn
+const ALL = { summary: 120, card: 40 }; // of more items only those in use are drawn
 const SMALL_SIZE = 12; // font size of items in a card
 
 /**

@@ -129,8 +129,11 @@ function piecesOf(data, parts) {
   const steps = [];
   for (const part of parts) {
     const { first, last, label, from } = readPart(data, part);
-    if (from !== null) steps.push({ first, last: first, level: 0, part, text: stepText(data, from, label) });
-    else if (last < data.words.length) pieces.push({ first, last, level: 0, part, text: textOf(data, label) });
+    if (from !== null && first > 0) {
+      steps.push({ first, last: first, level: 0, part, text: stepText(data, from, label) });
+    } else if (from === null && last < data.words.length) {
+      pieces.push({ first, last, level: 0, part, text: textOf(data, label) });
+    }
   }
   pieces.sort((a, b) => a.last - a.first - (b.last - b.first) || a.part - b.part);
   return { pieces, steps };
