@@ -53,7 +53,7 @@ export class PanelView {
     let last = /** @type {Element} */ (this.rest);
     for (const [part, shapes] of parts) {
       const group = this.groupOf(part, shapes);
-      setAttributes(group, strengthAttributes(shapes[0].strength));
+      setAttributes(group, strengthAttributes(shapes));
       if (this.label) setAttributes(group, { "aria-label": this.label(part) });
       if (last.nextElementSibling !== group) last.after(group);
       last = group;
@@ -87,7 +87,8 @@ export class PanelView {
    * @param {Shape[]} shapes
    */
   groupOf(part, shapes) {
-    const drawn = JSON.stringify(shapes, (key, value) => (key === "strength" ? undefined : value));
+    const own = shapes.some((shape) => shape.type === "box"); // boxes show their strength themselves
+    const drawn = JSON.stringify(shapes, (key, value) => (key === "strength" && !own ? undefined : value));
     let entry = this.groups.get(part);
     if (!entry) {
       entry = { group: document.createElementNS(SVG, "g"), drawn: "" };

@@ -14,7 +14,7 @@ export interface Data {
   event: number[];
   /** Flat; -Infinity forbids a part. */
   scores: Float64Array;
-  picture: "arcs" | "tags" | "segments" | "links" | "brackets" | "items";
+  picture: "arcs" | "brackets" | "edges" | "items" | "links" | "segments" | "tags";
   /** What one structure is called. */
   noun: string;
   /** The family as Python writes it. */
