@@ -174,9 +174,10 @@ export function countOf(count, noun) {
 }
 
 /**
- * A small number as Python's `.1e` writes it.
+ * A small number as Python's `.1e` writes it, but for zero.
  * @param {number} value
  */
 export function exponential(value) {
+  if (value === 0) return "0";
   return value.toExponential(1).replace(/e([+-])(\d)$/, "e$10$2");
 }
