@@ -1,5 +1,6 @@
 """`sparsewood serve`: a local page on which models answer."""
 
+import errno
 import socket
 import sys
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import tyro
 from rich.console import Console
+from rich.markup import escape
 
 from sparsewood.lab._extras import require
 from sparsewood.lab.cli._options import Group, parse
@@ -65,9 +67,24 @@ def _serve(options: ServeOptions, place: socket.socket) -> None:
         limit_concurrency=100,
         timeout_graceful_shutdown=3,
     )
-    address = address_of(options.host, place.getsockname()[1])
+    told = ", ".join(run.name for run in runs)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            _announce(told, options, place.getsockname()[1])
+
+    try:
+        Server(config).run(sockets=[place])
+    except KeyboardInterrupt:  # how a server is meant to end
+        print("stopped")
+
+
+def _announce(runs: str, options: ServeOptions, port: int) -> None:
+    """Tell where the page is, now that it is there."""
+    address = address_of(options.host, port)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{', '.join(run.name for run in runs)} at [bold]{address}[/] (Ctrl-C ends)")
+    console.print(f"{escape(runs)} at [bold]{address}[/] (Ctrl-C ends)")
     if not is_loopback(options.host):
         print(
             f"sparsewood: warning: --host {options.host}: whoever reaches this machine may ask, "
@@ -75,11 +92,7 @@ def _serve(options: ServeOptions, place: socket.socket) -> None:
             file=sys.stderr,
         )
     if options.open:
-        threading.Timer(0.5, webbrowser.open, (address,)).start()
-    try:
-        uvicorn.Server(config).run(sockets=[place])
-    except KeyboardInterrupt:  # how a server is meant to end
-        console.print("stopped")
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -99,10 +112,9 @@ def _listening(host: str, port: int) -> socket.socket:
         place.bind(address)
     except OSError as error:
         place.close()
-        why = (error.strerror or str(error)).lower()
-        raise ValueError(
-            f"--port {port}: cannot be had at {host} ({why}); --port 0 takes a free one"
-        ) from None
+        taken = error.errno == errno.EADDRINUSE
+        why = "in use; --port 0 takes a free one" if taken else (error.strerror or str(error))
+        raise ValueError(f"--host {host} --port {port}: {why}") from None
     return place
 
 

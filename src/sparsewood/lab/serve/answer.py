@@ -89,6 +89,7 @@ def answer(
 def _side(model: Model, sentence: Sentence, side: dict[str, Any], most: int) -> dict[str, Any]:
     given = None if model.reads_heads else sentence.heads
     figure = live_side(side, given)
+    data = None if figure is None or figure.problem.too_large else figure.data
     trees = side["trees"][:most]
     return {
         "words": side["words"],
@@ -97,18 +98,16 @@ def _side(model: Model, sentence: Sentence, side: dict[str, Any], most: int) -> 
         "unknown": list(dict.fromkeys(model.unknown(side["words"]))),
         "status": side.get("status"),
         "gap": side.get("gap"),
-        "figure": None if figure is None else figure.data,
-        "picture": None
-        if figure is not None
-        else draw(
-            side["words"],
-            [tree["heads"] for tree in trees],
-            [tree["weight"] for tree in trees],
-            given,
-            "svg",
-            status=side.get("status"),
-        ),
+        "figure": data,
+        "picture": _picture(side, trees, given) if data is None else None,
     }
+
+
+def _picture(
+    side: dict[str, Any], trees: Sequence[dict[str, Any]], given: Sequence[int] | None
+) -> str:
+    heads, weights = [t["heads"] for t in trees], [t["weight"] for t in trees]
+    return draw(side["words"], heads, weights, given, "svg", status=side.get("status"))
 
 
 @contextmanager

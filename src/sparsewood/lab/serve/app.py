@@ -98,6 +98,8 @@ class _Desk:
             if len(text) > self._limits.characters:
                 most = f"at most {self._limits.characters:,} characters"
                 raise HTTPException(422, f"sides[{i}]: expected {most}, got {len(text):,}")
+            if not _is_unicode(text):
+                raise HTTPException(422, f"sides[{i}]: expected Unicode text, got half a character")
             sentence = typed_sentence(text)
             count = len(sentence.words)
             if not 1 <= count <= self._limits.words:
@@ -127,6 +129,11 @@ class _Desk:
             return {"name": run.name, "variant": run.variant, **nothing, "error": why}
 
 
+def _is_unicode(text: str) -> bool:
+    """JSON may hold one half of a pair of surrogates, which no text has."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _offer(app: FastAPI, path: str, kind: str, content: bytes) -> None:
     async def asset() -> Response:
         return Response(content, media_type=kind)
@@ -137,10 +144,10 @@ def _offer(app: FastAPI, path: str, kind: str, content: bytes) -> None:
 async def _misunderstood(_: Request, error: Exception) -> JSONResponse:
     """What is wrong with a question, in one line and without what was sent."""
     assert isinstance(error, RequestValidationError)
-    wrong = [
-        f"{'.'.join(str(part) for part in found['loc'][1:]) or 'body'}: {found['msg']}"
-        for found in error.errors()
-    ]
+    wrong = []
+    for found in error.errors():
+        where = "" if found["type"] == "json_invalid" else ".".join(map(str, found["loc"][1:]))
+        wrong.append(f"{where or 'body'}: {found['msg']}")
     return JSONResponse({"detail": "; ".join(wrong[:3])}, 422)
 
 

@@ -16,7 +16,8 @@ class Question(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     sides: Annotated[
-        list[str], Field(min_length=1, max_length=2, description="one sentence, or the two of pairs")
+        list[str],
+        Field(min_length=1, max_length=2, description="one sentence, or the two of pairs"),
     ]
     temperature: Annotated[
         Temperature | None,

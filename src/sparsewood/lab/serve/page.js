@@ -17,7 +17,7 @@ const state = find("#state");
 /** @type {HTMLTextAreaElement[]} */
 const inputs = setup.sides.map(side);
 const temperature = /** @type {HTMLInputElement} */ (find("[name=temperature]"));
-/** @type {{destroy(): void}[]} */
+/** @type {Promise<{destroy(): void} | null>[]} */
 let figures = [];
 /** @type {AbortController | null} */
 let asking = null;
@@ -121,7 +121,7 @@ async function ask(question) {
 
 /** @param {Said[]} runs */
 function show(runs) {
-  for (const figure of figures) figure.destroy();
+  for (const figure of figures) figure.then((mounted) => mounted?.destroy());
   figures = [];
   answer.replaceChildren(...runs.map(card));
   tell(runs.map(summary).join("; "));
@@ -130,10 +130,15 @@ function show(runs) {
 /** What a run says, in a few words. @param {Said} said */
 function summary(said) {
   if (said.error) return `${said.name}: no answer`;
-  const [best] = Object.entries(said.prediction);
+  const [best] = ranked(said.prediction);
   const trees = said.sides.map((one) => one.kept).join(" and ");
   const kept = `${trees} ${trees === "1" ? "tree" : "trees"}`;
   return `${said.name}: ${best ? `${best[0]} ${shown(best[1])}, ` : ""}${kept}`;
+}
+
+/** The best answers first; objects sort names that are numbers. @param {Said["prediction"]} found */
+function ranked(found) {
+  return Object.entries(found).sort((a, b) => b[1] - a[1]);
 }
 
 /** @param {number} value */
@@ -157,9 +162,9 @@ function card(said) {
   );
 }
 
-/** @param {Record<string, number>} prediction */
+/** @param {Said["prediction"]} prediction */
 function bars(prediction) {
-  const rows = Object.entries(prediction).map(([label, value]) => {
+  const rows = ranked(prediction).map(([label, value]) => {
     const bar = make("div", { class: "bar" });
     bar.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
     return make(

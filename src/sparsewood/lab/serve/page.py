@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from sparsewood.draw._bundle import script, style
+from sparsewood.draw._bundle import module, style
 from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.serve.limits import Limits
 from sparsewood.lab.tasks import TASKS
@@ -39,7 +39,7 @@ def assets(runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: Li
         "/": (html, page),
         "/page.js": (js, _file("page.js")),
         "/page.css": (css, _file("page.css")),
-        "/live.js": (js, script()),
+        "/live.js": (js, module()),
         "/live.css": (css, style()),
         "/docs": (html, _file("docs.html")),
         "/docs.js": (js, _file("docs.js")),
