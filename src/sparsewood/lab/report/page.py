@@ -14,6 +14,7 @@ from sparsewood.lab.report._figures import (
     temperature_curves,
     tree_curves,
 )
+from sparsewood.lab.report._finding import finding_of
 from sparsewood.lab.report._gallery import gallery
 from sparsewood.lab.report._results import (
     Paper,
@@ -96,7 +97,7 @@ def _page(
         element(
             "header", element("h1", escaped(title)) + element("p", escaped(about)), class_="top"
         ),
-        element("p", escaped(told.finding), class_="finding") if told else "",
+        *(_finding(name if len(groups) > 1 else "", group, told) for name, group in groups),
         _notes(runs, notes),
     ]
     for i, (name, group) in enumerate(groups):
@@ -116,16 +117,23 @@ def _page(
     )
 
 
+def _finding(name: str, runs: Sequence[ReportedRun], told: Told | None) -> str:
+    """What the runs on one data set have found; its name where there are several."""
+    lead = element("b", escaped(name)) + " " if name else ""
+    text = finding_of(runs) if told is None else told.finding
+    return element("p", lead + escaped(text), class_="finding")
+
+
 def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | None) -> str:
     several = len(runs) > len(by_estimator(runs))
     dot = "The large dot marks the best epoch on validation."
     parts = [
-        _tiles(runs),
         _section(
             "Results",
             results_table(runs, paper, told),
             "Mean ± standard deviation over seeds." if several else "",
         ),
+        _tiles(runs),
         _tried(told) if told else "",
         _charts("Learning", learning_curves(runs), f"A line for each seed. {dot}" * several or dot),
         _charts(
