@@ -6,6 +6,7 @@ subtree. Nodes that several trees share are shaded.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -74,7 +75,7 @@ class SharedGraph(Picture):
             for child in node.children:
                 below = middles[child]
                 ends = ((x, y + _TALL / 2), (below[0], below[1] - _TALL / 2))
-                shapes.append(Line(ends, arrow=True))
+                shapes.append(Line(ends, "faint", arrow=True))
         for (x, y), node, name, size in zip(middles, self.nodes, names, wide, strict=True):
             corner = (x - size / 2, y - _TALL / 2)
             shapes.append(Box(*corner, size, _TALL, shaded=node.uses > 1))
@@ -94,25 +95,25 @@ class SharedGraph(Picture):
         rows: dict[tuple[int | None, int], list[int]] = {}
         for i, node in enumerate(self.nodes):
             rows.setdefault((node.word, node.level), []).append(i)
+        breadths = {key: _breadth([wide[i] for i in row]) for key, row in rows.items()}
         room = [_LEAST] * len(self.words)
-        for (word, _), row in rows.items():
+        for (word, _), breadth in breadths.items():
             if word is not None:
-                room[word] = max(room[word], _beside(row, wide))
+                room[word] = max(room[word], breadth)
         centers, width = centers_of(room)
+        whole = max(width, 2 * MARGIN + max(b for (word, _), b in breadths.items() if word is None))
         x = [0.0] * len(self.nodes)
-        for (word, _), row in rows.items():
-            breadth = _beside(row, wide)
-            if word is None:
-                width = max(width, breadth + 2 * MARGIN)
-            left = (width / 2 if word is None else centers[word]) - breadth / 2
+        for (word, level), row in rows.items():
+            middle = whole / 2 if word is None else centers[word] + (whole - width) / 2
+            left = middle - breadths[word, level] / 2
             for i in row:
                 x[i] = left + wide[i] / 2
                 left += wide[i] + _GAP
-        return x, width
+        return x, whole
 
 
-def _beside(row: Sequence[int], wide: Sequence[float]) -> float:
-    return sum(wide[i] for i in row) + _GAP * (len(row) - 1)
+def _breadth(sizes: Sequence[float]) -> float:
+    return sum(sizes) + _GAP * (len(sizes) - 1)
 
 
 def uses_of(forest: Forest) -> Tensor:
@@ -126,32 +127,38 @@ def uses_of(forest: Forest) -> Tensor:
 
 
 def sentences_of(forest: Forest) -> Tensor:
-    """(N,) int64: the sentence of each node; a root has that of its first child."""
-    first = forest.children[forest.child_offsets[:-1].clamp(max=len(forest.children) - 1)]
-    word = torch.where(forest.word < 0, forest.word[first], forest.word)
-    return word // forest.shape[1]
+    """(T,) int64: the sentence of each tree, which is that of any of its words."""
+    first = forest.children[forest.child_offsets[forest.roots]]
+    return forest.word[first] // forest.shape[1]
 
 
-def shared_graph(forest: Forest, sentence: int) -> SharedGraph:
-    """The picture of one sentence, words by their numbers from 1."""
-    chosen = (sentences_of(forest) == sentence).nonzero().flatten().tolist()
-    place = {node: i for i, node in enumerate(chosen)}
-    words, uses, starts = forest.word.tolist(), uses_of(forest).tolist(), forest.child_offsets
-    height = {
-        node: number
-        for number, level in enumerate(forest.levels)
-        for node in range(level.begin, level.end)
-        if node in place
-    }
-    n = forest.shape[1]
-    nodes = [
+def shared_graph(forest: Forest, roots: Sequence[int]) -> SharedGraph:
+    """The picture of some trees of one sentence, given by their root nodes; words are numbers."""
+    below: dict[int, tuple[int, ...]] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if node not in below:
+            begin, end = forest.child_offsets[node : node + 2].tolist()
+            below[node] = tuple(forest.children[begin:end].tolist())
+            waiting += below[node]
+    nodes = sorted(below)  # level by level
+    words = dict(zip(nodes, forest.word[nodes].tolist(), strict=True))
+    uses = dict.fromkeys(nodes, 0) | dict.fromkeys(roots, 1)
+    for node in reversed(nodes):
+        for child in below[node]:
+            uses[child] += uses[node]
+    levels = {node: bisect_right(forest.level_offsets[1:], node) for node in nodes}
+    top = 1 + max(levels[node] for node in nodes if words[node] >= 0)
+    n, place = forest.shape[1], {node: i for i, node in enumerate(nodes)}
+    drawn = tuple(
         Node(
             None if words[node] < 0 else words[node] % n,
-            height[node],
+            min(levels[node], top),  # other sentences may have higher trees
             uses[node],
-            tuple(place[k] for k in forest.children[starts[node] : starts[node + 1]].tolist()),
+            tuple(place[child] for child in below[node]),
         )
-        for node in chosen
-    ]
-    length = max(node.word for node in nodes if node.word is not None) + 1
-    return SharedGraph(tuple(map(str, range(1, length + 1))), tuple(nodes))
+        for node in nodes
+    )
+    length = 1 + max(node.word for node in drawn if node.word is not None)
+    return SharedGraph(tuple(map(str, range(1, length + 1))), drawn)
