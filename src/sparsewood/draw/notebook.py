@@ -79,7 +79,7 @@ def _drawn(one: Posterior, shown: int, folded: int) -> str:
     size = max(1, one.structures[:1].numel())
     room = _PARTS // size
     if room == 0:
-        return _note(repr(one).partition("\n")[0]) + _note("too large to be drawn here")
+        return _block(_note(repr(one).partition("\n")[0]), _note("too large to be drawn here"))
     shown = min(shown, room)
     return trees_html(posterior_sheet(one, 0, Names()), shown, min(folded, room - shown))
 
