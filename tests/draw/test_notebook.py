@@ -56,11 +56,11 @@ def test_one_instance_folds_what_is_many() -> None:
 
 
 def test_what_is_too_large_is_told() -> None:
-    post = sp.MAP()(torch.zeros(1, 2100), sp.Hypercube())
+    post = sp.MAP()(torch.zeros(1, 700), sp.Hypercube())
     shown = texts(post._repr_html_())
     assert shown[-1] == "too large to be drawn here"
     long = trees(1, 300)
-    assert len(long._repr_html_() or "") < 500_000
+    assert len(long._repr_html_() or "") < 200_000
 
 
 @pytest.mark.parametrize("batch", [(0,), (2, 0), (), (2, 2)])

@@ -14,7 +14,7 @@ from sparsewood.soft_posterior import SoftPosterior
 
 _INSTANCES, _EACH = 2, 3  # drawn of a batch, and structures of each
 _ALONE, _FOLDED = 8, 24  # structures of one instance
-_PARTS = 2000  # in the pictures of one instance, together
+_PARTS = 600  # in the pictures of one instance, together
 _TREES, _NODES = 3, 90  # of a graph
 _CELL, _CELLS = 14.0, 40  # of a table of marginals: size, and the most rows or columns
 _NOTE = "margin:0 0 8px;font-size:13px"
