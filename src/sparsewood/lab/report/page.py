@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from sparsewood.draw import live_assets
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab._files import write_text
 from sparsewood.lab.report._figures import (
@@ -43,8 +44,9 @@ def write_report(
 ) -> Path:
     """Writes the report of runs, of one estimator and seed or of many.
 
-    It holds the results table, learning curves, what the posteriors over trees look like by epoch,
-    the temperature curve, speed, sentences with their trees, and settings. Where an estimator was
+    It says first what was found, in a sentence. Then come the results table, learning curves, what
+    the posteriors over trees look like by epoch, the temperature curve, speed, sentences with
+    their trees, as live figures where the runs know the scores, and settings. Where an estimator was
     run with several settings (learning rates, say), the best on validation is shown. Only the JSON
     files of the folders are read; what an unfinished run lacks is said.
 
@@ -111,9 +113,11 @@ def _page(
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escaped(title)}</title><style>\n{css}</style>"
     )
+    content = "\n".join(part for part in body if part)
+    script = live_assets() if 'class="sparsewood-live"' in content else ""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n'
-        f"<body><main>\n{chr(10).join(part for part in body if part)}\n</main></body>\n</html>\n"
+        f"<body><main>\n{content}\n</main>{script}</body>\n</html>\n"
     )
 
 
