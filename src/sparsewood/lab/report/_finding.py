@@ -12,6 +12,7 @@ from sparsewood.lab.report._results import (
     summary,
 )
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
+from sparsewood.lab.tasks.measures import SUPPORT
 from sparsewood.lab.train.finding import over
 from sparsewood.lab.train.paired import Comparison, compare_runs
 from sparsewood.lab.train.paper_figures import BASELINE
@@ -41,7 +42,7 @@ def finding_of(runs: Sequence[ReportedRun]) -> str:
     text, best = _against(ours, theirs, column), best_of(groups, column)
     if _mean(best, column) in (_mean(ours, column), _mean(theirs, column)):
         return text
-    return f"{text} Best of all is {best[0].label} with {_value(best, column)}."
+    return f"{text} Best of all: {best[0].label}, {_value(best, column)}."
 
 
 def _column(runs: Sequence[ReportedRun]) -> Column | None:
@@ -60,7 +61,9 @@ def _alone(group: Group, column: Column) -> str:
     value = f"{column.measure.label} {_value(group, column)}"
     if all(run.result is None for run in group):
         return f"{group[0].label} is in training: {value} on {column.split} so far."
-    return f"{group[0].label} has {value} on {column.split}, {over(len(group))}."
+    kept = summary(Column("validation", SUPPORT).of(run) for run in group)
+    trees = f"; of a sentence it keeps {kept[0]:.1f} trees" if kept and group[0].latent else ""
+    return f"{group[0].label} has {value} on {column.split}, {over(len(group))}{trees}."
 
 
 def _against(ours: Group, theirs: Group, column: Column) -> str:
