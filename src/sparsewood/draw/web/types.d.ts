@@ -56,3 +56,8 @@ export interface Picture {
   /** The lines of a dependency tree in CoNLL-U. */
   conllu?(data: Data, structure: Int32Array): string;
 }
+
+declare global {
+  /** The core, gzipped, in base64; the page defines it. */
+  const SPARSEWOOD_WASM: string;
+}
