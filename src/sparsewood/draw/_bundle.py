@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 _IMPORT = re.compile(r'^import \{ ?([^}]*?),? ?\} from "\./([\w.]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _ANY = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
-_ENTRY = "figure.js"
+_ENTRY = "mount.js"
 _NAMES = ("mount", "load", "Solver")  # what pages that make figures later are given
 # Pages may hold many figures: one is mounted when it comes near the view.
 _START = """const near = new IntersectionObserver((entries) => {
