@@ -210,6 +210,7 @@ export class Figure {
     this.reset.disabled = !session.changed;
     this.ms = performance.now() - start;
     this.certify();
+    this.element.dispatchEvent(new CustomEvent("sparsewood-change"));
   }
 
   /** What is lit: the cards that use a part, the parts of a structure. */
