@@ -88,7 +88,7 @@ def test_without_scripts_it_shows_the_trees(
     run, sides = scored
     text = write_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
     still = text.split('<div class="sparsewood-live">')[1:]
-    drawn = [part.count('<svg xmlns="http://www.w3.org/2000/svg" class="spar') for part in still]
+    drawn = [part.count('class="sparsewood-tree"') for part in still]
     assert drawn == [len(side["trees"]) for side in sides]
 
 
