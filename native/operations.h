@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kbest.h"
-#include "parallel.h"
+#include "instances.h"
 #include "worker.h"
 
 namespace sparsewood {
@@ -33,16 +33,12 @@ std::vector<Ranking> kbest_batch(const Scores& scores, int64_t k, int threads) {
         scores.batch, threads, [] { return Worker<Family>(); },
         [&](auto& worker, int64_t b) {
             const double* table = worker.table(scores, b);
-            size_t size = static_cast<size_t>(worker.family().event_size());
             Ranking& ranking = rankings[static_cast<size_t>(b)];
-            Whole& out = ranking.events;
             BestFirst<Family> search(worker.family(), table);
             std::vector<int16_t> code;
-            for (int64_t found = 0; found < k && search.next(code); ++found) {
-                out.resize(out.size() + size);
-                worker.family().event(Thread{}, code.data(), out.data() + out.size() - size);
-            }
-            if (out.empty()) scores.no_structure(b);
+            for (int64_t found = 0; found < k && search.next(code); ++found)
+                ranking.append(worker.family(), code.data());
+            if (ranking.part_counts.empty()) scores.no_structure(b);
             ranking.calls = search.calls();
         });
     return rankings;

@@ -79,9 +79,8 @@ class Worker {
     // scores.
     double read(const Scores& scores, int64_t b, double temperature, double* table) {
         if (!is_temperature(temperature))
-            throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
-                                        std::to_string(temperature) +
-                                        ", expected a positive finite number");
+            fail("temperature[" + std::to_string(b) + "] is " + std::to_string(temperature) +
+                 ", expected a positive finite number");
         const double* from = scores.instance(b);
         Reading found = read_scores(Thread{}, family(), from, temperature, table);
         if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
@@ -190,19 +189,9 @@ class Worker {
     void write(Status status, Solution& out) const {
         const Family& f = solver_.family();
         int k = solver_.set.size();
-        int64_t event = f.event_size();
-        out.events.resize(static_cast<size_t>(k * event));
+        out.events.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.event_size()));
         out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
-        for (int a = 0; a < k; ++a) {
-            const int16_t* code = solver_.set.codes.code(a);
-            f.event(Thread{}, code, out.events.data() + a * event);
-            size_t before = out.parts.size();
-            for (int i = 0; i < f.slots; ++i) {
-                int64_t part = f.part(i, code[i]);
-                if (part >= 0) out.parts.push_back(part);
-            }
-            out.part_counts.push_back(static_cast<int64_t>(out.parts.size() - before));
-        }
+        for (int a = 0; a < k; ++a) out.append(f, solver_.set.codes.code(a));
         out.weights.assign(solver_.set.weights, solver_.set.weights + k);
         out.factor.assign(solver_.set.factor.rows, solver_.set.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;

@@ -57,17 +57,23 @@ FAMILIES: dict[type, Family] = {
 }
 
 
+def family_of(structure: Structure, names: Names, call: str) -> Family:
+    """How a structure is drawn, or a ValueError where its pictures have no place for a name."""
+    family = next(FAMILIES[kind] for kind in type(structure).__mro__ if kind in FAMILIES)
+    for name in ("words", "other", "labels", "given"):
+        if getattr(names, name) is not None and name not in family.taken:
+            taken = " and ".join(family.taken) or "numbers alone"
+            raise ValueError(f"{call}: {structure} is drawn with {taken}, it has no {name}")
+    return family
+
+
 def posterior_sheet(post: Posterior, instance: int, names: Names) -> Sheet:
     """The structures of one instance of a posterior, drawn as what they are."""
     if not isinstance(post, Posterior):
         raise TypeError(f"show: expected a Posterior, got {type(post).__name__}")
     one = post[instance]
     solved = certificate_of(one)
-    family = next(FAMILIES[kind] for kind in type(one.structure).__mro__ if kind in FAMILIES)
-    for name in ("words", "other", "labels", "given"):
-        if getattr(names, name) is not None and name not in family.taken:
-            taken = " and ".join(family.taken) or "numbers alone"
-            raise ValueError(f"show: {one.structure} is drawn with {taken}, it has no {name}")
+    family = family_of(one.structure, names, "show")
     return sheet(
         family.noun,
         str(one.structure) if names.words is None else " ".join(names.words),

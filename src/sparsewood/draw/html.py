@@ -12,7 +12,7 @@ _PART = "height:4px;border-radius:2px;background:currentColor;width:"
 _CAPTION = "margin:0 0 8px;font-size:13px"
 _SCROLL = "overflow-x:auto;flex:1 1 auto;min-width:0"
 
-_PAGE = """<!DOCTYPE html>
+PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title>
@@ -54,7 +54,7 @@ def _caption(sheet: Sheet) -> str:
 
 def page_html(sheet: Sheet) -> str:
     """A page of its own with the pictures of one instance."""
-    return _PAGE.format(title=escaped(sheet.title), content=trees_html(sheet))
+    return PAGE.format(title=escaped(sheet.title), content=trees_html(sheet))
 
 
 def _row(picture: Picture, weight: float) -> str:

@@ -1,0 +1,193 @@
+// @ts-check
+// The solver in JavaScript: sparsewood.wasm with a face.
+
+/**
+ * One instance.
+ * @typedef {object} Problem
+ * @property {string} family the name of a native family: the first of `structure.native` in Python
+ * @property {ArrayLike<number>} options of the family: the second
+ * @property {ArrayLike<number>} shape of the scores
+ * @property {ArrayLike<number>} size of the instance: `structure.full_size(shape)`
+ * @property {ArrayLike<number>} event the shape of one structure
+ * @property {ArrayLike<number>} scores by part, flat; -Infinity forbids one
+ */
+
+/**
+ * Structures, the best first.
+ * @typedef {object} Ranking
+ * @property {Int32Array[]} structures each of the shape `event`, flat
+ * @property {Int32Array[]} parts those that each uses, as indices of `scores`
+ * @property {Float64Array} scores of the structures
+ */
+
+/**
+ * A sparse distribution over structures.
+ * @typedef {object} Posterior
+ * @property {Int32Array[]} structures each of the shape `event`, flat
+ * @property {Int32Array[]} parts those that each uses, as indices of `scores`
+ * @property {Float64Array} weights of the structures
+ * @property {Float64Array} marginals of the parts, flat
+ * @property {number} gap the duality gap
+ * @property {"solved" | "capped" | "stalled"} status
+ * @property {number} calls of the MAP oracle
+ * @property {number} temperature of the answer: below the one asked for where `maxSupport` binds
+ * @property {boolean} canonical whether the weights are
+ */
+
+/**
+ * What `sparsemap` is asked for; a cap of 0 is none.
+ * @typedef {object} Request
+ * @property {number} [temperature]
+ * @property {number} [maxActive] structures are added until there are so many
+ * @property {number} [maxIter]
+ * @property {number} [maxSupport] the temperature falls until so many structures suffice
+ * @property {number} [tol] on the gap
+ * @property {boolean} [canonical]
+ */
+
+const SOLVER_STATUSES = /** @type {const} */ (["solved", "capped", "stalled"]);
+
+/** SparseMAP, MAP and the k best structures, as the native core finds them. */
+export class Solver {
+    /** @type {WebAssembly.Module} */ #module;
+    /** @type {any} */ #core;
+
+    /** @param {WebAssembly.Module} module */
+    constructor(module) {
+        this.#module = module;
+        this.#core = this.#instance();
+    }
+
+    /**
+     * @param {BufferSource} bytes of sparsewood.wasm
+     * @returns {Promise<Solver>}
+     */
+    static async load(bytes) {
+        return new Solver(await WebAssembly.compile(bytes));
+    }
+
+    /**
+     * The highest-scoring structure.
+     * @param {Problem} problem
+     * @returns {Ranking} of one
+     */
+    map(problem) {
+        return this.kbest(problem, 1);
+    }
+
+    /**
+     * The k highest-scoring structures, or all where there are fewer.
+     * @param {Problem} problem
+     * @param {number} k
+     * @returns {Ranking}
+     */
+    kbest(problem, k) {
+        const answer = this.#ask(problem, (core) => core.kbest(k));
+        return { ...readStructures(answer, problem), scores: answer.list() };
+    }
+
+    /**
+     * The distribution q over structures that maximises <scores / temperature, u> - |u|² / 2 with
+     * u the marginals of the parts (those that carry the penalty).
+     * @param {Problem} problem
+     * @param {Request} [request]
+     * @returns {Posterior}
+     */
+    sparsemap(problem, request = {}) {
+        const { temperature = 1, maxActive = 0, maxIter = 0, maxSupport = 0 } = request;
+        const { tol = 1e-9, canonical = false } = request;
+        const answer = this.#ask(problem, (core) =>
+            core.sparsemap(temperature, tol, maxActive, maxIter, maxSupport, +canonical),
+        );
+        return {
+            ...readStructures(answer, problem),
+            weights: answer.list(),
+            marginals: answer.list(),
+            gap: answer.next(),
+            status: SOLVER_STATUSES[answer.next()],
+            calls: answer.next(),
+            temperature: answer.next(),
+            canonical: answer.next() === 1,
+        };
+    }
+
+    /**
+     * @param {Problem} problem
+     * @param {(core: any) => void} call
+     */
+    #ask(problem, call) {
+        const given = problemNumbers(problem);
+        try {
+            const at = this.#core.room(given.length);
+            new Float64Array(this.#core.memory.buffer, at, given.length).set(given);
+            call(this.#core);
+            const core = this.#core;
+            return new AnswerReader(
+                new Float64Array(core.memory.buffer, core.answer(), core.answer_size()).slice(),
+            );
+        } catch (error) {
+            this.#core = this.#instance(); // the one that failed was left in the middle of its work
+            throw error;
+        }
+    }
+
+    #instance() {
+        /** @type {any} */
+        let core = null;
+        /** @param {number} at @param {number} length */
+        const fail = (at, length) => {
+            throw new Error(new TextDecoder().decode(new Uint8Array(core.memory.buffer, at, length)));
+        };
+        const wasi = { fd_close: fail, fd_seek: fail, fd_write: fail };
+        const imports = { sparsewood: { fail }, wasi_snapshot_preview1: wasi };
+        core = new WebAssembly.Instance(this.#module, imports).exports;
+        core._initialize();
+        return core;
+    }
+}
+
+/** Reads the numbers of an answer. */
+class AnswerReader {
+    /** @param {Float64Array} numbers */
+    constructor(numbers) {
+        this.numbers = numbers;
+        this.at = 0;
+    }
+
+    next() {
+        return this.numbers[this.at++];
+    }
+
+    list() {
+        const count = this.next();
+        return this.numbers.subarray(this.at, (this.at += count));
+    }
+}
+
+/**
+ * A problem as wasm.cpp reads it.
+ * @param {Problem} problem
+ * @returns {Float64Array}
+ */
+function problemNumbers({ family, options, shape, size, scores }) {
+    const name = Array.from(family, (letter) => letter.charCodeAt(0));
+    const before = [name, options, shape, size].flatMap((list) => [list.length, ...Array.from(list)]);
+    const all = new Float64Array(before.length + scores.length);
+    all.set(before);
+    all.set(scores, before.length);
+    return all;
+}
+
+/**
+ * @param {AnswerReader} answer
+ * @param {Problem} problem
+ */
+function readStructures(answer, { event }) {
+    const counts = answer.list(), parts = answer.list(), events = answer.list();
+    const size = Array.from(event).reduce((a, b) => a * b, 1);
+    let at = 0;
+    return {
+        structures: Array.from(counts, (_, i) => Int32Array.from(events.subarray(i * size, (i + 1) * size))),
+        parts: Array.from(counts, (count) => Int32Array.from(parts.subarray(at, (at += count)))),
+    };
+}
