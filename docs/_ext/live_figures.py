@@ -8,11 +8,12 @@
     ```
 
 The last line is an expression whose value is the figure. With `:code:` the lines are shown as well.
-Style and script are added to each page that has a figure, once, inside the page: it works opened
-from a disk.
+Style and script are two files of the site, which the pages that have figures ask for.
 """
 
 import ast
+import re
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -56,12 +57,32 @@ class LiveFigure(SphinxDirective):
         return shown
 
 
-def _add_assets(_app: Sphinx, _page: str, _template: str, context: Any, _doctree: Any) -> None:
+def _add_assets(app: Sphinx, _page: str, _template: str, context: Any, _doctree: Any) -> None:
     if _MARK in context.get("body", ""):
-        context["body"] += live_assets()
+        app.add_css_file("live.css")
+        app.add_js_file("live.js", loading_method="defer")
+
+
+def _write_assets(app: Sphinx, error: Exception | None) -> None:
+    """The style and the script, out of their elements.
+
+    The script becomes a plain one: browsers refuse modules from other files of a disk.
+    """
+    if error is not None or app.builder.format != "html":
+        return
+    found = re.fullmatch(
+        r"<style>(.*)</style>\s*<script type=\"module\">(.*)</script>\s*", live_assets(), re.DOTALL
+    )
+    if found is None:
+        raise ValueError("live_assets: expected a style and a script")
+    style, script = found.groups()
+    static = Path(app.outdir) / "_static"
+    (static / "live.css").write_text(style, encoding="utf-8")
+    (static / "live.js").write_text(f'(() => {{\n"use strict";{script}}})();\n', encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("live", LiveFigure)
     app.connect("html-page-context", _add_assets)
+    app.connect("build-finished", _write_assets)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
