@@ -27,7 +27,9 @@ export class PanelView {
     if (!label) this.element.setAttribute("aria-hidden", "true");
     this.rest = document.createElementNS(SVG, "g");
     this.rest.setAttribute("stroke-width", "1.5");
-    this.element.append(this.rest);
+    this.over = document.createElementNS(SVG, "g");
+    setAttributes(this.over, { class: "sparsewood-over", "aria-hidden": "true" });
+    this.element.append(this.rest, this.over);
     this.drawnRest = "";
     /** @type {Map<number, {group: SVGGElement, drawn: string}>} */
     this.groups = new Map();
@@ -51,11 +53,32 @@ export class PanelView {
     let last = /** @type {Element} */ (this.rest);
     for (const [part, shapes] of parts) {
       const group = this.groupOf(part, shapes);
-      setAttributes(group, strengthAttributes(shapes[0].strength));
+      setAttributes(group, strengthAttributes(shapes));
       if (this.label) setAttributes(group, { "aria-label": this.label(part) });
       if (last.nextElementSibling !== group) last.after(group);
       last = group;
     }
+  }
+
+  /**
+   * Draws parts once more on top of the others, and marks one.
+   * @param {Map<number, string>} colours of the parts
+   * @param {number | null} hot
+   */
+  trace(colours, hot) {
+    const copies = [];
+    for (const [part, { group }] of this.groups) {
+      group.classList.toggle("sparsewood-hot", part === hot);
+      const colour = colours.get(part);
+      if (!colour) continue;
+      const copy = document.createElementNS(SVG, "g");
+      const width = Math.max(2, Number(group.getAttribute("stroke-width")));
+      setAttributes(copy, { "stroke-width": width, style: `--sparsewood-tree: ${colour}` });
+      const drawn = [...group.children].filter((child) => !child.matches(".sparsewood-hit"));
+      copy.append(...drawn.map((child) => child.cloneNode(true)));
+      copies.push(copy);
+    }
+    this.over.replaceChildren(...copies);
   }
 
   /**
@@ -64,7 +87,8 @@ export class PanelView {
    * @param {Shape[]} shapes
    */
   groupOf(part, shapes) {
-    const drawn = JSON.stringify(shapes, (key, value) => (key === "strength" ? undefined : value));
+    const own = shapes.some((shape) => shape.type === "box"); // boxes show their strength themselves
+    const drawn = JSON.stringify(shapes, (key, value) => (key === "strength" && !own ? undefined : value));
     let entry = this.groups.get(part);
     if (!entry) {
       entry = { group: document.createElementNS(SVG, "g"), drawn: "" };

@@ -44,12 +44,15 @@ export function byPart(panel) {
 }
 
 /**
- * How strong a part is drawn: the attributes of the group of its shapes.
- * @param {number | undefined} strength
+ * How strong a part is drawn: the attributes of the group of its shapes. Boxes are filled by their
+ * own strength instead, so that what is written in them stays readable.
+ * @param {Shape[]} shapes
  * @returns {Record<string, string>}
  */
-export function strengthAttributes(strength) {
+export function strengthAttributes(shapes) {
+  const { strength } = shapes[0];
   if (strength === undefined) return { "stroke-width": "1.5", opacity: "1" };
+  if (shapes.some((shape) => shape.type === "box")) return { "stroke-width": "1", opacity: "1" };
   return {
     "stroke-width": coordinate(0.75 + 3.25 * strength),
     opacity: coordinate(0.22 + 0.78 * strength),
@@ -69,15 +72,24 @@ export function shapeNodes(shape) {
   if (shape.type === "text") return textNodes(shape, colour, faint);
   const dashed = kind === "differ" ? { "stroke-dasharray": "5 3" } : {};
   if (shape.type === "line") return lineNodes(shape, colour, { ...faint, ...dashed });
-  const fill = shape.shaded ? 0.15 : shape.strength === undefined ? 0 : 0.4;
+  const { fill, border } = shadeOf(shape);
   return [{
     tag: "rect",
     attributes: {
       x: coordinate(shape.x), y: coordinate(shape.y), rx: 4, width: coordinate(shape.width),
       height: coordinate(shape.height), stroke: colour, fill: fill ? colour : "none",
-      "fill-opacity": coordinate(fill), ...dashed, ...faint,
+      "fill-opacity": coordinate(fill), "stroke-opacity": coordinate(border), ...dashed, ...faint,
     },
   }];
+}
+
+/**
+ * The opacities of the inside of a box and of its border.
+ * @param {BoxShape} shape
+ */
+function shadeOf({ strength, shaded }) {
+  if (strength === undefined) return { fill: shaded ? 0.15 : 0, border: 1 };
+  return { fill: 0.04 + 0.36 * strength, border: 0.3 + 0.7 * strength };
 }
 
 /**
@@ -205,7 +217,7 @@ export function panelMarkup(panel) {
   for (const shapes of parts.values()) {
     const named = shapes.find((shape) => "title" in shape && shape.title);
     const title = named && "title" in named ? `<title>${escapedXml(named.title ?? "")}</title>` : "";
-    const given = strengthAttributes(shapes[0].strength);
+    const given = strengthAttributes(shapes);
     groups.push(`<g${attributesMarkup(given)}>${title}${shapes.map(shapeMarkup).join("")}</g>`);
   }
   return groups.join("");
@@ -270,7 +282,7 @@ export const TIKZ_PREAMBLE = `% \\usepackage{tikz}
 function shapeTikz(shape) {
   const kind = shape.kind ?? "plain";
   const style = { plain: "", faint: "opacity=.55", agree: "sparsewoodagree", differ: "sparsewooddiffer" }[kind];
-  const { opacity } = strengthAttributes(shape.strength);
+  const { opacity } = strengthAttributes([shape]);
   const width = 0.4 * (shape.strength === undefined ? 1 : 0.5 + 3 * shape.strength);
   const strong = shape.strength === undefined ? "" : `opacity=${opacity}, line width=${coordinate(width)}pt`;
   const at = (/** @type {number[]} */ [x, y]) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
@@ -284,8 +296,10 @@ function shapeTikz(shape) {
   const dashed = kind === "differ" ? "dashed" : "";
   if (shape.type === "box") {
     const corner = [shape.x + shape.width, shape.y + shape.height];
-    const shade = shape.shaded ? "fill=black!12" : "";
-    return `\\draw[${joined("rounded corners=2pt", style, dashed, shade, strong)}] ${at([shape.x, shape.y])} rectangle ${at(corner)};`;
+    const { fill, border } = shadeOf(shape);
+    const inside = fill ? `fill=black, fill opacity=${coordinate(fill)}` : "";
+    const around = border < 1 ? `draw opacity=${coordinate(border)}` : "";
+    return `\\draw[${joined("rounded corners=2pt", style, dashed, inside, around)}] ${at([shape.x, shape.y])} rectangle ${at(corner)};`;
   }
   const points = shape.points.map(at);
   const path = shape.curve
