@@ -71,86 +71,14 @@ picture(sp.Alignment(), (4, 5), cells, words=words, other=french)
 picture(sp.Subset(2), (5,), [1, 0, 0, 1, 0], words=["apple", "pear", "plum", "quince", "fig"])
 
 # %%
-
-What a posterior keeps is best looked at. `show` and `posterior_text` draw each family as what it
-is: trees as arcs, taggings as tags, matchings as pairs. Scores here are noise around one structure.
-
-.. image:: /families.svg
-   :alt: a picture of each family
-"""
-
-from typing import Any
-
-import torch
-
-import sparsewood as sp
-from sparsewood.draw import posterior_text, show
-
-torch.manual_seed(0)
-words = "She saw the man".split()
-
-
-def picture(family: Any, parts: tuple[int, ...], best: list[Any], **names: Any) -> None:
-    """The two likeliest structures around `best`, for scores of shape `parts`."""
-    scores = 0.3 * torch.randn(1, *parts) + family.indicator(torch.tensor([best]), parts)
-    print(posterior_text(sp.sparsemap(scores, family), k=2, **names), end="\n\n")
-
-
-# %%
-# Dependency trees with labels on their arcs. In text the label of an arc stands below its word.
-
-labels = ["root", "nsubj", "det", "obj"]
-heads = [[2, 1], [0, 0], [4, 2], [2, 3]]
-picture(sp.LabelledDependencyTrees(), (4, 5, 4), heads, words=words, labels=labels)
-
-# %%
-# Taggings, and segmentations into labelled pieces.
-
-tags = ["NOUN", "VERB", "DET"]
-picture(sp.LinearChain(), (4, 3, 4), [0, 1, 2, 0], words=words, labels=tags, given=[0, 1, 2, 1])
-segments = [[1, 0], [3, 1], [0, -1], [0, -1]]
-picture(sp.SemiMarkov(3), (4, 2, 5), segments, words=words, labels=["who", "what"])
-
-# %%
-# Binary trees, their spans with labels or without.
-
-spans = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
-picture(sp.BinaryTrees(), (4, 4), spans, words=words)
-named = [[1, -1, -1, 0], [-1, 3, -1, 2], [-1, -1, 4, 1], [-1, -1, -1, 5]]
-picture(
-    sp.BinaryTrees(labelled=True),
-    (4, 4, 6),
-    named,
-    words=words,
-    labels=["S", "NP", "VP", "V", "D", "N"],
-)
-
-# %%
-# Matchings, and alignments with gaps and without; a ditto mark goes on from the step before.
-
-french = ["elle", "vit", "l'", "homme", "hier"]
-picture(sp.Matching(), (4, 5), [0, 1, 2, 3], words=words, other=french)
-cells = torch.eye(4, 5).long().tolist()
-picture(sp.Alignment(gaps=True), (4, 5), cells, words=words, other=french)
-cells[3][4] = 1
-picture(sp.Alignment(), (4, 5), cells, words=words, other=french)
-
-# %%
-# Sets: the chosen items are marked.
-
-picture(sp.Subset(2), (5,), [1, 0, 0, 1, 0], words=["apple", "pear", "plum", "quince", "fig"])
-
-# %%
-<<<<<<< HEAD
-# Text is for the terminal. In a notebook, and on this page, a drawing shows itself as a picture.
-
-family = sp.LabelledDependencyTrees()
-scores = 0.3 * torch.randn(1, 4, 5, 4) + family.indicator(torch.tensor([heads]), (4, 5, 4))
-show(sp.sparsemap(scores, family, max_support=3), words, labels=labels)
-=======
 # Spanning trees of a graph. In text they hang from their first vertex.
 
 cities = ["Rome", "Pisa", "Turin", "Bari", "Milan"]
 picture(sp.SpanningTrees(), (5, 5), [0, 4, 0, 1], words=cities)
 
 # %%
+# Text is for the terminal. In a notebook, and on this page, a drawing shows itself as a picture.
+
+family = sp.LabelledDependencyTrees()
+scores = 0.3 * torch.randn(1, 4, 5, 4) + family.indicator(torch.tensor([heads]), (4, 5, 4))
+show(sp.sparsemap(scores, family, max_support=3), words, labels=labels)
