@@ -4,9 +4,10 @@ import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text
 
 /**
  * @typedef {"plain" | "faint" | "agree" | "differ"} Kind
- * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, dot?: boolean,
- *   kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
- *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier)
+ * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, head?: number,
+ *   dot?: boolean, kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
+ *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier);
+ *   head: the size of the arrowhead
  * @typedef {{type: "box", x: number, y: number, width: number, height: number, shaded?: boolean,
  *   kind?: Kind, part?: number, strength?: number, title?: string}} BoxShape
  * @typedef {{type: "text", x: number, y: number, text: string, size?: number, kind?: Kind,
@@ -145,13 +146,14 @@ function lineNodes(shape, colour, more) {
   const ends = [];
   if (shape.dot) {
     const [cx, cy] = points[0].map(coordinate);
-    ends.push({ tag: "circle", attributes: { cx, cy, r: 3, fill: colour, stroke: "none" } });
+    const r = coordinate((shape.head ?? ARROW) * 0.46);
+    ends.push({ tag: "circle", attributes: { cx, cy, r, fill: colour, stroke: "none" } });
   }
   if (shape.arrow) {
-    ends.push({
-      tag: "path", attributes: { d: arrowhead(before, tip), fill: colour, stroke: "none" },
-    });
-    points[points.length - 1] = towards(tip, before, ARROW);
+    const { head = ARROW } = shape;
+    const d = arrowhead(before, tip, head);
+    ends.push({ tag: "path", attributes: { d, fill: colour, stroke: "none" } });
+    points[points.length - 1] = towards(tip, before, head);
   }
   const drawn = { d: pathOf(shape, points), stroke: colour, fill: "none", ...more };
   return [{ tag: "path", attributes: drawn }, ...ends];
@@ -181,9 +183,10 @@ function pathOf(shape, points) {
 /**
  * @param {number[]} before
  * @param {number[]} tip
+ * @param {number} size
  */
-function arrowhead(before, tip) {
-  const [x, y] = towards(tip, before, ARROW);
+function arrowhead(before, tip, size) {
+  const [x, y] = towards(tip, before, size);
   const [dx, dy] = [(tip[1] - y) / 2, (x - tip[0]) / 2]; // from the middle of the base to its end
   const corners = [tip, [x - dx, y - dy], [x + dx, y + dy]];
   return `M${corners.map((corner) => corner.map(coordinate).join(" ")).join("L")}z`;
