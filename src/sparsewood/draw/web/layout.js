@@ -8,6 +8,7 @@ import { GAP, MARGIN, rowOf } from "./text.js";
  */
 
 const LARGEST = 13, LEAST = 9; // the fonts of words in a card
+const BROKEN = 12; // the font where one line is not enough
 
 /**
  * The parts to draw: those in use, and those that are asked for.
@@ -33,6 +34,17 @@ export function fitted(view, draw) {
   let drawn = draw(LARGEST);
   for (let size = LARGEST - 1; size >= LEAST && drawn.width > view.width; size--) drawn = draw(size);
   return drawn;
+}
+
+/**
+ * What is drawn in one line if a font lets it fit into the width; else in several.
+ * @template {{width: number}} T
+ * @param {View} view
+ * @param {(size: number, room: number) => T} draw
+ */
+export function fittedLines(view, draw) {
+  const line = fitted(view, (size) => draw(size, Infinity));
+  return line.width <= view.width ? line : draw(BROKEN, view.width);
 }
 
 /**

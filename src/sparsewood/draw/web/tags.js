@@ -1,7 +1,7 @@
 // @ts-check
 // Taggings of linear chains: all of them as a lattice of words and tags, one as a tag above each word.
 import { cell, emptyCell, labelOf, numbers } from "./cells.js";
-import { fitted, flow, partsInUse, spreadRow } from "./layout.js";
+import { fittedLines, flow, partsInUse, spreadRow } from "./layout.js";
 import { MARGIN, SIZE, SMALL, printable, textWidth } from "./text.js";
 
 /**
@@ -94,7 +94,7 @@ export const tags = {
    * @returns {Panel}
    */
   card(data, structure, parts, view) {
-    return fitted(view, (size) => cardOf(data, structure, size, view.width));
+    return fittedLines(view, (size, room) => cardOf(data, structure, size, room));
   },
 
   /**
