@@ -1,12 +1,13 @@
 // @ts-check
-// Panels of shapes as SVG text and TikZ: what pictures are made of, and how each shape is drawn.
-import { FONT, SIZE, coordinate, escapedXml, latexText, printable, textWidth } from "./text.js";
+// The shapes that pictures are made of, how each is drawn in SVG, and panels of them as SVG text.
+import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text.js";
 
 /**
  * @typedef {"plain" | "faint" | "agree" | "differ"} Kind
- * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, dot?: boolean,
- *   kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
- *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier)
+ * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, head?: number,
+ *   dot?: boolean, kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
+ *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier);
+ *   head: the size of the arrowhead
  * @typedef {{type: "box", x: number, y: number, width: number, height: number, shaded?: boolean,
  *   kind?: Kind, part?: number, strength?: number, title?: string}} BoxShape
  * @typedef {{type: "text", x: number, y: number, text: string, size?: number, kind?: Kind,
@@ -70,6 +71,7 @@ export function shapeNodes(shape) {
   /** @type {Record<string, string | number>} */
   const faint = kind === "faint" ? { opacity: FAINT } : {};
   if (shape.type === "text") return textNodes(shape, colour, faint);
+  /** @type {Record<string, string | number>} */
   const dashed = kind === "differ" ? { "stroke-dasharray": "5 3" } : {};
   if (shape.type === "line") return lineNodes(shape, colour, { ...faint, ...dashed });
   const { fill, border } = shadeOf(shape);
@@ -87,7 +89,7 @@ export function shapeNodes(shape) {
  * The opacities of the inside of a box and of its border.
  * @param {BoxShape} shape
  */
-function shadeOf({ strength, shaded }) {
+export function shadeOf({ strength, shaded }) {
   if (strength === undefined) return { fill: shaded ? 0.15 : 0, border: 1 };
   return { fill: 0.04 + 0.36 * strength, border: 0.3 + 0.7 * strength };
 }
@@ -146,13 +148,14 @@ function lineNodes(shape, colour, more) {
   const ends = [];
   if (shape.dot) {
     const [cx, cy] = points[0].map(coordinate);
-    ends.push({ tag: "circle", attributes: { cx, cy, r: 3, fill: colour, stroke: "none" } });
+    const r = coordinate((shape.head ?? ARROW) * 0.46);
+    ends.push({ tag: "circle", attributes: { cx, cy, r, fill: colour, stroke: "none" } });
   }
   if (shape.arrow) {
-    ends.push({
-      tag: "path", attributes: { d: arrowhead(before, tip), fill: colour, stroke: "none" },
-    });
-    points[points.length - 1] = towards(tip, before, ARROW);
+    const { head = ARROW } = shape;
+    const d = arrowhead(before, tip, head);
+    ends.push({ tag: "path", attributes: { d, fill: colour, stroke: "none" } });
+    points[points.length - 1] = towards(tip, before, head);
   }
   const drawn = { d: pathOf(shape, points), stroke: colour, fill: "none", ...more };
   return [{ tag: "path", attributes: drawn }, ...ends];
@@ -182,9 +185,10 @@ function pathOf(shape, points) {
 /**
  * @param {number[]} before
  * @param {number[]} tip
+ * @param {number} size
  */
-function arrowhead(before, tip) {
-  const [x, y] = towards(tip, before, ARROW);
+function arrowhead(before, tip, size) {
+  const [x, y] = towards(tip, before, size);
   const [dx, dy] = [(tip[1] - y) / 2, (x - tip[0]) / 2]; // from the middle of the base to its end
   const corners = [tip, [x - dx, y - dy], [x + dx, y + dy]];
   return `M${corners.map((corner) => corner.map(coordinate).join(" ")).join("L")}z`;
@@ -260,55 +264,4 @@ export function svgFile(content, width, height, title, top = 0) {
     `height="${h}" viewBox="0 ${coordinate(top)} ${w} ${h}"><title>${escapedXml(title)}</title>` +
     `<style>${style}</style>${content}</svg>`
   );
-}
-
-/**
- * One `tikzpicture` of the shapes, a pixel as three quarters of a point.
- * @param {Panel} panel
- */
-export function panelTikz(panel) {
-  const top = panel.top ?? 0;
-  return [
-    "\\begin{tikzpicture}[x=.75pt, y=-.75pt, every node/.style={inner sep=0pt}]",
-    `  \\path (0, ${top.toFixed(1)}) rectangle (${panel.width.toFixed(1)}, ${panel.height.toFixed(1)});`,
-    ...panel.shapes.map((shape) => `  ${shapeTikz(shape)}`),
-    "\\end{tikzpicture}",
-  ].join("\n");
-}
-
-export const TIKZ_PREAMBLE = `% \\usepackage{tikz}
-\\definecolor{sparsewoodagree}{HTML}{2A7FC9}
-\\definecolor{sparsewooddiffer}{HTML}{D5601C}`;
-
-/** @param {Shape} shape */
-function shapeTikz(shape) {
-  const kind = shape.kind ?? "plain";
-  const style = { plain: "", faint: "opacity=.55", agree: "sparsewoodagree", differ: "sparsewooddiffer" }[kind];
-  const { opacity } = strengthAttributes([shape]);
-  const width = 0.4 * (shape.strength === undefined ? 1 : 0.5 + 3 * shape.strength);
-  const strong = shape.strength === undefined ? "" : `opacity=${opacity}, line width=${coordinate(width)}pt`;
-  const at = (/** @type {number[]} */ [x, y]) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
-  const joined = (/** @type {string[]} */ ...options) => options.filter(Boolean).join(", ");
-  if (shape.type === "text") {
-    const font = `font=${(shape.size ?? SIZE) >= SIZE ? "\\small" : "\\scriptsize"}`;
-    const anchor = { start: "base west", middle: "base", end: "base east" }[shape.anchor ?? "middle"];
-    const seen = shape.strength === undefined ? "" : `opacity=${opacity}`;
-    return `\\node[${joined(`anchor=${anchor}`, font, style, seen)}] at ${at([shape.x, shape.y])} {${latexText(shape.text)}};`;
-  }
-  const dashed = kind === "differ" ? "dashed" : "";
-  if (shape.type === "box") {
-    const corner = [shape.x + shape.width, shape.y + shape.height];
-    const { fill, border } = shadeOf(shape);
-    const inside = fill ? `fill=black, fill opacity=${coordinate(fill)}` : "";
-    const around = border < 1 ? `draw opacity=${coordinate(border)}` : "";
-    return `\\draw[${joined("rounded corners=2pt", style, dashed, inside, around)}] ${at([shape.x, shape.y])} rectangle ${at(corner)};`;
-  }
-  const points = shape.points.map(at);
-  const path = shape.curve
-    ? `${points[0]} .. controls ${points[1]} and ${points[2]} .. ${points[3]}`
-    : points.join(" -- ");
-  const ends = shape.arrow ? "->" : "-";
-  const dot = shape.dot ? ` \\fill[${joined(style, strong)}] ${points[0]} circle (2pt);` : "";
-  const corners = shape.curve ? "" : "rounded corners=4pt";
-  return `\\draw[${joined(ends, corners, style, dashed, strong)}] ${path};${dot}`;
 }
