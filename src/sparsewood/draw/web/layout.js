@@ -3,6 +3,8 @@
 import { GAP, MARGIN, rowOf } from "./text.js";
 
 /**
+ * @typedef {import("./shapes.js").Panel} Panel
+ * @typedef {import("./shapes.js").Shape} Shape
  * @typedef {import("./types.js").View} View
  * @typedef {{first: number, last: number, level: number}} Spanned words first to last, both included
  */
@@ -22,6 +24,20 @@ export function partsInUse(marginals, view) {
     if (marginals[part] > 0 || also.has(part)) parts.push(part);
   }
   return parts;
+}
+
+/**
+ * A card in which what all structures share is faint; shapes of a kind keep it.
+ * @param {Panel} panel
+ * @param {View} view
+ * @returns {Panel}
+ */
+export function faded(panel, { certain }) {
+  const fade = (/** @type {Shape} */ shape) =>
+    shape.part !== undefined && shape.kind === undefined && certain?.has(shape.part);
+  /** @type {Shape[]} */
+  const shapes = panel.shapes.map((shape) => (fade(shape) ? { ...shape, kind: "faint" } : shape));
+  return { ...panel, shapes };
 }
 
 /**

@@ -105,7 +105,8 @@ export function hitNodes(shape) {
     return [{ tag: "path", attributes: { d: pathOf(shape, shape.points), ...catching } }];
   }
   if (shape.type === "text") return [];
-  const [width, height] = [Math.max(HIT, shape.width), Math.max(HIT, shape.height)];
+  const dot = Math.max(shape.width, shape.height) < HIT; // it has room around it; flat boxes may lie close
+  const [width, height] = dot ? [HIT, HIT] : [shape.width, shape.height];
   const [x, y] = [shape.x - (width - shape.width) / 2, shape.y - (height - shape.height) / 2];
   const sides = { x: coordinate(x), y: coordinate(y), width: coordinate(width), height: coordinate(height) };
   return [{ tag: "rect", attributes: { ...sides, rx: 4, ...catching, "stroke-width": HIT / 2 } }];
