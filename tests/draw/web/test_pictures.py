@@ -118,6 +118,10 @@ def check_weights(page: Page, scores: Tensor, name: str) -> sp.SparsePosterior:
 
 def check_parts(page: Page, post: sp.SparsePosterior, name: str) -> None:
     """Each part in use is drawn once under its name, and lights the cards that use it."""
+    folded = page.locator('.sparsewood-sparsemap .sparsewood-more[aria-expanded="false"]')
+    if folded.is_visible():
+        folded.dispatch_event("click")  # a pointer would light the card that comes to lie below it
+        page.evaluate(PAINTED)
     drawn = page.evaluate(
         """() => [...document.querySelectorAll(".sparsewood-summary [data-part]")].map((group) => {
             group.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
