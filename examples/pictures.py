@@ -66,3 +66,9 @@ picture(sp.Alignment(), (4, 5), cells, words=words, other=french)
 # Sets: the chosen items are marked.
 
 picture(sp.Subset(2), (5,), [1, 0, 0, 1, 0], words=["apple", "pear", "plum", "quince", "fig"])
+
+# %%
+# Spanning trees of a graph. In text they hang from their first vertex.
+
+cities = ["Rome", "Pisa", "Turin", "Bari", "Milan"]
+picture(sp.SpanningTrees(), (5, 5), [0, 4, 0, 1], words=cities)

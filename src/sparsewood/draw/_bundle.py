@@ -14,9 +14,17 @@ from importlib.resources.abc import Traversable
 _IMPORT = re.compile(r'^import \{ ?([^}]*?),? ?\} from "\./([\w.]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _ANY = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
-_ENTRY = "figure.js"
+_ENTRY = "mount.js"
 _NAMES = ("mount", "load", "Solver")  # what pages that make figures later are given
-_START = """for (const element of document.querySelectorAll(".sparsewood-live")) mount(element);"""
+# Pages may hold many figures: one is mounted when it comes near the view.
+_START = """const near = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    mount(target);
+  }
+}, { rootMargin: "600px" });
+for (const element of document.querySelectorAll(".sparsewood-live")) near.observe(element);"""
 
 
 @cache
@@ -51,7 +59,7 @@ def module() -> str:
 def live_assets() -> str:
     """What a page with live figures (`Live.fragment`) needs once: a style and a script, inline.
 
-    The script mounts every figure of the page when it has been read, and leaves
+    The script mounts every figure of the page when it comes near the view, and leaves
     `globalThis.sparsewood.mount(element, data)` for figures that are made later.
     """
     script = module() + _START

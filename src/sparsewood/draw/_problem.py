@@ -55,7 +55,7 @@ _KINDS = {
     "trees": _Kind("arcs", _arcs, first=1),
     "bounded_trees": _Kind("arcs", _arcs, first=1),
     "labelled_trees": _Kind("arcs", _arcs, labels=2, first=1),
-    "spanning_trees": _Kind("arcs", _square),
+    "spanning_trees": _Kind("edges", _square),
     "chain": _Kind("tags", _first, labels=1),
     "semi_markov": _Kind("segments", _first, labels=1),
     "binary_trees": _Kind("brackets", _square, labels=2),

@@ -7,6 +7,7 @@ from sparsewood.draw._names import Names
 from sparsewood.draw._sheet import Picture, Sheet, sheet
 from sparsewood.draw.arcs import labelled_trees, trees
 from sparsewood.draw.brackets import binary_trees
+from sparsewood.draw.edges import spanning_trees
 from sparsewood.draw.items import item_sets
 from sparsewood.draw.links import alignments, matchings
 from sparsewood.draw.listing import listings
@@ -25,6 +26,7 @@ from sparsewood.structures.linear_chain import LinearChain
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.semi_markov import SemiMarkov
 from sparsewood.structures.simplex import Simplex
+from sparsewood.structures.spanning_trees import SpanningTrees
 from sparsewood.structures.subset import Subset
 
 
@@ -48,6 +50,7 @@ FAMILIES: dict[type, Family] = {
     LinearChain: Family("tagging", taggings, ("words", "labels", "given")),
     SemiMarkov: Family("segmentation", segmentations, ("words", "labels")),
     BinaryTrees: Family("tree", binary_trees, ("words", "labels")),
+    SpanningTrees: Family("tree", spanning_trees, ("words",)),
     Matching: Family("matching", matchings, ("words", "other")),
     Alignment: Family("alignment", alignments, ("words", "other")),
     Simplex: Family("choice", item_sets, ("words",)),

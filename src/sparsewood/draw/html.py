@@ -37,11 +37,12 @@ def trees_html(sheet: Sheet, shown: int = 8, folded: int = 24) -> str:
     pairs = list(zip(sheet.pictures, sheet.weights, strict=True))[: shown + folded]
     rows = [_row(picture, weight) for picture, weight in pairs]
     content = _caption(sheet) + "".join(rows[:shown])
+    rest = sheet.weights[shown + folded :]
+    last = element("p", escaped(f"and {more(rest)}"), style=_CAPTION) if rest else ""
     if len(rows) > shown:
         title = element("summary", escaped(more(sheet.weights[shown:])))
-        rest = sheet.weights[shown + folded :]
-        last = element("p", escaped(f"and {more(rest)}")) if rest else ""
-        content += element("details", title + "".join(rows[shown:]) + last)
+        last = element("details", title + "".join(rows[shown:]) + last)
+    content += last
     return element("div", content, class_="sparsewood-trees")
 
 

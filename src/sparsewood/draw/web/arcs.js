@@ -1,5 +1,5 @@
 // @ts-check
-// Dependency trees (with labels too) and spanning trees: arcs above the words.
+// Dependency trees and labelled ones: arcs above the words.
 //
 // Where an arc runs depends on its two words alone, never on the other arcs: while a posterior
 // changes, arcs appear and vanish, and those that stay do not move.
@@ -22,9 +22,6 @@ const LEAST = 9; // the smallest font of words; smaller ones are drawn as dots
 const ROOT = 30; // height of the arrow from the root
 const LABEL = 11; // font size of labels
 
-/** @param {Data} data */
-const undirected = (data) => data.family === "spanning_trees";
-
 /**
  * @param {Data} data
  * @param {number} part
@@ -34,8 +31,7 @@ function arcOf(data, part) {
   const labels = data.shape.length === 3 ? data.shape[2] : 1;
   const [cell, label] = [Math.floor(part / labels), part % labels];
   const [row, column] = [Math.floor(cell / data.shape[1]), cell % data.shape[1]];
-  const head = undirected(data) ? column : column - 1;
-  return { head, dependent: row, label: labels > 1 || data.labels ? label : -1 };
+  return { head: column - 1, dependent: row, label: labels > 1 || data.labels ? label : -1 };
 }
 
 /**
@@ -108,7 +104,7 @@ function curveOf(arc, row, view, rank) {
  * @returns {Kind}
  */
 function kindOf(data, arc) {
-  if (!data.given || undirected(data)) return "plain";
+  if (!data.given) return "plain";
   const labelled = data.shape.length === 3;
   const head = data.given[labelled ? 2 * arc.dependent : arc.dependent];
   if (head < 0) return "plain";
@@ -144,7 +140,7 @@ function drawn(data, parts, strength, view) {
     const shared = { part, kind: kindOf(data, arc), ...(strength ? { strength: strength(part) } : {}) };
     shapes.push({
       type: "line", points: points.map(([x, y]) => [x, ground - y]), curve: arc.head >= 0,
-      arrow: !undirected(data), dot: arc.head < 0, title: arcs.name(data, part), ...shared,
+      arrow: true, dot: arc.head < 0, title: arcs.name(data, part), ...shared,
     });
     if (label && data.labels && arc.label >= 0) {
       const x = (points[0][0] + points[points.length - 1][0]) / 2;
@@ -156,7 +152,7 @@ function drawn(data, parts, strength, view) {
   }
   data.words.forEach((text, i) => {
     const x = row.centers[i];
-    if (row.dots) shapes.push({ type: "box", x: x - 1, y: ground + 3, width: 2, height: 2 });
+    if (row.dots) shapes.push({ type: "line", points: [[x - 1.5, ground + 4], [x + 1.5, ground + 4]] });
     else shapes.push({ type: "text", x, y: ground + row.size + 1, text, size: row.size });
   });
   const foot = row.dots ? 8 : 2 * MARGIN + 1 + row.size;
@@ -194,10 +190,9 @@ export const arcs = {
    */
   name(data, part) {
     const { head, dependent, label } = arcOf(data, part);
-    const words = data.words.map(printable);
-    const between = undirected(data) ? "–" : "→";
     const named = label >= 0 && data.labels ? ` (${printable(data.labels[label])})` : "";
-    return `${head < 0 ? "root" : words[head]} ${between} ${words[dependent]}${named}`;
+    const from = head < 0 ? "root" : printable(data.words[head]);
+    return `${from} → ${printable(data.words[dependent])}${named}`;
   },
 
   /**
@@ -206,9 +201,8 @@ export const arcs = {
    */
   axes(data) {
     const words = data.words.map(printable);
-    const heads = undirected(data) ? words : ["root", ...words];
     const labels = data.labels ? [{ label: "label", names: data.labels.map(printable) }] : [];
-    return [{ label: "word", names: words }, { label: "head", names: heads }, ...labels];
+    return [{ label: "word", names: words }, { label: "head", names: ["root", ...words] }, ...labels];
   },
 
   /**

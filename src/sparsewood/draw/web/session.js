@@ -29,6 +29,12 @@ export class Session {
     this.pinned = new Map();
     /** @type {Posterior | null} */
     this.solved = null;
+    /** @type {Posterior | null} the answer before, for as long as there is no other */
+    this.before = null;
+    /** why there is none; empty where there is */
+    this.error = "";
+    /** @type {Entry[] | null} */
+    this.kept = null;
     /** @type {{k: number, ranking: Ranking} | null} */
     this.ranked = null;
     /** milliseconds of the last solve */
@@ -66,29 +72,44 @@ export class Session {
   /** @returns {Posterior} */
   get posterior() {
     if (!this.solved) {
-      const start = performance.now();
-      const most = this.most ?? 0;
-      this.solved = this.solver.sparsemap(this.problem, {
+      this.solved = this.solve();
+      this.kept = null;
+    }
+    return this.solved;
+  }
+
+  /** The answer; the one before where scores leave no structure. @returns {Posterior} */
+  solve() {
+    const start = performance.now();
+    const most = this.most ?? 0;
+    try {
+      this.before = this.solver.sparsemap(this.problem, {
         temperature: this.temperature,
         maxSupport: this.cap === "support" ? most : 0,
         maxActive: this.cap === "active" ? most : 0,
       });
-      this.ms = performance.now() - start;
+      this.error = "";
+    } catch (error) {
+      if (!this.before || !(error instanceof Error)) throw error;
+      this.error = error.message;
     }
-    return this.solved;
+    this.ms = performance.now() - start;
+    return this.before;
   }
 
   /** The support by falling weight. @returns {Entry[]} */
   get support() {
     const { structures, parts, weights } = this.posterior;
-    return structures
+    this.kept ??= structures
       .map((structure, t) => this.entry(structure, parts[t], weights[t]))
       .sort((a, b) => b.weight - a.weight);
+    return this.kept;
   }
 
   /** As many of the best as the support may have. @returns {Entry[]} */
   get best() {
     const k = this.most ?? Math.min(KBEST, this.posterior.structures.length);
+    if (this.error) return [];
     if (!this.ranked || this.ranked.k < k) {
       this.ranked = { k, ranking: this.solver.kbest(this.problem, k) };
     }

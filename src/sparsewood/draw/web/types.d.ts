@@ -14,7 +14,7 @@ export interface Data {
   event: number[];
   /** Flat; -Infinity forbids a part. */
   scores: Float64Array;
-  picture: "arcs" | "tags" | "segments" | "links" | "brackets" | "items";
+  picture: "arcs" | "brackets" | "edges" | "items" | "links" | "segments" | "tags";
   /** What one structure is called. */
   noun: string;
   /** The family as Python writes it. */
@@ -55,4 +55,9 @@ export interface Picture {
   axes?(data: Data): { label: string; names: string[] }[];
   /** The lines of a dependency tree in CoNLL-U. */
   conllu?(data: Data, structure: Int32Array): string;
+}
+
+declare global {
+  /** The core, gzipped, in base64; the page defines it. */
+  const SPARSEWOOD_WASM: string;
 }
