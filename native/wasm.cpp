@@ -3,6 +3,7 @@
 // A problem is one list of numbers, and so is an answer. A list within a list has its length before
 // it. A call that fails does not return: JavaScript throws, and this instance is done with.
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "batch.h"
@@ -115,11 +116,18 @@ SPARSEWOOD_EXPORT(sparsemap) void sparsemap(double temperature, double tol, doub
         answer.push_back(value);
 }
 
-// Memory that cannot be had ends a call like bad input.
+// What would be an exception of the standard library ends a call like bad input.
+[[noreturn]] static void give_up(const char* message) {
+    throw_in_javascript(message, std::strlen(message));
+}
+
+_LIBCPP_BEGIN_NAMESPACE_STD
+void __libcpp_verbose_abort(const char* format, ...) noexcept { give_up(format); }
+_LIBCPP_END_NAMESPACE_STD
+
 void* operator new(size_t bytes) {
     if (void* memory = std::malloc(bytes)) return memory;
-    static const char message[] = "the problem needs more memory than WebAssembly can have";
-    throw_in_javascript(message, sizeof message - 1);
+    give_up("the problem needs more memory than there is");
 }
 void* operator new[](size_t bytes) { return operator new(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }

@@ -152,7 +152,7 @@ function drawn(data, parts, strength, view) {
   }
   data.words.forEach((text, i) => {
     const x = row.centers[i];
-    if (row.dots) shapes.push({ type: "box", x: x - 1, y: ground + 3, width: 2, height: 2 });
+    if (row.dots) shapes.push({ type: "line", points: [[x - 1.5, ground + 4], [x + 1.5, ground + 4]] });
     else shapes.push({ type: "text", x, y: ground + row.size + 1, text, size: row.size });
   });
   const foot = row.dots ? 8 : 2 * MARGIN + 1 + row.size;

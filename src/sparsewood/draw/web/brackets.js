@@ -15,7 +15,7 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  */
 
 const STEP = { most: 22, least: 7, gap: 3 }; // from one span to the one above it
-const HIGH = 480; // spans that would go higher come closer together
+const HIGH = 480; // spans that would go higher come closer together; the words stand below that
 const INSET = 5; // how far the box of a span reaches beyond its words
 const BRANCH = { most: 14, least: 4, high: 130 }; // the same of the trees of cards
 
@@ -68,7 +68,7 @@ export const brackets = {
     const stacked = labelled ? spans : spans.filter(({ first, last }) => first < last);
     const levels = stack(stacked, data.words.length);
     const step = Math.max(STEP.least, Math.min(STEP.most, HIGH / Math.max(1, levels)));
-    const ground = MARGIN + levels * step;
+    const ground = Math.max(HIGH, levels * step) + MARGIN;
     /** @type {Shape[]} */
     const shapes = [];
     for (const span of spans) {
@@ -83,7 +83,8 @@ export const brackets = {
     if (labelled) {
       data.words.forEach((text, i) => shapes.push({ type: "text", x: centers[i] + INSET, y: baseline, text }));
     }
-    return { width: width + 2 * INSET, height: baseline + 2 * MARGIN, shapes };
+    const top = ground - levels * step - MARGIN;
+    return { width: width + 2 * INSET, height: baseline + 2 * MARGIN, top, shapes };
   },
 
   /**

@@ -1,7 +1,7 @@
 // @ts-check
 // Structures as cards in three columns: SparseMAP, the k best, the best.
 import { arrange, make, say, shortNumber } from "./dom.js";
-import { PanelView } from "./panel.js";
+import { panelImage } from "./panel.js";
 import { percent } from "./text.js";
 
 /**
@@ -10,7 +10,10 @@ import { percent } from "./text.js";
  * @typedef {import("./types.js").Picture} Picture
  */
 
-const SHOWN = 24; // cards of a column
+const FIRST = 6; // cards of a column, until more are asked for
+const SHOWN = 40;
+const LEAST = 120; // pixels of a drawing, where the page has no width yet
+const PADDING = 27; // of a card, at both sides together
 const KEPT = 120; // cards that wait for their structures to come back
 // Readable on white and on black, and neither the blue nor the orange of what is compared.
 const HUES = ["#12937f", "#8b63d6", "#cf4f86", "#7f8f12", "#b9791a", "#1497b8", "#a3663a", "#6f7fae"];
@@ -50,11 +53,12 @@ class Card {
   /**
    * @param {string} key
    * @param {Int32Array} parts
+   * @param {string} about the structure in words
    */
-  constructor(key, parts) {
+  constructor(key, parts, about) {
     this.key = key;
     this.parts = new Set(parts);
-    this.view = new PanelView();
+    this.about = about;
     this.weight = make("strong");
     this.fill = make("i");
     this.score = make("small");
@@ -62,23 +66,33 @@ class Card {
     this.element = make("button", { type: "button", class: "sparsewood-card", "data-key": key },
       make("span", { class: "sparsewood-share" }, this.weight,
         make("span", { class: "sparsewood-bar" }, this.fill), this.score));
-    this.element.append(this.view.element);
+  }
+
+  /**
+   * @param {import("./shapes.js").Panel} panel
+   * @param {number} width pixels it was made for
+   */
+  draw(panel, width) {
+    this.element.querySelector("svg")?.remove();
+    this.element.append(panelImage(panel));
+    this.width = width;
   }
 
   /**
    * @param {Entry} entry
-   * @param {{pinned: boolean, colour: string, noun: string, parts: string}} shown
+   * @param {boolean} pinned
+   * @param {string} colour
    */
-  update(entry, { pinned, colour, noun, parts }) {
+  update(entry, pinned, colour) {
     const weight = entry.weight > 0 ? percent(entry.weight) : "weight 0";
     const score = `score ${shortNumber(entry.score)}`;
     say(this.weight, weight);
     say(this.score, score);
     this.fill.style.width = `${100 * Math.min(1, entry.weight)}%`;
-    this.element.style.setProperty("--sparsewood-tree", colour || "transparent");
+    this.element.style.setProperty("--sparsewood-tree", colour || "var(--sparsewood-edge)");
     this.element.classList.toggle("sparsewood-none", entry.weight === 0);
     this.element.setAttribute("aria-pressed", String(pinned));
-    this.element.setAttribute("aria-label", `${noun}, ${weight}, ${score}: ${parts}`);
+    this.element.setAttribute("aria-label", `${weight}, ${score}: ${this.about}`);
   }
 }
 
@@ -91,14 +105,20 @@ export class Column {
    */
   constructor(name, title, about) {
     this.list = make("div", { class: "sparsewood-cards" });
+    this.more = make("button", { type: "button", class: "sparsewood-more", "aria-expanded": "false" });
     this.rest = make("p", { class: "sparsewood-rest" });
     this.element = make("section", { class: `sparsewood-column sparsewood-${name}`, "aria-label": title },
       make("p", { class: "sparsewood-heading" }, make("strong", {}, title), " ", make("span", {}, about)),
-      this.list, this.rest);
+      this.list, this.rest, this.more);
     /** @type {Map<string, Card>} */
     this.cards = new Map();
     /** @type {Card[]} */
     this.shown = [];
+    this.open = false;
+    this.width = 0; // pixels; the figure tells
+    this.more.addEventListener("click", () => {
+      this.open = !this.open;
+    });
   }
 
   /**
@@ -108,32 +128,48 @@ export class Column {
    * @param {Colours} colours
    */
   update(entries, session, picture, colours) {
-    const width = Math.max(120, this.list.clientWidth - 26);
-    this.shown = entries.slice(0, SHOWN).map((entry) => {
-      const card = this.card(entry);
+    const width = Math.max(LEAST, this.width - PADDING);
+    const most = this.open ? SHOWN : FIRST;
+    const chosen = entries.filter(({ key }, i) => i < most || session.pinned.has(key));
+    this.shown = chosen.map((entry) => {
+      const card = this.card(entry, session, picture);
       if (card.width !== width) {
-        card.view.update(picture.card(session.data, entry.structure, entry.parts, { width, small: true }));
-        card.width = width;
+        card.draw(picture.card(session.data, entry.structure, entry.parts, { width, small: true }), width);
       }
-      card.update(entry, {
-        pinned: session.pinned.has(entry.key),
-        colour: colours.of(entry.key),
-        noun: session.data.noun,
-        parts: [...entry.parts].slice(0, 60).map((part) => picture.name(session.data, part)).join(", "),
-      });
+      card.update(entry, session.pinned.has(entry.key), colours.of(entry.key));
       return card;
     });
     arrange(this.list, this.shown.map((card) => card.element));
-    const left = entries.slice(SHOWN);
-    const share = left.reduce((sum, entry) => sum + entry.weight, 0);
-    say(this.rest, left.length ? `and ${left.length} more, together ${percent(share)}` : "");
+    this.count(entries, chosen);
     this.forget();
   }
 
-  /** @param {Entry} entry */
-  card(entry) {
-    let card = this.cards.get(entry.key);
-    if (!card) this.cards.set(entry.key, (card = new Card(entry.key, entry.parts)));
+  /**
+   * Says what is not shown.
+   * @param {Entry[]} entries
+   * @param {Entry[]} chosen
+   */
+  count(entries, chosen) {
+    const weight = (/** @type {Entry[]} */ some) => some.reduce((sum, entry) => sum + entry.weight, 0);
+    const left = `${entries.length - chosen.length} more, together ${percent(weight(entries) - weight(chosen))}`;
+    say(this.rest, this.open && entries.length > chosen.length ? `and ${left}` : "");
+    say(this.more, this.open ? "fewer" : left);
+    this.more.setAttribute("aria-expanded", String(this.open));
+    this.more.hidden = entries.length <= FIRST;
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {Session} session
+   * @param {Picture} picture
+   */
+  card({ key, parts }, { data }, picture) {
+    let card = this.cards.get(key);
+    if (!card) {
+      const about = `${data.noun}: ${[...parts].map((part) => picture.name(data, part)).join(", ")}`;
+      card = new Card(key, parts, about);
+      this.cards.set(key, card);
+    }
     return card;
   }
 

@@ -9,6 +9,7 @@ import { SMALL, printable, textWidth } from "./text.js";
 
 const SHARE = 11; // font size in a box
 const DOT = 7; // a part that no structure uses
+const ENDS = 4; // words that name the ends of a long span
 
 /**
  * @param {number} count
@@ -28,13 +29,15 @@ export function labelOf(data, k) {
 }
 
 /**
- * Words first to last, both included, in brackets.
+ * Words first to last, both included, in brackets; the middle of many is left out.
  * @param {Data} data
  * @param {number} first
  * @param {number} last
  */
 export function spanOf(data, first, last) {
-  return `[${data.words.slice(first, last + 1).map(printable).join(" ")}]`;
+  const words = data.words.slice(first, last + 1).map(printable);
+  if (words.length > 2 * ENDS + 1) words.splice(ENDS, words.length - 2 * ENDS, "…");
+  return `[${words.join(" ")}]`;
 }
 
 /**
@@ -76,13 +79,16 @@ export function cell(box, part, strength, label = "") {
 }
 
 /**
- * The place of a part that no structure uses, to point at and to give a score to.
+ * The place of a part that no structure uses, to point at and to give a score to; none if it is
+ * forbidden.
+ * @param {Data} data
  * @param {number} x
  * @param {number} y its middle
  * @param {number} part
- * @returns {Shape}
+ * @returns {Shape[]}
  */
-export function emptyCell(x, y, part) {
+export function emptyCell(data, x, y, part) {
+  if (data.scores[part] === -Infinity) return [];
   const corner = { x: x - DOT / 2, y: y - DOT / 2 };
-  return { type: "box", ...corner, width: DOT, height: DOT, kind: "faint", part, strength: 0 };
+  return [{ type: "box", ...corner, width: DOT, height: DOT, kind: "faint", part, strength: 0 }];
 }

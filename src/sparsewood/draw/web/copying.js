@@ -1,8 +1,9 @@
 // @ts-check
 // A figure as text to take along: SVG, TikZ, CoNLL-U; and the buttons that copy it.
 import { make, say } from "./dom.js";
-import { TIKZ_PREAMBLE, panelMarkup, panelTikz, svgFile } from "./shapes.js";
+import { panelMarkup, svgFile } from "./shapes.js";
 import { FONT, MARGIN, coordinate, escapedXml, latexText, percent, textWidth } from "./text.js";
+import { TIKZ_PREAMBLE, panelTikz } from "./tikz.js";
 
 /**
  * @typedef {import("./session.js").Session} Session
@@ -112,10 +113,10 @@ export class CopyRow {
       trees.push(button("CoNLL-U", `Copy the ${nouns} as CoNLL-U`, "conllu"));
     }
     this.element = make("div", { class: "sparsewood-copy" },
-      make("span", {}, "Copy the picture as "),
+      make("span", {}, "Copy the picture as"),
       button("SVG", "Copy the picture as SVG", "picture-svg"),
       button("TikZ", "Copy the picture as TikZ", "picture-tikz"),
-      make("span", {}, `, the ${nouns} as `), ...trees, this.said, this.box);
+      make("span", {}, `the ${nouns} as`), ...trees, this.said, this.box);
   }
 
   /**

@@ -41,7 +41,9 @@ export function arrange(parent, children) {
   children.forEach((child, i) => {
     if (parent.children[i] !== child) parent.insertBefore(child, parent.children[i] ?? null);
   });
-  if (focused instanceof HTMLElement && parent.contains(focused)) focused.focus({ preventScroll: true });
+  if (focused instanceof HTMLElement && focused !== document.activeElement && parent.contains(focused)) {
+    focused.focus({ preventScroll: true });
+  }
 }
 
 /**

@@ -1,25 +1,27 @@
 // @ts-check
 // The live figure: its parts put together, painted again whenever something changes.
-import { Column, Colours } from "./cards.js";
+import { Certificate } from "./certificate.js";
+import { Columns } from "./columns.js";
 import { Controls } from "./controls.js";
 import { CopyRow, textOf } from "./copying.js";
 import { Detail } from "./detail.js";
-import { make, say, shortNumber } from "./dom.js";
+import { make, shortNumber } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { PanelView } from "./panel.js";
 import { focusPart, listenToParts, roveParts } from "./pointing.js";
-import { exponential } from "./session.js";
 import { percent } from "./text.js";
 
 /**
  * @typedef {import("./session.js").Session} Session
  * @typedef {import("./types.js").Picture} Picture
+ * @typedef {{temperature?: number, most?: number | null, cap?: "support" | "active",
+ *   scores?: ArrayLike<number | null>}} Settings
  */
 
 const KEYS =
   "Left and right arrows go from part to part, up and down change its score, " +
   "Enter goes to the score, Delete forbids the part.";
-const QUIET = 500; // milliseconds without a change until it is read aloud
+const LEAST = 280; // pixels that a picture is drawn in, where the page has no width yet
 
 /** One figure: what it shows, and what is pointed at. */
 export class Figure {
@@ -32,105 +34,73 @@ export class Figure {
     this.element = element;
     this.session = session;
     this.picture = picture;
+    this.step = stepOf(session.data.scores);
     /** @type {number | null} */ this.chosen = null;
     /** @type {number | null} */ this.hovered = null;
     /** @type {string | null} */ this.traced = null;
-    this.pending = 0;
-    this.speaking = 0;
+    this.pending = 0; // the frame that will be painted
     this.ms = 0; // of the last painting, the solve included
     this.top = Infinity;
     this.width = 0;
-    this.step = stepOf(session.data.scores);
-    this.colours = new Colours();
-    this.build();
-    this.listen();
-  }
 
-  build() {
-    const { session, picture } = this;
-    const { data } = session;
-    const about = (/** @type {number} */ part) =>
-      `${picture.name(data, part)}, marginal ${percent(session.posterior.marginals[part])}, ` +
-      `score ${shortNumber(session.scores[part])}`;
-    this.view = new PanelView({ label: about });
-    this.view.element.setAttribute("aria-label", `${data.title}. ${KEYS}`);
+    const change = (/** @type {number} */ part, /** @type {number} */ score) => this.score(part, score);
+    const step = (/** @type {number} */ part, /** @type {number} */ steps) =>
+      this.score(part, session.scores[part] + steps * this.step);
+    const choose = (/** @type {number | null} */ part) => this.choose(part);
+    const hover = (/** @type {number | null} */ part) => this.hover(part);
+    this.view = new PanelView((part) => this.about(part));
+    this.view.element.setAttribute("aria-label", `${session.data.title}. ${KEYS}`);
     this.box = make("div", { class: "sparsewood-scroll sparsewood-summary" });
     this.box.append(this.view.element);
-    this.detail = new Detail(session, picture, {
-      choose: (part) => this.choose(part),
-      score: (part, score) => this.score(part, score),
-      step: (part, steps) => this.score(part, session.scores[part] + steps * this.step),
-    });
+    this.detail = new Detail(session, picture, { choose, score: change, step });
     this.controls = new Controls(session, (settings) => {
       session.set(settings);
       this.schedule();
     });
-    this.certificate = make("span", { class: "sparsewood-certificate" });
-    this.time = make("span", { class: "sparsewood-faint" });
-    this.aloud = make("span", { class: "sparsewood-hidden", "aria-live": "polite" });
-    this.reset = make("button", { type: "button" }, "Reset scores");
-    this.columns = {
-      sparsemap: new Column("sparsemap", "SparseMAP", "what is kept, and its weight"),
-      best: new Column("best", "k best", "by score alone"),
-      map: new Column("map", "MAP", "the best alone"),
-    };
-    const columns = Object.values(this.columns).map((column) => column.element);
-    this.trees = make("div", { class: "sparsewood-columns", "data-shown": "sparsemap" }, ...columns);
-    this.tabs = this.tabsOf();
-    this.matrix = new Matrix(session, this.detail.axes(), {
-      hover: (part) => this.hover(part),
-      choose: (part) => this.choose(part),
+    this.certificate = new Certificate();
+    this.certificate.reset.addEventListener("click", () => {
+      session.reset();
+      this.schedule();
     });
-    this.element.replaceChildren(
-      this.box, this.detail.element, this.controls.element,
-      make("p", { class: "sparsewood-line" }, this.certificate, this.time, this.reset, this.aloud),
-      this.tabs, this.trees, this.matrix.element, new CopyRow(session, picture).element);
-  }
-
-  /** Where columns do not fit side by side, one is shown at a time. */
-  tabsOf() {
-    const names = /** @type {const} */ ({ sparsemap: "SparseMAP", best: "k best", map: "MAP" });
-    const buttons = Object.entries(names).map(([name, text]) => {
-      const button = make("button", { type: "button", "aria-pressed": name === "sparsemap" ? "true" : "false" }, text);
-      button.addEventListener("click", () => {
-        this.trees.dataset.shown = name;
-        for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
-        this.paint(); // cards that were hidden had no width
-      });
-      return button;
+    this.columns = new Columns({
+      trace: (key) => this.trace(key),
+      pin: (key) => this.pin(key),
+      paint: () => this.paint(),
+      resized: () => this.resized(),
     });
-    return make("div", { class: "sparsewood-tabs", role: "group", "aria-label": "Which structures" }, ...buttons);
-  }
-
-  listen() {
+    this.matrix = new Matrix(session, this.detail.axes(), { hover, choose });
     listenToParts(this.view.element, this.step / 5, {
-      hover: (part) => this.hover(part),
-      choose: (part) => this.choose(part),
-      score: (part) => this.session.scores[part],
-      change: (part, score) => this.score(part, score),
-      step: (part, steps) => this.score(part, this.session.scores[part] + steps * this.step),
+      hover, choose, change, step,
+      score: (part) => session.scores[part],
       edit: () => this.detail.score.select(),
     });
     this.view.element.addEventListener("focusout", () => this.light());
-    const keyAt = (/** @type {Event} */ event) => {
-      const card = event.target instanceof Element ? event.target.closest("[data-key]") : null;
-      return card instanceof HTMLElement ? (card.dataset.key ?? null) : null;
-    };
-    for (const type of ["pointerover", "focusin"]) {
-      this.trees.addEventListener(type, (event) => this.trace(keyAt(event)));
-    }
-    for (const type of ["pointerleave", "focusout"]) {
-      this.trees.addEventListener(type, () => this.trace(null));
-    }
-    this.trees.addEventListener("click", (event) => this.pin(keyAt(event)));
-    this.reset.addEventListener("click", () => {
-      this.session.reset();
-      this.schedule();
-    });
+    element.replaceChildren(
+      this.box, this.detail.element, this.controls.element, this.certificate.element,
+      this.columns.element, this.matrix.element, new CopyRow(session, picture).element);
     this.observer = new ResizeObserver(() => {
-      if (this.box.clientWidth !== this.width) this.schedule();
+      if (this.box.clientWidth !== this.width) this.resized();
     });
     this.observer.observe(this.box);
+    this.resized();
+  }
+
+  /** Paints for the width that the page has now. */
+  resized() {
+    this.width = this.box.clientWidth;
+    this.top = Infinity;
+    this.columns.measure();
+    this.paint();
+  }
+
+  /**
+   * A part for those who do not see it.
+   * @param {number} part
+   */
+  about(part) {
+    const { data, posterior, scores } = this.session;
+    const marginal = percent(posterior.marginals[part]);
+    return `${this.picture.name(data, part)}, marginal ${marginal}, score ${shortNumber(scores[part])}`;
   }
 
   /** @param {number | null} part */
@@ -152,19 +122,18 @@ export class Figure {
    * @param {number} score
    */
   score(part, score) {
-    if (this.session.data.scores[part] === -Infinity) return;
-    // Whole steps of a tenth of what a key changes: numbers that can be read.
-    const unit = this.step / 10;
-    const rounded = score === this.session.data.scores[part] ? score : Number((Math.round(score / unit) * unit).toPrecision(12));
-    this.session.setScore(part, rounded);
+    const before = this.session.data.scores[part];
+    if (before === -Infinity) return;
+    const unit = this.step / 10; // numbers that can be read
+    const rounded = Number((Math.round(score / unit) * unit).toPrecision(12));
+    this.session.setScore(part, score === before ? before : rounded);
     this.schedule();
   }
 
-  /** @param {string | null} key */
+  /** @param {string} key */
   pin(key) {
-    if (key === null) return;
     const { pinned } = this.session;
-    const entry = this.entries().find((one) => one.key === key);
+    const entry = this.entry(key);
     if (!pinned.delete(key) && entry) pinned.set(key, entry);
     this.paint();
   }
@@ -176,10 +145,13 @@ export class Figure {
     this.light();
   }
 
-  /** All structures in view. */
-  entries() {
+  /**
+   * A structure in view.
+   * @param {string | null} key
+   */
+  entry(key) {
     const { support, best, pins } = this.session;
-    return [...support, ...best, ...pins];
+    return [...support, ...best, ...pins].find((one) => one.key === key);
   }
 
   schedule() {
@@ -190,26 +162,20 @@ export class Figure {
     cancelAnimationFrame(this.pending);
     this.pending = 0;
     const start = performance.now();
-    const { session, picture, colours } = this;
-    const { data, posterior, support } = session;
-    const known = new Set(support.map(({ key }) => key));
-    const kept = [...support, ...session.pins.filter(({ key }) => !known.has(key))];
-    colours.update(kept.map(({ key }) => key));
-    this.width = this.box.clientWidth;
-    const also = [...session.pins.flatMap(({ parts }) => [...parts]), ...(this.chosen === null ? [] : [this.chosen])];
-    const panel = picture.summary(data, posterior.marginals, { width: Math.max(280, this.width), also });
+    const { session, picture } = this;
+    const { data, posterior } = session;
+    const also = session.pins.flatMap(({ parts }) => [...parts]);
+    if (this.chosen !== null) also.push(this.chosen);
+    const panel = picture.summary(data, posterior.marginals, { width: Math.max(LEAST, this.width), also });
     this.top = Math.min(this.top, panel.top ?? 0); // the words stay where they are
     this.view.update({ ...panel, top: this.top });
     roveParts(this.view.element, this.chosen);
-    this.columns.sparsemap.update(kept, session, picture, colours);
-    this.columns.best.update(session.best, session, picture, colours);
-    this.columns.map.update(session.best.slice(0, 1), session, picture, colours);
+    this.columns.update(session, picture);
     this.controls.update();
     this.matrix.update(this.chosen);
     this.light();
-    this.reset.disabled = !session.changed;
+    this.certificate.update(session);
     this.ms = performance.now() - start;
-    this.certify();
     this.element.dispatchEvent(new CustomEvent("sparsewood-change"));
   }
 
@@ -217,33 +183,16 @@ export class Figure {
   light() {
     const focused = this.view.element.contains(document.activeElement);
     const lit = this.hovered ?? (focused ? this.chosen : null);
-    for (const column of Object.values(this.columns)) column.light(lit, this.traced);
-    const entries = this.entries();
-    const traced = entries.find(({ key }) => key === this.traced);
+    this.columns.light(lit, this.traced);
+    const traced = this.traced === null ? undefined : this.entry(this.traced);
     /** @type {Map<number, string>} */
     const over = new Map();
-    for (const { key, parts } of [...this.session.pins.reverse(), ...(traced ? [traced] : [])]) {
-      for (const part of parts) over.set(part, this.colours.of(key) || "currentColor");
+    for (const { key, parts } of [...this.session.pins, ...(traced ? [traced] : [])]) {
+      for (const part of parts) over.set(part, this.columns.colours.of(key) || "currentColor");
     }
     this.view.trace(over, lit ?? this.chosen);
     this.view.element.classList.toggle("sparsewood-tracing", traced !== undefined);
     this.detail.update(this.hovered ?? this.chosen, this.hovered === null);
-  }
-
-  /** The line that says what the answer is worth. */
-  certify() {
-    const { session } = this;
-    const { posterior, error } = session;
-    const cooled = posterior.temperature < session.temperature * (1 - 1e-9);
-    const parts = [session.caption];
-    if (posterior.status === "solved") parts.push(`gap ${exponential(posterior.gap)}`);
-    if (cooled) parts.push(`temperature lowered to ${shortNumber(posterior.temperature)}`);
-    const text = error || parts.join(" · ");
-    say(this.certificate, text);
-    this.certificate.classList.toggle("sparsewood-warning", error !== "" || posterior.status !== "solved");
-    say(this.time, ` · solved in ${session.ms.toFixed(1)} ms`);
-    clearTimeout(this.speaking);
-    this.speaking = setTimeout(() => say(this.aloud, text), QUIET);
   }
 
   /** What pages and tests read: the last answer at full precision, and the settings. */
@@ -262,7 +211,10 @@ export class Figure {
     };
   }
 
-  /** @param {{temperature?: number, most?: number | null, cap?: "support" | "active", scores?: ArrayLike<number | null>}} settings */
+  /**
+   * Changes settings and scores, and paints.
+   * @param {Settings} settings
+   */
   set({ scores, ...settings }) {
     this.session.set(settings);
     if (scores) Array.from(scores).forEach((score, part) => this.session.setScore(part, score ?? -Infinity));
@@ -282,8 +234,8 @@ export class Figure {
 
   destroy() {
     cancelAnimationFrame(this.pending);
-    clearTimeout(this.speaking);
-    this.observer?.disconnect();
+    clearTimeout(this.certificate.speaking);
+    this.observer.disconnect();
     this.element.replaceChildren();
   }
 }

@@ -146,7 +146,7 @@ function tableOf(data, parts, marginals) {
       const part = i * columns.length + j;
       const box = { x: left + x - CELL.width / 2, y, width: CELL.width, height: CELL.height };
       if (drawn.has(part)) shapes.push(...cell(box, part, marginals[part]));
-      else if (all) shapes.push(emptyCell(left + x, middle, part));
+      else if (all) shapes.push(...emptyCell(data, left + x, middle, part));
     }
   }
   return { width: left + width, height: top + step * data.words.length + MARGIN, shapes };

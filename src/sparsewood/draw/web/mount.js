@@ -43,7 +43,6 @@ export async function mount(element, given) {
     session.posterior; // what cannot be solved leaves the page as it is
     element.classList.add("sparsewood-live");
     const figure = new Figure(element, session, PICTURES[data.picture]);
-    figure.paint();
     /** @type {any} */ (element).sparsewood = figure;
     return figure;
   } catch (error) {

@@ -17,14 +17,12 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 export class PanelView {
   /**
-   * @param {{label?: (part: number) => string}} [options] label: of a part that can be pointed at
-   *   and focused, for those who do not see it; without it the picture is an image
+   * @param {(part: number) => string} label of a part, for those who do not see it
    */
-  constructor({ label } = {}) {
+  constructor(label) {
     this.label = label;
     this.element = document.createElementNS(SVG, "svg");
-    this.element.setAttribute("role", label ? "group" : "img");
-    if (!label) this.element.setAttribute("aria-hidden", "true");
+    this.element.setAttribute("role", "group");
     this.rest = document.createElementNS(SVG, "g");
     this.rest.setAttribute("stroke-width", "1.5");
     this.over = document.createElementNS(SVG, "g");
@@ -37,9 +35,8 @@ export class PanelView {
 
   /** @param {Panel} panel */
   update(panel) {
-    const [top, { parts, rest }] = [panel.top ?? 0, byPart(panel)];
-    const box = [0, top, panel.width, panel.height - top].map(coordinate);
-    setAttributes(this.element, { viewBox: box.join(" "), width: box[2], height: box[3] });
+    setAttributes(this.element, frameOf(panel));
+    const { parts, rest } = byPart(panel);
     const drawnRest = JSON.stringify(rest);
     if (drawnRest !== this.drawnRest) {
       this.rest.replaceChildren(...rest.flatMap(shapeNodes).map(elementOf));
@@ -54,7 +51,7 @@ export class PanelView {
     for (const [part, shapes] of parts) {
       const group = this.groupOf(part, shapes);
       setAttributes(group, strengthAttributes(shapes));
-      if (this.label) setAttributes(group, { "aria-label": this.label(part) });
+      setAttributes(group, { "aria-label": this.label(part) });
       if (last.nextElementSibling !== group) last.after(group);
       last = group;
     }
@@ -92,17 +89,45 @@ export class PanelView {
     let entry = this.groups.get(part);
     if (!entry) {
       entry = { group: document.createElementNS(SVG, "g"), drawn: "" };
-      setAttributes(entry.group, { class: "sparsewood-part", "data-part": part });
-      if (this.label) setAttributes(entry.group, { role: "button", tabindex: -1 });
+      setAttributes(entry.group, { class: "sparsewood-part", "data-part": part, role: "button", tabindex: -1 });
       this.groups.set(part, entry);
     }
     if (entry.drawn !== drawn) {
-      const hits = this.label ? shapes.flatMap(hitNodes) : [];
-      entry.group.replaceChildren(...[...hits, ...shapes.flatMap(shapeNodes)].map(elementOf));
+      const nodes = [...shapes.flatMap(hitNodes), ...shapes.flatMap(shapeNodes)];
+      entry.group.replaceChildren(...nodes.map(elementOf));
       entry.drawn = drawn;
     }
     return entry.group;
   }
+}
+
+/**
+ * A panel as an image that nothing in it can be pointed at. Lines of one style are one path: there
+ * are many such images, and they come and go while a slider moves.
+ * @param {Panel} panel
+ */
+export function panelImage(panel) {
+  const image = document.createElementNS(SVG, "svg");
+  setAttributes(image, { ...frameOf(panel), "aria-hidden": "true", "stroke-width": 1.5 });
+  /** @type {Map<string, Node>} */
+  const paths = new Map();
+  const others = [];
+  for (const node of panel.shapes.flatMap(shapeNodes)) {
+    const { d, ...look } = node.attributes;
+    const key = JSON.stringify(look);
+    const same = paths.get(key);
+    if (node.tag !== "path") others.push(node);
+    else if (same) same.attributes.d = `${same.attributes.d}${d}`;
+    else paths.set(key, { tag: "path", attributes: { ...look, d } });
+  }
+  image.append(...[...paths.values(), ...others].map(elementOf));
+  return image;
+}
+
+/** @param {Panel} panel */
+function frameOf({ top = 0, width, height }) {
+  const box = [0, top, width, height - top].map(coordinate);
+  return { viewBox: box.join(" "), width: box[2], height: box[3] };
 }
 
 /** @param {Node} node */

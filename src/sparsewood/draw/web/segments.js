@@ -15,6 +15,7 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 const BOX = { height: 19, step: 23, inset: 5 }; // inset: how far a box reaches beyond its words
 const STEP = { height: 15, step: 18 }; // the boxes of steps from one label to the next
 const APART = 16; // between two words
+const HIGH = 20; // boxes above one another that there is room for above the words
 const FEET = 7; // the height of a brace
 
 /**
@@ -64,7 +65,8 @@ export const segments = {
     }
     const { centers, width } = spreadRow(sizes, view.width - 2 * BOX.inset, APART);
     const xs = centers.map((x) => x + BOX.inset);
-    const ground = MARGIN + stack(pieces, data.words.length) * BOX.step;
+    const levels = stack(pieces, data.words.length);
+    const ground = Math.max(HIGH, levels) * BOX.step + MARGIN;
     /** @type {Shape[]} */
     const shapes = [];
     for (const { first, last, level, part, text } of pieces) {
@@ -79,7 +81,8 @@ export const segments = {
     const below = stepShapes(steps, cuts, marginals, baseline + 11);
     shapes.push(...below.shapes);
     const right = Math.max(width + 2 * BOX.inset, below.right + MARGIN);
-    return { width: right, height: below.bottom + MARGIN, shapes };
+    const top = ground - levels * BOX.step - MARGIN;
+    return { width: right, height: below.bottom + MARGIN, top, shapes };
   },
 
   /**

@@ -33,6 +33,8 @@ export class Session {
     this.before = null;
     /** why there is none; empty where there is */
     this.error = "";
+    /** @type {Entry[] | null} */
+    this.kept = null;
     /** @type {{k: number, ranking: Ranking} | null} */
     this.ranked = null;
     /** milliseconds of the last solve */
@@ -69,7 +71,10 @@ export class Session {
 
   /** @returns {Posterior} */
   get posterior() {
-    this.solved ??= this.solve();
+    if (!this.solved) {
+      this.solved = this.solve();
+      this.kept = null;
+    }
     return this.solved;
   }
 
@@ -95,9 +100,10 @@ export class Session {
   /** The support by falling weight. @returns {Entry[]} */
   get support() {
     const { structures, parts, weights } = this.posterior;
-    return structures
+    this.kept ??= structures
       .map((structure, t) => this.entry(structure, parts[t], weights[t]))
       .sort((a, b) => b.weight - a.weight);
+    return this.kept;
   }
 
   /** As many of the best as the support may have. @returns {Entry[]} */

@@ -1,6 +1,6 @@
 // @ts-check
-// Panels of shapes as SVG text and TikZ: what pictures are made of, and how each shape is drawn.
-import { FONT, SIZE, coordinate, escapedXml, latexText, printable, textWidth } from "./text.js";
+// The shapes that pictures are made of, how each is drawn in SVG, and panels of them as SVG text.
+import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text.js";
 
 /**
  * @typedef {"plain" | "faint" | "agree" | "differ"} Kind
@@ -70,6 +70,7 @@ export function shapeNodes(shape) {
   /** @type {Record<string, string | number>} */
   const faint = kind === "faint" ? { opacity: FAINT } : {};
   if (shape.type === "text") return textNodes(shape, colour, faint);
+  /** @type {Record<string, string | number>} */
   const dashed = kind === "differ" ? { "stroke-dasharray": "5 3" } : {};
   if (shape.type === "line") return lineNodes(shape, colour, { ...faint, ...dashed });
   const { fill, border } = shadeOf(shape);
@@ -87,7 +88,7 @@ export function shapeNodes(shape) {
  * The opacities of the inside of a box and of its border.
  * @param {BoxShape} shape
  */
-function shadeOf({ strength, shaded }) {
+export function shadeOf({ strength, shaded }) {
   if (strength === undefined) return { fill: shaded ? 0.15 : 0, border: 1 };
   return { fill: 0.04 + 0.36 * strength, border: 0.3 + 0.7 * strength };
 }
@@ -258,55 +259,4 @@ export function svgFile(content, width, height, title, top = 0) {
     `height="${h}" viewBox="0 ${coordinate(top)} ${w} ${h}"><title>${escapedXml(title)}</title>` +
     `<style>${style}</style>${content}</svg>`
   );
-}
-
-/**
- * One `tikzpicture` of the shapes, a pixel as three quarters of a point.
- * @param {Panel} panel
- */
-export function panelTikz(panel) {
-  const top = panel.top ?? 0;
-  return [
-    "\\begin{tikzpicture}[x=.75pt, y=-.75pt, every node/.style={inner sep=0pt}]",
-    `  \\path (0, ${top.toFixed(1)}) rectangle (${panel.width.toFixed(1)}, ${panel.height.toFixed(1)});`,
-    ...panel.shapes.map((shape) => `  ${shapeTikz(shape)}`),
-    "\\end{tikzpicture}",
-  ].join("\n");
-}
-
-export const TIKZ_PREAMBLE = `% \\usepackage{tikz}
-\\definecolor{sparsewoodagree}{HTML}{2A7FC9}
-\\definecolor{sparsewooddiffer}{HTML}{D5601C}`;
-
-/** @param {Shape} shape */
-function shapeTikz(shape) {
-  const kind = shape.kind ?? "plain";
-  const style = { plain: "", faint: "opacity=.55", agree: "sparsewoodagree", differ: "sparsewooddiffer" }[kind];
-  const { opacity } = strengthAttributes([shape]);
-  const width = 0.4 * (shape.strength === undefined ? 1 : 0.5 + 3 * shape.strength);
-  const strong = shape.strength === undefined ? "" : `opacity=${opacity}, line width=${coordinate(width)}pt`;
-  const at = (/** @type {number[]} */ [x, y]) => `(${x.toFixed(1)}, ${y.toFixed(1)})`;
-  const joined = (/** @type {string[]} */ ...options) => options.filter(Boolean).join(", ");
-  if (shape.type === "text") {
-    const font = `font=${(shape.size ?? SIZE) >= SIZE ? "\\small" : "\\scriptsize"}`;
-    const anchor = { start: "base west", middle: "base", end: "base east" }[shape.anchor ?? "middle"];
-    const seen = shape.strength === undefined ? "" : `opacity=${opacity}`;
-    return `\\node[${joined(`anchor=${anchor}`, font, style, seen)}] at ${at([shape.x, shape.y])} {${latexText(shape.text)}};`;
-  }
-  const dashed = kind === "differ" ? "dashed" : "";
-  if (shape.type === "box") {
-    const corner = [shape.x + shape.width, shape.y + shape.height];
-    const { fill, border } = shadeOf(shape);
-    const inside = fill ? `fill=black, fill opacity=${coordinate(fill)}` : "";
-    const around = border < 1 ? `draw opacity=${coordinate(border)}` : "";
-    return `\\draw[${joined("rounded corners=2pt", style, dashed, inside, around)}] ${at([shape.x, shape.y])} rectangle ${at(corner)};`;
-  }
-  const points = shape.points.map(at);
-  const path = shape.curve
-    ? `${points[0]} .. controls ${points[1]} and ${points[2]} .. ${points[3]}`
-    : points.join(" -- ");
-  const ends = shape.arrow ? "->" : "-";
-  const dot = shape.dot ? ` \\fill[${joined(style, strong)}] ${points[0]} circle (2pt);` : "";
-  const corners = shape.curve ? "" : "rounded corners=4pt";
-  return `\\draw[${joined(ends, corners, style, dashed, strong)}] ${path};${dot}`;
 }

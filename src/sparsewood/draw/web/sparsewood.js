@@ -138,9 +138,7 @@ export class Solver {
         const fail = (at, length) => {
             throw new Error(new TextDecoder().decode(new Uint8Array(core.memory.buffer, at, length)));
         };
-        const wasi = { fd_close: fail, fd_seek: fail, fd_write: fail };
-        const imports = { sparsewood: { fail }, wasi_snapshot_preview1: wasi };
-        core = new WebAssembly.Instance(this.#module, imports).exports;
+        core = new WebAssembly.Instance(this.#module, { sparsewood: { fail } }).exports;
         core._initialize();
         return core;
     }

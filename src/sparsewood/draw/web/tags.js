@@ -131,7 +131,7 @@ function unused(data, drawn, xs, yOf) {
   for (const [t, x] of xs.entries()) {
     for (let k = 0; k < data.shape[1]; k++) {
       const part = tagPart(data, t, k);
-      if (!drawn.has(part)) shapes.push(emptyCell(x, yOf(k), part));
+      if (!drawn.has(part)) shapes.push(...emptyCell(data, x, yOf(k), part));
     }
   }
   return shapes;

@@ -1,21 +1,17 @@
 """What was solved for the trees of a sentence, as JSON holds it, and as a figure to play with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from sparsewood.draw import Live, live
 from sparsewood.estimators import MAP, Estimator, Problem, SparseMAP
 from sparsewood.lab._json import decode, encode
 from sparsewood.lab.tasks.task import Model
 from sparsewood.structures.dependency import DependencyTrees
-
-if TYPE_CHECKING:
-    from sparsewood.draw import Live
 
 # Options of SparseMAP that a figure has too, or that do not change the answer.
 _PLAYED = {"temperature", "max_active", "max_support", "temperature_gradient", "on_unconverged"}
@@ -65,8 +61,6 @@ def live_side(
     n = len(side["words"])
     if len(side["scores"]) != n * (n + 1):
         raise ValueError(f"scores: expected {n} * {n + 1} for {n} words, got {len(side['scores'])}")
-    from sparsewood.draw import live
-
     scores = torch.tensor([-inf if score is None else score for score in side["scores"]])
     return live(
         scores.reshape(n, n + 1),
