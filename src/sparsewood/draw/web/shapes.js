@@ -105,8 +105,11 @@ export function hitNodes(shape) {
     return [{ tag: "path", attributes: { d: pathOf(shape, shape.points), ...catching } }];
   }
   if (shape.type === "text") return [];
-  const { x, y, width, height } = shape;
-  return [{ tag: "rect", attributes: { x, y, width, height, ...catching } }];
+  const dot = Math.max(shape.width, shape.height) < HIT; // it has room around it; flat boxes may lie close
+  const [width, height] = dot ? [HIT, HIT] : [shape.width, shape.height];
+  const [x, y] = [shape.x - (width - shape.width) / 2, shape.y - (height - shape.height) / 2];
+  const sides = { x: coordinate(x), y: coordinate(y), width: coordinate(width), height: coordinate(height) };
+  return [{ tag: "rect", attributes: { ...sides, rx: 4, ...catching, "stroke-width": HIT / 2 } }];
 }
 
 /**
