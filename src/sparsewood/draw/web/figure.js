@@ -179,6 +179,7 @@ export class Figure {
     this.light();
     this.certificate.update(session);
     this.ms = performance.now() - start;
+    this.element.dispatchEvent(new CustomEvent("sparsewood-change"));
   }
 
   /** What is lit: the cards that use a part, the parts of a structure. */
