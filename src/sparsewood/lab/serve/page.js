@@ -45,7 +45,7 @@ function make(name, attributes = {}, ...children) {
 /** The field of one sentence. @param {string} name */
 function side(name) {
   const field = /** @type {HTMLTextAreaElement} */ (
-    make("textarea", { rows: "2", maxlength: String(setup.characters), name })
+    make("textarea", { class: "field", rows: "2", maxlength: String(setup.characters), name })
   );
   find("#sides").append(make("label", {}, name, field));
   field.addEventListener("keydown", (event) => {
@@ -150,7 +150,7 @@ function shown(value) {
 function card(said) {
   const about = [said.variant];
   if (said.temperature !== null) about.push(`temperature ${Number(said.temperature.toPrecision(4))}`);
-  return make(
+  const made = make(
     "article",
     { "aria-label": said.name },
     make("h2", {}, said.name),
@@ -160,6 +160,29 @@ function card(said) {
     Object.keys(said.prediction).length ? bars(said.prediction) : null,
     ...said.sides.flatMap((one, i) => trees(one, said.sides.length > 1 ? setup.sides[i] : null)),
   );
+  if (said.temperature !== null) made.addEventListener("change", (event) => offer(said, made, event));
+  return made;
+}
+
+/**
+ * Offer to ask again at the temperature that a figure was set to.
+ * @param {Said} said
+ * @param {HTMLElement} made
+ * @param {Event} event
+ */
+function offer(said, made, event) {
+  const figure = /** @type {any} */ (event.target).closest(".sparsewood-live")?.sparsewood;
+  if (!figure) return;
+  const wanted = String(Number(figure.state().settings.temperature.toPrecision(4)));
+  made.querySelector(".again")?.remove();
+  if (Number(wanted) === said.temperature) return;
+  const again = make("button", { type: "button", class: "button again" });
+  again.textContent = `Predict at temperature ${wanted}`;
+  again.addEventListener("click", () => {
+    temperature.value = wanted;
+    form.requestSubmit();
+  });
+  made.querySelector("p")?.after(again);
 }
 
 /** @param {Said["prediction"]} prediction */
@@ -198,7 +221,7 @@ function trees(one, name) {
 
 /** @param {string[]} sides */
 function example(sides) {
-  const button = make("button", { type: "button" }, sides.join(" / "));
+  const button = make("button", { type: "button", class: "button" }, sides.join(" / "));
   button.addEventListener("click", () => {
     fill({ sides, temperature: temperature.value });
     form.requestSubmit();
