@@ -18,6 +18,7 @@ from sparsewood.draw._bundle import live_assets
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._names import Given, Names
 from sparsewood.draw._problem import PARTS_MAX, Problem, problem
+from sparsewood.draw.drawing import Drawing
 from sparsewood.draw.families import family_of, posterior_sheet
 from sparsewood.draw.html import PAGE, trees_html
 from sparsewood.inference.sparsemap import sparsemap
@@ -104,6 +105,14 @@ class Live:
 
         return LiveWidget.of(self)
 
+    @property
+    def drawing(self) -> Drawing:
+        """That posterior, drawn once."""
+        names = self.problem.names
+        taken = family_of(self.problem.structure, Names(), "live").taken
+        known = Names(**{name: getattr(names, name) for name in taken})
+        return Drawing(posterior_sheet(self.posterior, 0, known))
+
     def __repr__(self) -> str:
         return f"Live({self.problem.structure}, {self.title!r}: save(path) writes the page)"
 
@@ -116,11 +125,8 @@ class Live:
         said = element("p", escaped(note), class_="sparsewood-note") if note else ""
         if self.problem.scores.numel() > _DRAWN_ONCE:
             return said
-        names = self.problem.names
-        taken = family_of(self.problem.structure, Names(), "live").taken
-        known = Names(**{name: getattr(names, name) for name in taken})
-        sheet = posterior_sheet(self.posterior, 0, known)
-        return said + trees_html(sheet, 1 if note else _SHOWN, 0 if note else _SHOWN)
+        few = 1 if note else _SHOWN
+        return said + trees_html(self.drawing.sheet, few, 0 if note else few)
 
 
 def live(

@@ -1,7 +1,7 @@
 // @ts-check
 // Binary trees: all of them as stacked spans, one as a tree of constituents.
 import { cell, cellWidth, labelOf, numbers, spanOf } from "./cells.js";
-import { fitted, partsInUse, spreadRow, stack } from "./layout.js";
+import { faded, fitted, partsInUse, spreadRow, stack } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
@@ -96,7 +96,7 @@ export const brackets = {
    */
   card(data, structure, parts, view) {
     const nodes = nodesOf(data, parts);
-    return fitted(view, (size) => cardOf(data, nodes, size));
+    return faded(fitted(view, (size) => cardOf(data, nodes, size)), view);
   },
 
   /**
@@ -217,7 +217,7 @@ function cardOf(data, nodes, size) {
       shapes.push({ type: "line", points: [a, [a[0], y], [b[0], y], b], part });
     } else {
       const own = label ? {} : { part };
-      shapes.push({ type: "text", x, y: ground + size + 1, text: data.words[first], size, ...own });
+      shapes.push({ type: "text", x, y: ground + size + 1, text: data.words[first], size, kind: "plain", ...own });
     }
     if (label) shapes.push({ type: "text", x, y: y - 3, text: names[i], size: small, part });
   }

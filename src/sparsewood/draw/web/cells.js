@@ -1,6 +1,6 @@
 // @ts-check
 // What the pictures of several families have in common: names, and parts drawn as boxes with a share in them.
-import { SMALL, printable, textWidth } from "./text.js";
+import { printable, textWidth } from "./text.js";
 
 /**
  * @typedef {import("./types.js").Data} Data

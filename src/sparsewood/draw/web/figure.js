@@ -9,7 +9,7 @@ import { make, shortNumber } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { PanelView } from "./panel.js";
 import { focusPart, listenToParts, roveParts } from "./pointing.js";
-import { percent } from "./text.js";
+import { percent, printable } from "./text.js";
 
 /**
  * @typedef {import("./session.js").Session} Session
@@ -49,7 +49,7 @@ export class Figure {
     const choose = (/** @type {number | null} */ part) => this.choose(part);
     const hover = (/** @type {number | null} */ part) => this.hover(part);
     this.view = new PanelView((part) => this.about(part));
-    this.view.element.setAttribute("aria-label", `${session.data.title}. ${KEYS}`);
+    this.view.element.setAttribute("aria-label", `${printable(session.data.title)}. ${KEYS}`);
     this.box = make("div", { class: "sparsewood-scroll sparsewood-summary" });
     this.box.append(this.view.element);
     this.detail = new Detail(session, picture, { choose, score: change, step });
@@ -75,8 +75,10 @@ export class Figure {
       edit: () => this.detail.score.select(),
     });
     this.view.element.addEventListener("focusout", () => this.light());
+    const { title, words } = session.data;
+    const named = title === words.join(" ") ? [] : [make("p", { class: "sparsewood-title" }, printable(title))];
     element.replaceChildren(
-      this.box, this.detail.element, this.controls.element, this.certificate.element,
+      ...named, this.box, this.detail.element, this.controls.element, this.certificate.element,
       this.columns.element, this.matrix.element, new CopyRow(session, picture).element);
     this.observer = new ResizeObserver(() => {
       if (this.box.clientWidth !== this.width) this.resized();

@@ -1,7 +1,7 @@
 // @ts-check
 // Segmentations: all of them as boxes over the words, one as a brace over each segment.
 import { cell, cellWidth, labelOf, numbers, spanOf } from "./cells.js";
-import { fitted, flow, partsInUse, spreadRow, stack } from "./layout.js";
+import { faded, fittedLines, flow, partsInUse, spreadRow, stack } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
@@ -93,7 +93,7 @@ export const segments = {
    * @returns {Panel}
    */
   card(data, structure, parts, view) {
-    return fitted(view, (size) => cardOf(data, structure, size, view.width));
+    return faded(fittedLines(view, (size, room) => cardOf(data, structure, size, room)), view);
   },
 
   /**
