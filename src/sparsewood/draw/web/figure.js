@@ -71,6 +71,7 @@ export class Figure {
     this.matrix = new Matrix(session, this.detail.axes(), { hover, choose });
     listenToParts(this.view.element, this.step / 5, {
       hover, choose, change, step,
+      chosen: () => this.chosen,
       score: (part) => session.scores[part],
       edit: () => this.detail.score.select(),
     });
