@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
-DIRECTIVE = re.compile(r"^\.\. auto(\w+):: ([\w.]+)(?:\(\))?\n((?:   :.*\n)*)", re.M)
+DIRECTIVE = re.compile(r"^\.\. (?:auto(\w+)|py:data):: ([\w.]+)(?:\(\))?\n((?:   :.*\n)*)", re.M)
 PACKAGES = (
     "sparsewood",
     "sparsewood.draw",
