@@ -68,6 +68,12 @@ def live_assets() -> str:
     return f'<style>\n{style()}</style>\n<script type="module">\n{script}\n</script>\n'
 
 
+@cache
+def widget_module() -> str:
+    """The script of a widget in a notebook: a module whose default export has `render`."""
+    return module() + _IMPORT.sub("", _read("widget.js"))
+
+
 def _visit(name: str, order: dict[str, str], above: tuple[str, ...]) -> None:
     """Adds a file to `order`, after those that it imports."""
     if name in above:

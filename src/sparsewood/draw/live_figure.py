@@ -25,6 +25,7 @@ from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.structures.base import Structure
 
 if TYPE_CHECKING:
+    from sparsewood.draw.widget import LiveWidget
     from sparsewood.sparse_posterior import SparsePosterior
 
 _SHOWN = 4  # structures that are drawn where no script runs
@@ -95,6 +96,16 @@ class Live:
             max_support=self.max_support,
             max_active=self.max_active,
         )
+
+    def widget(self) -> LiveWidget:
+        """The figure as a widget of a notebook, which tells Python what its reader does.
+
+        Raises:
+            ModuleNotFoundError: without the extra `notebook`.
+        """
+        from sparsewood.draw.widget import LiveWidget
+
+        return LiveWidget.of(self)
 
     @property
     def drawing(self) -> Drawing:

@@ -18,7 +18,7 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  */
 
 const CELL = 18; // a word is given at least this width
-const LEAST = 9; // the smallest font of words; smaller ones are drawn as dots
+const SMALLEST = 9; // the font of words in cards; what must be smaller is drawn as dots
 const ROOT = 30; // height of the arrow from the root
 const LABEL = 11; // font size of labels
 
@@ -35,24 +35,26 @@ function arcOf(data, part) {
 }
 
 /**
- * Words with room between them up to the width of the view; in a card, as small as they must be.
+ * Words with room between them up to the width of the view. Where they do not fit they come closer
+ * and get smaller; in a card they become dots in the end, elsewhere the picture is wider.
  * @param {Data} data
  * @param {View} view
  * @returns {Row}
  */
 function placed(data, view) {
-  for (let size = view.small ? 13 : SIZE; size >= LEAST; size -= 1) {
+  const [largest, least, far] = view.small ? [13, SMALLEST, 8] : [SIZE, 13, 34];
+  for (let size = largest; size >= least; size -= 1) {
     const sizes = data.words.map((word) => Math.max((CELL * size) / SIZE, textWidth(word, size)));
-    const gap = view.small ? 0.55 * size : size;
+    const gap = 0.55 * size;
     const { width } = rowOf(sizes, gap);
-    if (view.small && width > view.width && data.words.length > 1) continue;
+    if (width > view.width && (view.small ? data.words.length > 1 : size > least)) continue;
     const spare = Math.max(0, view.width - width) / Math.max(1, sizes.length - 1);
-    const row = rowOf(sizes, gap + Math.min(spare, view.small ? 8 : 34));
+    const row = rowOf(sizes, gap + Math.min(spare, far));
     return { ...row, rooms: sizes.map((room) => Math.min(room / 2, 24)), size, dots: false };
   }
   const step = Math.max(4, (view.width - 2 * MARGIN - 4) / Math.max(1, data.words.length - 1));
   const row = rowOf(data.words.map(() => 4), step - 4);
-  return { ...row, rooms: data.words.map(() => Math.min(step / 3, 5)), size: LEAST, dots: true };
+  return { ...row, rooms: data.words.map(() => Math.min(step / 3, 5)), size: SMALLEST, dots: true };
 }
 
 /**
@@ -137,16 +139,19 @@ function drawn(data, parts, strength, view) {
   /** @type {Shape[]} */
   const shapes = [];
   for (const { part, arc, points, top } of curves) {
-    const shared = { part, kind: kindOf(data, arc), ...(strength ? { strength: strength(part) } : {}) };
+    let kind = kindOf(data, arc);
+    if (kind === "plain" && view.certain?.has(part)) kind = "faint";
+    const shared = { part, kind, ...(strength ? { strength: strength(part) } : {}) };
     shapes.push({
       type: "line", points: points.map(([x, y]) => [x, ground - y]), curve: arc.head >= 0,
-      arrow: true, dot: arc.head < 0, title: arcs.name(data, part), ...shared,
+      arrow: true, dot: arc.head < 0, head: row.dots ? 4 : view.small ? 5.5 : 6.5,
+      title: arcs.name(data, part), ...shared,
     });
     if (label && data.labels && arc.label >= 0) {
       const x = (points[0][0] + points[points.length - 1][0]) / 2;
       shapes.push({
         type: "text", x, y: ground - top - 3, text: data.labels[arc.label],
-        size: view.small ? LEAST : LABEL, ...shared,
+        size: view.small ? SMALLEST : LABEL, ...shared,
       });
     }
   }

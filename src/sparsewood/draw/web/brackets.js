@@ -1,7 +1,7 @@
 // @ts-check
 // Binary trees: all of them as stacked spans, one as a tree of constituents.
 import { cell, cellWidth, labelOf, numbers, spanOf } from "./cells.js";
-import { fitted, partsInUse, spreadRow, stack } from "./layout.js";
+import { faded, fitted, partsInUse, spreadRow, stack } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
@@ -62,7 +62,7 @@ export const brackets = {
     const sizes = data.words.map((word) => Math.max(24, textWidth(word, SIZE)));
     for (const span of labelled ? spans : []) {
       const { first, last } = span;
-      if (first === last) sizes[first] = Math.max(sizes[first], cellWidth(textOf(data, span)) - 2 * INSET);
+      if (first === last) sizes[first] = Math.max(sizes[first], cellWidth([textOf(data, span)]) - 2 * INSET);
     }
     const { centers, width } = spreadRow(sizes, view.width - 2 * INSET, 14);
     const stacked = labelled ? spans : spans.filter(({ first, last }) => first < last);
@@ -76,7 +76,7 @@ export const brackets = {
       const [x, strength] = [centers[first] - sizes[first] / 2, marginals[part]];
       const right = centers[last] + sizes[last] / 2 + 2 * INSET;
       const box = { x, width: right - x, y: ground - (level + 1) * step, height: step - STEP.gap };
-      if (labelled || first < last) shapes.push(...cell(box, part, strength, textOf(data, span)));
+      if (labelled || first < last) shapes.push(...cell(box, part, strength, labelled ? [textOf(data, span)] : []));
       else shapes.push(...wordShapes(data, part, box, ground));
     }
     const baseline = ground + SIZE + 2;
@@ -96,7 +96,7 @@ export const brackets = {
    */
   card(data, structure, parts, view) {
     const nodes = nodesOf(data, parts);
-    return fitted(view, (size) => cardOf(data, nodes, size));
+    return faded(fitted(view, (size) => cardOf(data, nodes, size)), view);
   },
 
   /**
@@ -217,7 +217,7 @@ function cardOf(data, nodes, size) {
       shapes.push({ type: "line", points: [a, [a[0], y], [b[0], y], b], part });
     } else {
       const own = label ? {} : { part };
-      shapes.push({ type: "text", x, y: ground + size + 1, text: data.words[first], size, ...own });
+      shapes.push({ type: "text", x, y: ground + size + 1, text: data.words[first], size, kind: "plain", ...own });
     }
     if (label) shapes.push({ type: "text", x, y: y - 3, text: names[i], size: small, part });
   }

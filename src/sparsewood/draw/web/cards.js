@@ -1,6 +1,6 @@
 // @ts-check
 // Structures as cards in three columns: SparseMAP, the k best, the best.
-import { arrange, make, say, shortNumber } from "./dom.js";
+import { arrange, make, say } from "./dom.js";
 import { panelImage } from "./panel.js";
 import { percent } from "./text.js";
 
@@ -62,20 +62,24 @@ class Card {
     this.weight = make("strong");
     this.fill = make("i");
     this.score = make("small");
-    this.width = 0;
+    this.drawn = ""; // what the drawing was made for
     this.element = make("button", { type: "button", class: "sparsewood-card", "data-key": key },
       make("span", { class: "sparsewood-share" }, this.weight,
         make("span", { class: "sparsewood-bar" }, this.fill), this.score));
   }
 
   /**
-   * @param {import("./shapes.js").Panel} panel
-   * @param {number} width pixels it was made for
+   * @param {Entry} entry
+   * @param {Session} session
+   * @param {Picture} picture
+   * @param {number} width
    */
-  draw(panel, width) {
+  draw({ structure, parts }, { data, certain }, picture, width) {
+    const wanted = `${width} ${parts.filter((part) => certain.has(part))}`;
+    if (wanted === this.drawn) return;
+    this.drawn = wanted;
     this.element.querySelector("svg")?.remove();
-    this.element.append(panelImage(panel));
-    this.width = width;
+    this.element.append(panelImage(picture.card(data, structure, parts, { width, small: true, certain })));
   }
 
   /**
@@ -85,7 +89,7 @@ class Card {
    */
   update(entry, pinned, colour) {
     const weight = entry.weight > 0 ? percent(entry.weight) : "weight 0";
-    const score = `score ${shortNumber(entry.score)}`;
+    const score = `score ${entry.score.toFixed(2)}`;
     say(this.weight, weight);
     say(this.score, score);
     this.fill.style.width = `${100 * Math.min(1, entry.weight)}%`;
@@ -133,9 +137,7 @@ export class Column {
     const chosen = entries.filter(({ key }, i) => i < most || session.pinned.has(key));
     this.shown = chosen.map((entry) => {
       const card = this.card(entry, session, picture);
-      if (card.width !== width) {
-        card.draw(picture.card(session.data, entry.structure, entry.parts, { width, small: true }), width);
-      }
+      card.draw(entry, session, picture, width);
       card.update(entry, session.pinned.has(entry.key), colours.of(entry.key));
       return card;
     });

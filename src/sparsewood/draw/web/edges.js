@@ -1,6 +1,6 @@
 // @ts-check
 // Spanning trees of undirected graphs: the vertices on a circle, the edges between them.
-import { fitted, partsInUse } from "./layout.js";
+import { faded, fitted, partsInUse } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
@@ -38,7 +38,7 @@ export const edges = {
    * @returns {Panel}
    */
   card(data, structure, parts, view) {
-    return fitted(view, (size) => circle(data, [...parts], () => ({}), size, 1));
+    return faded(fitted(view, (size) => circle(data, [...parts], () => ({}), size, 1)), view);
   },
 
   /**

@@ -9,7 +9,7 @@ import { make, shortNumber } from "./dom.js";
 import { Matrix } from "./matrix.js";
 import { PanelView } from "./panel.js";
 import { focusPart, listenToParts, roveParts } from "./pointing.js";
-import { percent } from "./text.js";
+import { percent, printable } from "./text.js";
 
 /**
  * @typedef {import("./session.js").Session} Session
@@ -49,7 +49,7 @@ export class Figure {
     const choose = (/** @type {number | null} */ part) => this.choose(part);
     const hover = (/** @type {number | null} */ part) => this.hover(part);
     this.view = new PanelView((part) => this.about(part));
-    this.view.element.setAttribute("aria-label", `${session.data.title}. ${KEYS}`);
+    this.view.element.setAttribute("aria-label", `${printable(session.data.title)}. ${KEYS}`);
     this.box = make("div", { class: "sparsewood-scroll sparsewood-summary" });
     this.box.append(this.view.element);
     this.detail = new Detail(session, picture, { choose, score: change, step });
@@ -71,12 +71,15 @@ export class Figure {
     this.matrix = new Matrix(session, this.detail.axes(), { hover, choose });
     listenToParts(this.view.element, this.step / 5, {
       hover, choose, change, step,
+      chosen: () => this.chosen,
       score: (part) => session.scores[part],
       edit: () => this.detail.score.select(),
     });
     this.view.element.addEventListener("focusout", () => this.light());
+    const { title, words } = session.data;
+    const named = title === words.join(" ") ? [] : [make("p", { class: "sparsewood-title" }, printable(title))];
     element.replaceChildren(
-      this.box, this.detail.element, this.controls.element, this.certificate.element,
+      ...named, this.box, this.detail.element, this.controls.element, this.certificate.element,
       this.columns.element, this.matrix.element, new CopyRow(session, picture).element);
     this.observer = new ResizeObserver(() => {
       if (this.box.clientWidth !== this.width) this.resized();
@@ -176,6 +179,7 @@ export class Figure {
     this.light();
     this.certificate.update(session);
     this.ms = performance.now() - start;
+    this.element.dispatchEvent(new CustomEvent("sparsewood-change"));
   }
 
   /** What is lit: the cards that use a part, the parts of a structure. */

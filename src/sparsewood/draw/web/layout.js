@@ -3,11 +3,14 @@
 import { GAP, MARGIN, rowOf } from "./text.js";
 
 /**
+ * @typedef {import("./shapes.js").Panel} Panel
+ * @typedef {import("./shapes.js").Shape} Shape
  * @typedef {import("./types.js").View} View
  * @typedef {{first: number, last: number, level: number}} Spanned words first to last, both included
  */
 
 const LARGEST = 13, LEAST = 9; // the fonts of words in a card
+const BROKEN = 12; // the font where one line is not enough
 
 /**
  * The parts to draw: those in use, and those that are asked for.
@@ -24,6 +27,20 @@ export function partsInUse(marginals, view) {
 }
 
 /**
+ * A card in which what all structures share is faint; shapes of a kind keep it.
+ * @param {Panel} panel
+ * @param {View} view
+ * @returns {Panel}
+ */
+export function faded(panel, { certain }) {
+  const fade = (/** @type {Shape} */ shape) =>
+    shape.part !== undefined && shape.kind === undefined && certain?.has(shape.part);
+  /** @type {Shape[]} */
+  const shapes = panel.shapes.map((shape) => (fade(shape) ? { ...shape, kind: "faint" } : shape));
+  return { ...panel, shapes };
+}
+
+/**
  * What is drawn with the largest font that fits into the width; with the smallest if none does.
  * @template {{width: number}} T
  * @param {View} view
@@ -33,6 +50,17 @@ export function fitted(view, draw) {
   let drawn = draw(LARGEST);
   for (let size = LARGEST - 1; size >= LEAST && drawn.width > view.width; size--) drawn = draw(size);
   return drawn;
+}
+
+/**
+ * What is drawn in one line if a font lets it fit into the width; else in several.
+ * @template {{width: number}} T
+ * @param {View} view
+ * @param {(size: number, room: number) => T} draw
+ */
+export function fittedLines(view, draw) {
+  const line = fitted(view, (size) => draw(size, Infinity));
+  return line.width <= view.width ? line : draw(BROKEN, view.width);
 }
 
 /**

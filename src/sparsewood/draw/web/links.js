@@ -1,7 +1,7 @@
 // @ts-check
 // Matchings and alignments: two rows of words and lines between them; all alignments as a table of cells.
 import { cell, emptyCell, numbers } from "./cells.js";
-import { fitted, partsInUse } from "./layout.js";
+import { faded, fitted, partsInUse } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
@@ -47,8 +47,9 @@ export const links = {
       const widths = sidesOf(data, size).map((sizes) => rowOf(sizes, 0.7 * size).width);
       return { size, width: Math.max(...widths) };
     });
-    if (rows.width <= view.width) return rowsOf(data, parts, null, rows.size, rows.width, 48);
-    return rowsOf(data, parts, null, 0, view.width, 48);
+    const fits = rows.width <= view.width;
+    const [size, width] = fits ? [rows.size, rows.width] : [0, view.width];
+    return faded(rowsOf(data, parts, null, size, width, 48), view);
   },
 
   /**

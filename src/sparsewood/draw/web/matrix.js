@@ -1,14 +1,14 @@
 // @ts-check
 // All scores at a glance: a cell for each part, dark where the score is high, a dot for its marginal.
 import { make } from "./dom.js";
-import { printable } from "./text.js";
+import { printable, textWidth } from "./text.js";
 
 /**
  * @typedef {import("./session.js").Session} Session
  * @typedef {{label: string, names: string[]}} Axis
  */
 
-const LABEL = 74; // pixels for the names of rows and columns
+const LABEL = 74; // pixels for the names of rows and columns at most
 const HUE = "#12937f";
 
 /** A canvas over the first two dimensions of the scores; of further ones it shows the best. */
@@ -38,9 +38,11 @@ export class Matrix {
       const part = this.partAt(event);
       if (part !== null) actions.choose(part);
     });
-    this.element.addEventListener("toggle", () => this.update(this.chosen ?? null));
+    this.element.addEventListener("toggle", () => this.update(this.chosen));
     /** @type {number | null} */
     this.chosen = null;
+    const longest = Math.max(...axes.slice(0, 2).flatMap(({ names }) => names.map((name) => textWidth(name, 11))));
+    this.room = Math.min(LABEL, Math.ceil(longest) + 10); // for names
   }
 
   get cell() {
@@ -49,8 +51,8 @@ export class Matrix {
 
   /** @param {MouseEvent} event */
   partAt(event) {
-    const row = Math.floor((event.offsetY - LABEL) / this.cell);
-    const column = Math.floor((event.offsetX - LABEL) / this.cell);
+    const row = Math.floor((event.offsetY - this.room) / this.cell);
+    const column = Math.floor((event.offsetX - this.room) / this.cell);
     if (row < 0 || column < 0 || row >= this.rows || column >= this.columns) return null;
     return this.best(row, column);
   }
@@ -73,7 +75,7 @@ export class Matrix {
     this.chosen = chosen;
     if (!this.element.open) return;
     const [cell, density] = [this.cell, window.devicePixelRatio || 1];
-    const [width, height] = [LABEL + cell * this.columns + 2, LABEL + cell * this.rows + 2];
+    const [width, height] = [this.room + cell * this.columns + 2, this.room + cell * this.rows + 2];
     Object.assign(this.canvas, { width: width * density, height: height * density });
     Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
     const pen = this.canvas.getContext("2d");
@@ -98,15 +100,15 @@ export class Matrix {
     pen.textAlign = "right";
     if (this.rows > 1) {
       this.axes[0].names.forEach((name, i) => {
-        pen.fillText(shown(name), LABEL - 6, LABEL + this.cell * (i + 0.5) + 4, LABEL - 8);
+        pen.fillText(shown(name), this.room - 6, this.room + this.cell * (i + 0.5) + 4, this.room - 8);
       });
     }
     pen.textAlign = "left";
     this.axes[this.rows > 1 ? 1 : 0].names.forEach((name, j) => {
       pen.save();
-      pen.translate(LABEL + this.cell * (j + 0.5) + 4, LABEL - 6);
+      pen.translate(this.room + this.cell * (j + 0.5) + 4, this.room - 6);
       pen.rotate(-Math.PI / 2);
-      pen.fillText(shown(name), 0, 0, LABEL - 8);
+      pen.fillText(shown(name), 0, 0, this.room - 8);
       pen.restore();
     });
   }
@@ -122,9 +124,9 @@ export class Matrix {
     for (let row = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++) {
         const part = this.best(row, column);
-        const [x, y] = [LABEL + column * this.cell, LABEL + row * this.cell];
+        const [x, y] = [this.room + column * this.cell, this.room + row * this.cell];
         if (scores[part] === -Infinity) continue;
-        pen.globalAlpha = 0.06 + (0.7 * (scores[part] - low)) / (high - low || 1);
+        pen.globalAlpha = 0.04 + 0.8 * ((scores[part] - low) / (high - low || 1)) ** 2;
         pen.fillStyle = HUE;
         pen.fillRect(x, y, this.cell - 1, this.cell - 1);
         pen.globalAlpha = 1;

@@ -35,6 +35,8 @@ export class Session {
     this.error = "";
     /** @type {Entry[] | null} */
     this.kept = null;
+    /** @type {Set<number> | null} */
+    this.shared = null;
     /** @type {{k: number, ranking: Ranking} | null} */
     this.ranked = null;
     /** milliseconds of the last solve */
@@ -73,7 +75,7 @@ export class Session {
   get posterior() {
     if (!this.solved) {
       this.solved = this.solve();
-      this.kept = null;
+      this.kept = this.shared = null;
     }
     return this.solved;
   }
@@ -104,6 +106,19 @@ export class Session {
       .map((structure, t) => this.entry(structure, parts[t], weights[t]))
       .sort((a, b) => b.weight - a.weight);
     return this.kept;
+  }
+
+  /** Parts that all structures of the support use. @returns {Set<number>} */
+  get certain() {
+    const { parts } = this.posterior;
+    if (!this.shared) {
+      /** @type {Map<number, number>} */
+      const uses = new Map();
+      for (const some of parts) for (const part of some) uses.set(part, (uses.get(part) ?? 0) + 1);
+      const all = [...uses.keys()].filter((part) => uses.get(part) === parts.length);
+      this.shared = new Set(parts.length > 1 ? all : []);
+    }
+    return this.shared;
   }
 
   /** As many of the best as the support may have. @returns {Entry[]} */
@@ -159,9 +174,10 @@ export function countOf(count, noun) {
 }
 
 /**
- * A small number as Python's `.1e` writes it.
+ * A small number as Python's `.1e` writes it, but for zero.
  * @param {number} value
  */
 export function exponential(value) {
+  if (value === 0) return "0";
   return value.toExponential(1).replace(/e([+-])(\d)$/, "e$10$2");
 }

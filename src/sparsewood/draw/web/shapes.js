@@ -4,9 +4,10 @@ import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text
 
 /**
  * @typedef {"plain" | "faint" | "agree" | "differ"} Kind
- * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, dot?: boolean,
- *   kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
- *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier)
+ * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, head?: number,
+ *   dot?: boolean, kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
+ *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier);
+ *   head: the size of the arrowhead
  * @typedef {{type: "box", x: number, y: number, width: number, height: number, shaded?: boolean,
  *   kind?: Kind, part?: number, strength?: number, title?: string}} BoxShape
  * @typedef {{type: "text", x: number, y: number, text: string, size?: number, kind?: Kind,
@@ -104,8 +105,11 @@ export function hitNodes(shape) {
     return [{ tag: "path", attributes: { d: pathOf(shape, shape.points), ...catching } }];
   }
   if (shape.type === "text") return [];
-  const { x, y, width, height } = shape;
-  return [{ tag: "rect", attributes: { x, y, width, height, ...catching } }];
+  const dot = Math.max(shape.width, shape.height) < HIT; // it has room around it; flat boxes may lie close
+  const [width, height] = dot ? [HIT, HIT] : [shape.width, shape.height];
+  const [x, y] = [shape.x - (width - shape.width) / 2, shape.y - (height - shape.height) / 2];
+  const sides = { x: coordinate(x), y: coordinate(y), width: coordinate(width), height: coordinate(height) };
+  return [{ tag: "rect", attributes: { ...sides, rx: 4, ...catching, "stroke-width": HIT / 2 } }];
 }
 
 /**
@@ -145,13 +149,14 @@ function lineNodes(shape, colour, more) {
   const ends = [];
   if (shape.dot) {
     const [cx, cy] = points[0].map(coordinate);
-    ends.push({ tag: "circle", attributes: { cx, cy, r: 3, fill: colour, stroke: "none" } });
+    const r = coordinate((shape.head ?? ARROW) * 0.46);
+    ends.push({ tag: "circle", attributes: { cx, cy, r, fill: colour, stroke: "none" } });
   }
   if (shape.arrow) {
-    ends.push({
-      tag: "path", attributes: { d: arrowhead(before, tip), fill: colour, stroke: "none" },
-    });
-    points[points.length - 1] = towards(tip, before, ARROW);
+    const { head = ARROW } = shape;
+    const d = arrowhead(before, tip, head);
+    ends.push({ tag: "path", attributes: { d, fill: colour, stroke: "none" } });
+    points[points.length - 1] = towards(tip, before, head);
   }
   const drawn = { d: pathOf(shape, points), stroke: colour, fill: "none", ...more };
   return [{ tag: "path", attributes: drawn }, ...ends];
@@ -181,9 +186,10 @@ function pathOf(shape, points) {
 /**
  * @param {number[]} before
  * @param {number[]} tip
+ * @param {number} size
  */
-function arrowhead(before, tip) {
-  const [x, y] = towards(tip, before, ARROW);
+function arrowhead(before, tip, size) {
+  const [x, y] = towards(tip, before, size);
   const [dx, dy] = [(tip[1] - y) / 2, (x - tip[0]) / 2]; // from the middle of the base to its end
   const corners = [tip, [x - dx, y - dy], [x + dx, y + dy]];
   return `M${corners.map((corner) => corner.map(coordinate).join(" ")).join("L")}z`;

@@ -1,7 +1,7 @@
 // @ts-check
 // Taggings of linear chains: all of them as a lattice of words and tags, one as a tag above each word.
 import { cell, emptyCell, labelOf, numbers } from "./cells.js";
-import { fitted, flow, partsInUse, spreadRow } from "./layout.js";
+import { faded, fittedLines, flow, partsInUse, spreadRow } from "./layout.js";
 import { MARGIN, SIZE, SMALL, printable, textWidth } from "./text.js";
 
 /**
@@ -13,7 +13,7 @@ import { MARGIN, SIZE, SMALL, printable, textWidth } from "./text.js";
 
 const ROW = 27; // from one tag of the lattice to the next
 const NODE = { width: 40, height: 19 };
-const APART = 30; // between two words, for the steps
+const APART = { least: 16, more: 44 }; // between two words, for the steps
 const ALL = 240; // in a larger lattice only what is in use has a place
 
 /**
@@ -63,7 +63,7 @@ export const tags = {
     const rows = rowsOf(data, parts);
     const left = Math.max(...rows.map((k) => textWidth(labelOf(data, k), SMALL))) + 10;
     const sizes = data.words.map((word) => Math.max(textWidth(word, SIZE), NODE.width));
-    const { centers, width } = spreadRow(sizes, view.width - left, APART);
+    const { centers, width } = spreadRow(sizes, view.width - left, APART.least, APART.more);
     const xs = centers.map((x) => x + left);
     const ys = new Map(rows.map((k, row) => [k, MARGIN + ROW * (row + 0.5)]));
     const yOf = (/** @type {number} */ k) => /** @type {number} */ (ys.get(k));
@@ -94,7 +94,7 @@ export const tags = {
    * @returns {Panel}
    */
   card(data, structure, parts, view) {
-    return fitted(view, (size) => cardOf(data, structure, size, view.width));
+    return faded(fittedLines(view, (size, room) => cardOf(data, structure, size, room)), view);
   },
 
   /**
@@ -158,7 +158,8 @@ function cardOf(data, structure, size, room) {
     const part = tagPart(data, t, structure[t]);
     const top = MARGIN + step * line;
     const middle = top + height / 2;
-    const kind = !data.given || data.given[t] < 0 ? "plain" : data.given[t] === structure[t] ? "agree" : "differ";
+    const compared = data.given !== null && data.given[t] >= 0;
+    const kind = !compared ? undefined : data.given?.[t] === structure[t] ? "agree" : "differ";
     if (t > 0) {
       const before = places[t - 1].line === line ? places[t - 1].x + boxes[t - 1] / 2 : 0; // a new line begins
       const points = [[before, middle], [x - boxes[t] / 2, middle]];

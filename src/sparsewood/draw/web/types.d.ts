@@ -41,6 +41,8 @@ export interface View {
   small?: boolean;
   /** Parts that are drawn though their marginal is 0. */
   also?: number[];
+  /** Parts that all structures of the support use: in a card they may be faint. */
+  certain?: Set<number>;
 }
 
 /** How a family is drawn. */

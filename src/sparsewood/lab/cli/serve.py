@@ -5,6 +5,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -53,34 +54,25 @@ def _serve(options: ServeOptions, place: socket.socket) -> None:
     # Here, for they need the extra.
     import uvicorn
 
-    from sparsewood.lab.serve.app import create_app
+    from sparsewood.lab.serve.app import create_app, server_config
     from sparsewood.lab.serve.load import example_questions, load_runs
 
     runs = load_runs(options.runs)
     names = () if is_loopback(options.host) else (options.host, socket.gethostname())
     app = create_app(runs, examples=example_questions(options.runs), hosts=names)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=100,
-        timeout_graceful_shutdown=3,
-    )
     told = ", ".join(run.name for run in runs)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            _announce(told, options, place.getsockname()[1])
+            announce(told, options, place.getsockname()[1])
 
-    try:
-        Server(config).run(sockets=[place])
-    except KeyboardInterrupt:  # how a server is meant to end
-        print("stopped")
+    with suppress(KeyboardInterrupt):  # how a server is meant to end
+        Server(server_config(app)).run(sockets=[place])
+    print("stopped")
 
 
-def _announce(runs: str, options: ServeOptions, port: int) -> None:
+def announce(runs: str, options: ServeOptions, port: int) -> None:
     """Tell where the page is, now that it is there."""
     address = address_of(options.host, port)
     console = Console(highlight=False, soft_wrap=True)

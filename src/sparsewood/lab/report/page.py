@@ -46,9 +46,9 @@ def write_report(
 
     It says first what was found, in a sentence. Then come the results table, learning curves, what
     the posteriors over trees look like by epoch, the temperature curve, speed, sentences with
-    their trees, as live figures where the runs know the scores, and settings. Where an estimator was
-    run with several settings (learning rates, say), the best on validation is shown. Only the JSON
-    files of the folders are read; what an unfinished run lacks is said.
+    their trees, as live figures where the runs know the scores, and settings. Where an estimator
+    was run with several settings (learning rates, say), the best on validation is shown. Only the
+    JSON files of the folders are read; what an unfinished run lacks is said.
 
     Args:
         runs: the folders.

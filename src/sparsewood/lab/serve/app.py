@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import uvicorn
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -65,6 +66,20 @@ def create_app(
     for path, (kind, content) in assets(runs, examples, limits).items():
         _offer(app, path, kind, content)
     return Guard(app, limits, hosts)  # around all, so that every response has its headers
+
+
+def server_config(app: ASGIApp) -> uvicorn.Config:
+    """How the app is served: without a log, and with no more connections than it can bear."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        limit_concurrency=100,
+        timeout_graceful_shutdown=3,
+    )
 
 
 class _Desk:

@@ -164,18 +164,16 @@ function card(said) {
 
 /** @param {Said["prediction"]} prediction */
 function bars(prediction) {
-  const rows = ranked(prediction).map(([label, value]) => {
+  const rows = ranked(prediction).flatMap(([label, value]) => {
     const bar = make("div", { class: "bar" });
     bar.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
-    return make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, label),
-      make("td", { "aria-hidden": "true" }, bar),
-      make("td", { class: "number" }, shown(value)),
-    );
+    return [
+      make("dt", {}, label),
+      make("dd", { "aria-hidden": "true" }, bar),
+      make("dd", { class: "number" }, shown(value)),
+    ];
   });
-  return make("table", { class: "bars" }, ...rows);
+  return make("dl", { class: "bars" }, ...rows);
 }
 
 /** The trees of a sentence. @param {Side} one @param {string | null} name */
