@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "api.md").read_text()
-DIRECTIVE = re.compile(r"^\.\. (?:auto(\w+)|py:data):: ([\w.]+)(?:\(\))?\n((?:   :.*\n)*)", re.M)
+DIRECTIVE = re.compile(r"^\.\. auto(\w+):: ([\w.]+)(?:\(\))?\n((?:   :.*\n)*)", re.M)
+DATA = re.compile(r"^\.\. py:data:: (\w+)\n   :module: ([\w.]+)\n", re.M)
 PACKAGES = (
     "sparsewood",
     "sparsewood.draw",
@@ -29,6 +30,8 @@ PACKAGES = (
 
 def listed() -> Iterator[Any]:
     """The things that the page describes."""
+    for name, module in DATA.findall(PAGE):
+        yield getattr(import_module(module), name)
     for kind, name, options in DIRECTIVE.findall(PAGE):
         if kind != "module":
             home, _, last = name.rpartition(".")
