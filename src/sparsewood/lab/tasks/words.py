@@ -11,6 +11,7 @@ from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.nn.encoder import SentenceEncoder
 
 _LOOKS = 8  # into a file of vectors for some words, before all of it is read and kept
+_FORGOTTEN = 100_000  # words without a vector, of which no more are remembered
 
 
 class WordModel(nn.Module):
@@ -94,6 +95,8 @@ class WordModel(nn.Module):
         table = self._vectors_of(new, self.vectors.name)
         found = sorted(word for word in new if word in table)
         self.vocabulary.extend(found)
+        if len(self._without) > _FORGOTTEN:
+            self._without.clear()
         self._without |= new.difference(found)
         for encoder in self._encoders:
             old = encoder.embedding.weight
