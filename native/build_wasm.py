@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -67,6 +68,8 @@ def is_up_to_date(wasm: bytes) -> bool:
 
 def build() -> bytes:
     """The file, compiled and linked."""
+    if (found := version("ziglang")) != ZIG:
+        raise SystemExit(f"Zig {ZIG} is needed, which writes these bytes; {found} is installed")
     cache = ROOT / "build/wasm"
     places = {"ZIG_LOCAL_CACHE_DIR": str(cache), "ZIG_GLOBAL_CACHE_DIR": str(cache)}
     with tempfile.TemporaryDirectory() as folder:
