@@ -114,6 +114,11 @@ def test_sliders_answer_as_python_does(page: "Page", scores: Tensor, tmp_path: P
     assert found["status"] == "capped"
     assert "not certified: capped (gap" in page.locator(".sparsewood-certificate").inner_text()
 
+    page.evaluate(f"{FIGURE}.session.limit = 5")  # what no page should wait for
+    page.evaluate(f"{FIGURE}.set({{most: null}})")
+    assert len(state(page)["structures"]) == 5
+    assert "a figure keeps at most 5" in page.locator(".sparsewood-certificate").inner_text()
+
 
 def test_scores_by_key_drag_and_text(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS), tmp_path)

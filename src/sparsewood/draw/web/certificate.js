@@ -25,6 +25,7 @@ export class Certificate {
     const said = [session.caption];
     if (posterior.status === "solved") said.push(`gap ${exponential(posterior.gap)}`);
     if (cooled) said.push(`temperature lowered to ${shortNumber(posterior.temperature)}`);
+    if (session.limited) said.push(`a figure keeps at most ${session.limit}`);
     const text = error || said.join(" · ");
     say(this.text, text);
     this.text.classList.toggle("sparsewood-warning", error !== "" || posterior.status !== "solved");

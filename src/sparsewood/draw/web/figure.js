@@ -166,10 +166,10 @@ export class Figure {
     this.pending = 0;
     const start = performance.now();
     const { session, picture } = this;
-    const { data, posterior } = session;
+    const { data } = session;
     const also = session.pins.flatMap(({ parts }) => [...parts]);
     if (this.chosen !== null) also.push(this.chosen);
-    const panel = picture.summary(data, posterior.marginals, { width: Math.max(LEAST, this.width), also });
+    const panel = picture.summary(data, session.drawn, { width: Math.max(LEAST, this.width), also });
     this.top = Math.min(this.top, panel.top ?? 0); // the words stay where they are
     this.view.update({ ...panel, top: this.top });
     roveParts(this.view.element, this.chosen);

@@ -10,6 +10,8 @@
  *   a structure; key: equal for equal ones, weight: 0 outside of the support
  */
 
+const LIMIT = 256; // structures that are found in the time of a few frames
+const DRAWN = 800; // parts of the picture: more cannot be told apart
 const KBEST = 16; // of the k best at most, where the number of structures is not limited
 
 /** One instance with its settings; answers are found when asked for and kept until one changes. */
@@ -25,6 +27,8 @@ export class Session {
     this.temperature = data.temperature;
     this.most = data.most;
     this.cap = data.cap;
+    /** the most structures, whatever is asked for */
+    this.limit = LIMIT;
     /** @type {Map<string, Entry>} structures that stay in view, whatever their weight */
     this.pinned = new Map();
     /** @type {Posterior | null} */
@@ -83,13 +87,11 @@ export class Session {
   /** The answer; the one before where scores leave no structure. @returns {Posterior} */
   solve() {
     const start = performance.now();
-    const most = this.most ?? 0;
+    const most = Math.min(this.most ?? this.limit, this.limit);
+    const cooled = this.cap === "support" && this.most !== null;
+    const caps = cooled ? { maxSupport: most } : { maxActive: most };
     try {
-      this.before = this.solver.sparsemap(this.problem, {
-        temperature: this.temperature,
-        maxSupport: this.cap === "support" ? most : 0,
-        maxActive: this.cap === "active" ? most : 0,
-      });
+      this.before = this.solver.sparsemap(this.problem, { temperature: this.temperature, ...caps });
       this.error = "";
     } catch (error) {
       if (!this.before || !(error instanceof Error)) throw error;
@@ -155,6 +157,20 @@ export class Session {
     let score = 0;
     for (const part of parts) score += this.scores[part];
     return { key: structure.join(), structure, parts, weight, score };
+  }
+
+  /** The marginals, 0 for what is too little to be drawn. @returns {Float64Array} */
+  get drawn() {
+    const { marginals } = this.posterior;
+    if (marginals.length <= DRAWN) return marginals;
+    const least = marginals.slice().sort()[marginals.length - DRAWN];
+    return least > 0 ? marginals.map((marginal) => (marginal < least ? 0 : marginal)) : marginals;
+  }
+
+  /** Whether the figure has stopped where it was not asked to. */
+  get limited() {
+    const { status, structures } = this.posterior;
+    return status === "capped" && structures.length >= this.limit && (this.most ?? Infinity) > this.limit;
   }
 
   /** How many structures there are and whether they are certified, as Python says it. */
