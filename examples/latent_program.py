@@ -28,10 +28,9 @@ class Programs(sp.Custom, arrays="numpy", parts_ndim=2):
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:  # (n, 7) -> (n,)
         found: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}
         for row in scores:
-            value, operation = int(row[:3].argmax()), 3 + int(row[3:].argmax())
-            moves = (value, 1), (operation, -1)
-            all_ = [(s + row[t], h + d, [*p, t]) for h, (s, p) in found.items() for t, d in moves]
-            found = {h: (s, p) for s, h, p in sorted(all_) if h > 0}  # the best of each h is last
+            moves = [(int(row[:3].argmax()), 1), (3 + int(row[3:].argmax()), -1)]
+            new = [(s + row[t], h + d, [*p, t]) for h, (s, p) in found.items() for t, d in moves]
+            found = {h: (s, p) for s, h, p in sorted(new) if h > 0}  # the best of each h is last
         return np.array(found[1][1])
 
     def parts(self, structure: NDArray[np.int64]) -> NDArray[np.int64]:
