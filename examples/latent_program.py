@@ -94,6 +94,6 @@ for seed, ax in enumerate(axes):
         optimizer.step()
     near = [f"{(off(network, *ask(3, n)) < 0.5).float().mean():.0%}" for n in (9, 99)]
     print(f"  network, 3 words: {near[0]} right, with numbers up to 99 {near[1]}")
-    ax.imshow(table.detach().softmax(-1), cmap="Blues", vmin=0, vmax=1)
+    ax.imshow(table.detach().softmax(-1).numpy(), cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(7), TOKENS)
     ax.set_yticks(range(7), WORDS)
