@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Processes of tests share the cores: with several threads each they wait for one another, a check
 # of a second for a minute. The variable is for the processes that tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["MPLBACKEND"] = "agg"  # figures of examples open no window
 torch.set_num_threads(1)
 
 TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)

@@ -263,10 +263,10 @@ def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     page = read(write_report([run], tmp_path / "report.html"))
     assert "run (sparsemap, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
     assert "Environment is not recorded." in page.texts
-    assert len(page.row("sparsemap")) == 7  # validation and costs
+    assert len(page.row("sparsemap")) == 6  # validation and costs
 
 
-@pytest.mark.parametrize(("stages", "columns"), [(2, 7), (12, 5)])
+@pytest.mark.parametrize(("stages", "columns"), [(2, 6), (12, 4)])
 def test_epochs_of_stages(tmp_path: Path, write_run: WriteRun, stages: int, columns: int) -> None:
     run = write_run(tmp_path / "run", finished=False, gallery=False)
     records = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
@@ -283,7 +283,7 @@ def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
     (run / "metrics.jsonl").unlink()
     page = read(write_report([run], tmp_path / "report.html"))
     assert any("no metrics yet" in text for text in page.texts)
-    assert page.row("sparsemap")[1:] == ["–"] * 4
+    assert page.row("sparsemap")[1:] == ["–"] * 3
 
 
 def test_not_a_number_is_left_out(tmp_path: Path, write_run: WriteRun) -> None:

@@ -1,8 +1,9 @@
 """`sparsewood trees`: the trees that a model selects for sentences."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import tyro
@@ -14,12 +15,13 @@ from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import read_sentences, require_heads
 from sparsewood.lab.cli._tally import Tally
-from sparsewood.lab.data import Sentence
-from sparsewood.lab.tasks import Model
+from sparsewood.lab.data import Example, Sentence
+from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.metrics import Output as Answered
+from sparsewood.lab.tasks.solved import live_side, solved_for
 from sparsewood.lab.train.evaluate import sides_of
 
-_ONE = ("svg", "html")  # formats of which one after the other is no file
+_ONE = ("svg", "html", "live")  # formats of which one after the other is no file
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class TreesOptions:
         model: folder of a run or a model.
         sentences: in quotation marks. A file stands for the sentences in it, one a line or a column
             of a table, and - for those of standard input.
-        format: text for the terminal, an SVG picture, an HTML page, LaTeX or CoNLL-U.
+        format: text for the terminal, an SVG picture, an HTML page, LaTeX, CoNLL-U, or live: a page
+            that solves anew when temperature or scores are changed.
         out: write to this file.
         most: draw only so many, the likeliest.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
@@ -40,7 +43,7 @@ class TreesOptions:
 
     model: tyro.conf.Positional[Path]
     sentences: tyro.conf.Positional[tuple[str, ...]] = ()
-    format: Format = "text"
+    format: Literal[Format, "live"] = "text"
     out: Path | None = None
     most: int | None = None
     temperature: float | None = None
@@ -59,6 +62,8 @@ def main(args: list[str]) -> None:
     at_least(1, most=options.most)
     if not options.sentences:
         raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
+    if options.format == "live" and options.most is not None:
+        raise ValueError("--most: a live figure keeps the trees of the model, and has a slider")
     check_arguments(options.sentences, files)
     out = Output(options.out, options.sentences)
     model = open_model(options.model)
@@ -71,7 +76,7 @@ def main(args: list[str]) -> None:
     tally = Tally()
     with out:
         for sentence in sentences:
-            side = _side(model, sentence)
+            side = _side(model, sentence, scored=options.format == "live")
             tally.add([side])
             out.print(_drawn(model, sentence, side, options))
     tally.tell()
@@ -81,23 +86,34 @@ def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
     return read_sentences([side for line in lines for side in line.sides], parser)
 
 
-def _side(model: Model, sentence: Sentence) -> dict[str, Any]:
+def _side(model: Model, sentence: Sentence, *, scored: bool) -> dict[str, Any]:
+    solved = []
     with torch.no_grad():
         posterior = model.posterior([sentence])
+        if scored:
+            batch = model.encode([Example((sentence,))]).batch([0])
+            solved = solved_for(model, model.problems(batch), 0)
     answered = Answered(None, posterior.weights, (posterior,))
-    (side,) = sides_of([sentence], answered, 0)
+    (side,) = sides_of([sentence], answered, 0, solved)
     return {**side, "unknown": model.unknown(sentence.words)}
 
 
 def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: TreesOptions) -> str:
-    trees = side["trees"][: options.most]
     given = None if model.reads_heads else sentence.heads
+    form: Format = "html" if options.format == "live" else options.format
+    if options.format == "live":
+        figure = live_side(side, given)
+        if figure is not None:
+            return figure.page()
+        variant = TASKS[model.task].variant(model.options)
+        print(f"the {variant} gives nothing to play with: a still picture", file=sys.stderr)
+    trees = side["trees"][: options.most]
     drawing = draw(
         sentence.words,
         [tree["heads"] for tree in trees],
         [tree["weight"] for tree in trees],
         given,
-        options.format,
+        form,
         status=side.get("status"),
     ).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.

@@ -8,6 +8,7 @@ from sparsewood.draw._trees import checked
 from sparsewood.draw.html import trees_html
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
+from sparsewood.lab.tasks.solved import live_side
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction
@@ -63,6 +64,7 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> st
 
 
 def _side(side: Mapping[str, Any], k: int, count: int) -> str:
+    """A sentence: a live figure where the scores are known, else its trees as they were."""
     trees = side["trees"]
     drawable = checked(
         [str(word) for word in side["words"]],
@@ -72,6 +74,9 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
     )
     names = ("premise", "hypothesis")
     name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
+    figure = live_side(side, side.get("given"))
+    if figure is not None:
+        return name + figure.fragment()
     return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
 
 
