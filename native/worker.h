@@ -2,32 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "batch.h"
+#include "block.h"
 #include "canonical.h"
 #include "instance.h"
 #include "path.h"
 
 namespace sparsewood {
-
-// Uninitialised memory, aligned for Arena.
-class Block {
-  public:
-    char* reserve(int64_t bytes) {
-        if (bytes > size_) {
-            data_.reset(new char[static_cast<size_t>(bytes) + 64]);
-            size_ = bytes;
-        }
-        auto address = reinterpret_cast<uintptr_t>(data_.get());
-        return reinterpret_cast<char*>((address + 63) / 64 * 64);
-    }
-
-  private:
-    std::unique_ptr<char[]> data_;
-    int64_t size_ = 0;
-};
 
 // One thread's solver with the memory it works in.
 template <class Family>

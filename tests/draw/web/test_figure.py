@@ -145,11 +145,11 @@ def test_scores_by_key_drag_and_text(page: "Page", scores: Tensor, tmp_path: Pat
     changed[2, 4] = dragged["scores"][part]
     check(dragged, sp.sparsemap(changed, TREES))
 
-    page.get_by_label("Score", exact=True).fill("-2.5")
+    page.get_by_label("Score", exact=True).fill("-2.4567891")
     page.keyboard.press("Enter")
-    changed[2, 4] = -2.5
+    changed[2, 4] = -2.4567891
     found = state(page)
-    assert found["scores"][part] == -2.5
+    assert found["scores"][part] == -2.4567891
     check(found, sp.sparsemap(changed, TREES))
     arc.focus()
     page.keyboard.press("Delete")
@@ -157,6 +157,8 @@ def test_scores_by_key_drag_and_text(page: "Page", scores: Tensor, tmp_path: Pat
     found = state(page)
     assert found["marginals"][part] == 0
     check(found, sp.sparsemap(changed, TREES))
+    page.evaluate(f"{FIGURE}.set({{scores: {FIGURE}.state().scores.map(() => -Infinity)}})")
+    assert "No tree is left" in page.locator(".sparsewood-warning").inner_text()
     page.get_by_role("button", name="Reset scores").click()
     check(state(page), sp.sparsemap(scores, TREES))
 

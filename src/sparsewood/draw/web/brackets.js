@@ -129,8 +129,8 @@ export const brackets = {
 function wordShapes(data, part, box, top) {
   const text = data.words[readPart(data, part).first];
   return [
-    { type: "text", x: box.x + box.width / 2, y: top + SIZE + 2, text, part, strength: 1 },
     { type: "box", ...box, y: top, height: SIZE + 8, kind: "faint", part },
+    { type: "text", x: box.x + box.width / 2, y: top + SIZE + 2, text, part },
   ];
 }
 

@@ -87,7 +87,7 @@ export function cell(box, part, strength, label = []) {
   let x = box.x + (box.width - widthOf(pieces)) / 2;
   for (const text of pieces) {
     const wide = textWidth(text, SHARE);
-    shapes.push({ type: "text", x: x + wide / 2, y, text, size: SHARE, part, strength });
+    shapes.push({ type: "text", x: x + wide / 2, y, text, size: SHARE, part });
     x += wide + SPACE;
   }
   return shapes;
