@@ -86,10 +86,11 @@ for how in ("mean", "attention", "sets"):
     for seed in range(SEEDS):
         begin = time.process_time()
         readers.append(train(how, seed).eval())
-        seconds, found = time.process_time() - begin, readers[-1](*held).argmax(-1)
-        alone = readers[-1](*held, few=how != "mean").argmax(-1)
-        right = [f"{(answer == labels).float().mean():.1%}" for answer in (found, alone)]
-        print(f"{how:9} seed {seed}: {right[0]}, by four words {right[1]}; {seconds:.1f} s")
+        seconds, answers = time.process_time() - begin, [readers[-1](*held)]
+        if how != "mean":
+            answers.append(readers[-1](*held, few=True))
+        right = [f"{(p.argmax(-1) == labels).float().mean():6.1%}" for p in answers]
+        print(f"{how:9} seed {seed}, {seconds:.1f} s: {', by four words '.join(right)}")
 
 # %%
 # The sets of words that are kept of one review.

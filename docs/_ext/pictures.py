@@ -13,6 +13,7 @@ from textwrap import indent
 from typing import Any
 
 import matplotlib.pyplot as plt
+from cycler import cycler
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -21,18 +22,19 @@ from sparsewood.draw import Drawing, Live
 
 # The cards, in this order; examples that are not named here come last.
 ORDER = (
-    "attachment four_lines temperature_path one_tree_at_a_time two_sentences tagging pictures "
-    "factor_graph custom_structure scipy_oracle"
+    "attachment four_lines rationales latent_alignment segmenting few_labels sorting routing "
+    "latent_program temperature_path tagging factor_graph custom_structure one_tree_at_a_time "
+    "two_sentences scipy_oracle pictures"
 ).split()
 
 _ON_CARD = 2  # structures of a posterior
 _INK = "#010203"  # stands for the colour of the text until a picture is written
 _ALONE = "<style>svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{color:#e8e8e8}}</style>"
 _INKED = "text.color axes.labelcolor axes.edgecolor axes.titlecolor xtick.color ytick.color"
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     **dict.fromkeys(_INKED.split(), _INK),
     # Told apart by people, and readable on white and on black.
-    "axes.prop_cycle": plt.cycler(color="#2a7fc9 #d5601c #3a9d5d #b0529e #b38a12 #7a6ccf".split()),
+    "axes.prop_cycle": cycler(color="#2a7fc9 #d5601c #3a9d5d #b0529e #b38a12 #7a6ccf".split()),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "figure.constrained_layout.use": True,
