@@ -96,7 +96,7 @@ def show_size(console: Console, wasm: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="The solver in the browser.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 40])
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--wasm", type=Path, default=WEB / "sparsewood.wasm")
