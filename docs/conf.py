@@ -42,13 +42,14 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"demo\.py$",
+    "ignore_pattern": r"(demo|corpora)\.py$",
     "image_scrapers": ("pictures.scraped",),
     "capture_repr": (),
     "reset_modules": ("pictures.styled",),
     "within_subsection_order": "pictures.InOrder",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
 }
 
 

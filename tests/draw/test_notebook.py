@@ -60,7 +60,7 @@ def test_what_is_too_large_is_told() -> None:
     shown = texts(post._repr_html_())
     assert shown[-1] == "too large to be drawn here"
     long = trees(1, 300)
-    assert len(long._repr_html_() or "") < 200_000
+    assert len(long._repr_html_() or "") < 300_000
 
 
 @pytest.mark.parametrize("batch", [(0,), (2, 0), (), (2, 2)])

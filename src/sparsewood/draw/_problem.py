@@ -153,7 +153,8 @@ def _one(
     scores: Tensor, structure: NativeStructure, lengths: Tensor | None, instance: int
 ) -> tuple[Tensor, Shape]:
     """The scores of one instance in the shape of the batch's, -inf where not read; and its size."""
-    batch, table, sizes = check_input(scores.detach(), structure, lengths)
+    batch, table, sizes = check_input(scores, structure, lengths)
+    table = table.detach()
     if not -len(table) <= instance < len(table):
         raise ValueError(f"live: instance {instance} of a batch of shape {tuple(batch.shape)}")
     with batch:

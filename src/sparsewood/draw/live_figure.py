@@ -39,7 +39,9 @@ class Live:
 
     Attributes:
         problem: the instance that is solved and drawn.
-        temperature, max_support, max_active: how; the page changes them.
+        temperature: of SparseMAP to begin with; the page changes it, and the cap.
+        max_support: a cap that lowers the temperature, or None.
+        max_active: a cap that stops early, or None.
         title: what the figure is called.
     """
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -124,7 +125,12 @@ def check_parts(page: Page, post: sp.SparsePosterior, name: str) -> None:
         page.evaluate(PAINTED)
     drawn = page.evaluate(
         """() => [...document.querySelectorAll(".sparsewood-summary [data-part]")].map((group) => {
-            group.dispatchEvent(new PointerEvent("pointerover", {bubbles: true}));
+            group.scrollIntoView({block: "nearest"});
+            const box = group.querySelector("rect.sparsewood-hit")?.getBoundingClientRect();
+            const clientX = box ? box.x + box.width / 2 : -1; // lines may cross: at none of them
+            const clientY = box ? box.y + box.height / 2 : -1;
+            const moved = {bubbles: true, clientX, clientY};
+            group.dispatchEvent(new PointerEvent("pointermove", moved));
             const lit = document.querySelectorAll(".sparsewood-sparsemap .sparsewood-lit");
             return [Number(group.dataset.part), group.getAttribute("aria-label"),
                     [...lit].map((card) => card.dataset.key)];
@@ -142,6 +148,17 @@ def check_parts(page: Page, post: sp.SparsePosterior, name: str) -> None:
         assert label.startswith(f"{name_of(*map(int, places))}, marginal {share}, score ")
         users = post.parts.flatten(1)[:, part] > 0
         assert set(lit) == {key for key, uses in zip(keys, users.tolist(), strict=True) if uses}
+
+
+def check_copies(page: Page, post: sp.SparsePosterior, name: str) -> None:
+    """What is copied is whole: all words, all structures."""
+    forms = ["picture-svg", "svg", "picture-tikz", "tikz"]
+    figure = STATE.removesuffix("state()")
+    picture, structures, *tikz = [page.evaluate(f"{figure}text('{form}')") for form in forms]
+    for svg in (picture, structures):
+        assert set(WORDS) <= set(ElementTree.fromstring(svg).itertext())
+    counts = [text.count("\\begin{tikzpicture}") for text in tikz]
+    assert counts == [1, len(post.weights)]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -173,7 +190,9 @@ def test_answers_are_those_of_python(name: str, page: Page, tmp_path: Path) -> N
     page.wait_for_function(f"{STATE}.scores[{part}] > {before}")
     raised = scores.clone()
     raised.view(-1)[part] = page.evaluate(f"{STATE}.scores[{part}]")
-    check_parts(page, check_weights(page, raised, name), name)
+    post = check_weights(page, raised, name)
+    check_parts(page, post, name)
+    check_copies(page, post, name)
 
 
 # Left, top, right, bottom of each picture, and those of its texts.

@@ -74,6 +74,13 @@ def test_where_nothing_can_be_served(
     )
 
 
+def test_the_extra_is_asked_for(
+    latent: Path, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert "needs the extra [serve]" in fails("serve", latent)
+
+
 def test_which_addresses_are_of_this_machine_alone() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "localhost", "::1", "127.9.9.9")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "192.168.0.2", "example.org")))

@@ -50,7 +50,7 @@ def test_a_sentence_is_typed(page: "Page", serves: Serves, serving: Serving) -> 
         told = " ".join(f"{label} {100 * p:.1f} %" for label, p in one["prediction"].items())
         assert " ".join(card.locator(".bars").inner_text().split()) == told
     assert page.get_by_role("article", name="flat").locator("img").count() == 1
-    assert "5 trees" in page.get_by_role("status").inner_text()
+    assert "5 trees" in page.locator("#state").inner_text()
     found = _figure(page)
     (side,) = said[1]["sides"]
     figure = live_side({**side["figure"], "structure": {}, "max_active": 5, "max_support": None})
@@ -62,19 +62,36 @@ def test_a_sentence_is_typed(page: "Page", serves: Serves, serving: Serving) -> 
     )
 
 
+def test_a_prediction_at_the_temperature_of_the_figure(
+    page: "Page", serves: Serves, serving: Serving
+) -> None:
+    page.goto(serving(serves("flat"), serves()))
+    _ask(page, SENTENCE)
+    assert len(_figure(page)["weights"]) == 10
+    temperature = page.locator(".sparsewood-live").get_by_label("temperature").first
+    temperature.fill("0.000001")
+    temperature.press("Enter")
+    with page.expect_response("**/answer"):
+        page.get_by_role("button", name="Predict at temperature 0.000001").click()
+    page.locator("#state").get_by_text("1 tree;").wait_for()
+    _answered(page)
+    assert len(_figure(page)["weights"]) == 1
+    assert page.get_by_text("temperature 0.000001").count() == 1
+
+
 def test_a_link_repeats_the_question(page: "Page", serves: Serves, serving: Serving) -> None:
     address = serving(serves())
     page.goto(f"{address}/#q={quote_plus('a wood & oaks')}&temperature=0.000001")
     _answered(page)
     assert page.get_by_label("sentence").input_value() == "a wood & oaks"
-    assert "1 tree" in page.get_by_role("status").inner_text()
-    page.get_by_label("temperature").fill("")
+    assert "1 tree" in page.locator("#state").inner_text()
+    page.get_by_role("spinbutton", name="temperature").fill("")
     _ask(page, "oaks here")
     assert page.url == f"{address}/#q=oaks+here"
     page.go_back()
     page.wait_for_function("document.querySelector('textarea').value === 'a wood & oaks'")
     _answered(page)
-    assert page.get_by_label("temperature").input_value() == "0.000001"
+    assert page.get_by_role("spinbutton", name="temperature").input_value() == "0.000001"
 
 
 def test_hostile_text_stays_inert(page: "Page", serves: Serves, serving: Serving) -> None:
@@ -84,7 +101,7 @@ def test_hostile_text_stays_inert(page: "Page", serves: Serves, serving: Serving
     page.get_by_role("button", name="<img").click()
     _answered(page)
     _figure(page)
-    assert "<script>" in page.locator("article p", has_text="unknown words").first.inner_text()
+    assert "<script>" in page.locator(".unknown").first.inner_text()
     assert page.locator("main script, main img[src=x]").count() == 0
 
 
@@ -92,7 +109,7 @@ def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
     page.goto(serving(serves(task="nli")))
     page.get_by_label("premise").fill("a small wood")
     page.get_by_role("button", name="Answer").click()
-    assert page.get_by_role("status").inner_text() == "Type a hypothesis."
+    assert page.locator("#state").inner_text() == "Type a hypothesis."
     page.get_by_label("hypothesis").fill("oaks")
     page.keyboard.press("Enter")
     _answered(page)
@@ -108,7 +125,7 @@ def test_what_goes_wrong_is_told(browser: "Browser", serves: Serves, serving: Se
     with page.expect_response("**/answer") as refused:
         _ask(page, "far " * 6)
     assert refused.value.status == 422
-    page.get_by_role("status").get_by_text("expected 1 to 5 words, got 6").wait_for()
+    page.locator("#state").get_by_text("expected 1 to 5 words, got 6").wait_for()
     assert page.get_by_role("article").count() == 0
     page.close()
 

@@ -42,12 +42,15 @@ function arcOf(data, part) {
  * @returns {Row}
  */
 function placed(data, view) {
-  const [largest, least, far] = view.small ? [13, SMALLEST, 8] : [SIZE, 13, 34];
-  for (let size = largest; size >= least; size -= 1) {
-    const sizes = data.words.map((word) => Math.max((CELL * size) / SIZE, textWidth(word, size)));
+  const [largest, smallest, far] = view.small ? [13, SMALLEST, 8] : [SIZE, 13, 34];
+  const longest = Math.max(0, ...(data.labels ?? []).map((label) => textWidth(label, 0.75)));
+  const labels = Math.min(3, longest); // a word has the width of its label, in font sizes
+  for (let size = largest; size >= smallest; size -= 1) {
+    const least = Math.max((CELL * size) / SIZE, labels * size);
+    const sizes = data.words.map((word) => Math.max(least, textWidth(word, size)));
     const gap = 0.55 * size;
     const { width } = rowOf(sizes, gap);
-    if (width > view.width && (view.small ? data.words.length > 1 : size > least)) continue;
+    if (width > view.width && (view.small ? data.words.length > 1 : size > smallest)) continue;
     const spare = Math.max(0, view.width - width) / Math.max(1, sizes.length - 1);
     const row = rowOf(sizes, gap + Math.min(spare, far));
     return { ...row, rooms: sizes.map((room) => Math.min(room / 2, 24)), size, dots: false };
@@ -58,11 +61,13 @@ function placed(data, view) {
 }
 
 /**
- * How high an arc over so many words goes.
+ * How high an arc over so many words goes; with labels there is a line of them from one to two.
+ * @param {Data} data
  * @param {number} words
  * @param {View} view
  */
-function heightOf(words, view) {
+function heightOf(data, words, view) {
+  if (data.labels) return view.small ? 16 + 25 * Math.log2(words) : 26 + 34 * Math.log2(words);
   return view.small ? 7 + 11 * Math.sqrt(words) : 10 + 34 * Math.sqrt(words);
 }
 
@@ -76,23 +81,25 @@ function legOf(room, words) {
 }
 
 /**
+ * @param {Data} data
  * @param {Arc} arc
  * @param {Row} row
  * @param {View} view
  * @param {number} rank of several arcs between the same two words, from 0
  * @returns {{points: number[][], top: number}} y counted up from the foot of the arrows
  */
-function curveOf(arc, row, view, rank) {
+function curveOf(data, arc, row, view, rank) {
   const center = row.centers[arc.dependent];
   if (arc.head < 0) {
-    const y = (view.small ? ROOT / 2 : ROOT) + rank * (LABEL + 2);
+    const above = data.labels ? heightOf(data, 1, view) + 6 : 0; // labels of short arcs
+    const y = Math.max(view.small ? ROOT / 2 : ROOT, above) + rank * (LABEL + 2);
     return { points: [[center, y], [center, 0]], top: y + 5 };
   }
   const words = Math.abs(arc.head - arc.dependent);
   const side = Math.sign(arc.dependent - arc.head);
   // Of the two arcs between two words, the one to the left runs around the one to the right.
   const outside = side < 0 ? (view.small ? 1 : 2.5) : 0;
-  const height = heightOf(words, view) + 2 * outside + rank * (LABEL + 2);
+  const height = heightOf(data, words, view) + 2 * outside + rank * (LABEL + 2);
   const start = row.centers[arc.head] + side * (legOf(row.rooms[arc.head], words) - outside);
   const end = center - side * (legOf(row.rooms[arc.dependent], words) - outside);
   const control = (height * 4) / 3; // a Bézier curve reaches three quarters of its controls
@@ -123,15 +130,15 @@ function kindOf(data, arc) {
  */
 function drawn(data, parts, strength, view) {
   const row = placed(data, view);
-  const full = heightOf(Math.max(1, data.words.length - 1), view) + 6;
+  const full = heightOf(data, Math.max(1, data.words.length - 1), view) + 6;
   /** @type {Map<string, number>} */
   const ranks = new Map();
   const curves = parts.map((part) => {
     const arc = arcOf(data, part);
-    const between = `${arc.head} ${arc.dependent}`;
-    const rank = ranks.get(between) ?? 0;
+    const between = [arc.head, arc.dependent].sort((a, b) => a - b).join(" ");
+    const rank = data.labels ? (ranks.get(between) ?? 0) : 0; // each label needs a line
     ranks.set(between, rank + 1);
-    return { part, arc, ...curveOf(arc, row, view, rank) };
+    return { part, arc, ...curveOf(data, arc, row, view, rank) };
   });
   const label = data.labels && !row.dots ? LABEL : 0;
   const used = Math.max(view.small ? 12 : ROOT, ...curves.map((curve) => curve.top + label));

@@ -62,7 +62,7 @@ export const brackets = {
     const sizes = data.words.map((word) => Math.max(24, textWidth(word, SIZE)));
     for (const span of labelled ? spans : []) {
       const { first, last } = span;
-      if (first === last) sizes[first] = Math.max(sizes[first], cellWidth(textOf(data, span)) - 2 * INSET);
+      if (first === last) sizes[first] = Math.max(sizes[first], cellWidth([textOf(data, span)]) - 2 * INSET);
     }
     const { centers, width } = spreadRow(sizes, view.width - 2 * INSET, 14);
     const stacked = labelled ? spans : spans.filter(({ first, last }) => first < last);
@@ -76,7 +76,7 @@ export const brackets = {
       const [x, strength] = [centers[first] - sizes[first] / 2, marginals[part]];
       const right = centers[last] + sizes[last] / 2 + 2 * INSET;
       const box = { x, width: right - x, y: ground - (level + 1) * step, height: step - STEP.gap };
-      if (labelled || first < last) shapes.push(...cell(box, part, strength, textOf(data, span)));
+      if (labelled || first < last) shapes.push(...cell(box, part, strength, labelled ? [textOf(data, span)] : []));
       else shapes.push(...wordShapes(data, part, box, ground));
     }
     const baseline = ground + SIZE + 2;
@@ -129,8 +129,8 @@ export const brackets = {
 function wordShapes(data, part, box, top) {
   const text = data.words[readPart(data, part).first];
   return [
-    { type: "text", x: box.x + box.width / 2, y: top + SIZE + 2, text, part, strength: 1 },
     { type: "box", ...box, y: top, height: SIZE + 8, kind: "faint", part },
+    { type: "text", x: box.x + box.width / 2, y: top + SIZE + 2, text, part },
   ];
 }
 

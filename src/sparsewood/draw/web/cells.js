@@ -8,6 +8,7 @@ import { printable, textWidth } from "./text.js";
  */
 
 const SHARE = 11; // font size in a box
+const SPACE = 3; // between two pieces of text
 const DOT = 7; // a part that no structure uses
 const ENDS = 4; // words that name the ends of a long span
 
@@ -51,29 +52,43 @@ export function share(p) {
 }
 
 /**
+ * How wide pieces of text are, one after another.
+ * @param {string[]} pieces
+ */
+function widthOf(pieces) {
+  return pieces.reduce((sum, piece) => sum + textWidth(piece, SHARE) + SPACE, -SPACE);
+}
+
+/**
  * The width of a box for a label and its share.
- * @param {string} label
+ * @param {string[]} label in pieces
  */
 export function cellWidth(label) {
-  return textWidth(label && `${label} `, SHARE) + textWidth(">99%", SHARE) + 6;
+  return widthOf([...label, ">99%"]) + 6;
 }
 
 /**
  * A part as a box around its label and its probability, as much of them as there is room for.
+ *
+ * What stands side by side is one text for each piece: in one text together, a word that is written
+ * from right to left would turn the order of those around it.
  * @param {{x: number, y: number, width: number, height: number}} box upper left corner and size
  * @param {number} part
  * @param {number} strength its marginal
- * @param {string} [label]
+ * @param {string[]} [label] in pieces
  * @returns {Shape[]}
  */
-export function cell(box, part, strength, label = "") {
+export function cell(box, part, strength, label = []) {
   /** @type {Shape[]} */
   const shapes = [{ type: "box", ...box, part, strength }];
-  const both = label ? `${label} ${share(strength)}` : share(strength);
-  const text = [both, label].find((one) => one && textWidth(one, SHARE) <= box.width - 4);
-  if (text && box.height >= SHARE + 2) {
-    const [x, y] = [box.x + box.width / 2, box.y + box.height / 2 + 0.36 * SHARE];
-    shapes.push({ type: "text", x, y, text, size: SHARE, part, strength });
+  const pieces = [[...label, share(strength)], label].find((some) => widthOf(some) <= box.width - 4) ?? [];
+  if (box.height < SHARE + 2) return shapes;
+  const y = box.y + box.height / 2 + 0.36 * SHARE;
+  let x = box.x + (box.width - widthOf(pieces)) / 2;
+  for (const text of pieces) {
+    const wide = textWidth(text, SHARE);
+    shapes.push({ type: "text", x: x + wide / 2, y, text, size: SHARE, part });
+    x += wide + SPACE;
   }
   return shapes;
 }

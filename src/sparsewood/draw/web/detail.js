@@ -34,8 +34,7 @@ export class Detail {
     this.scored = make("span", { class: "sparsewood-scored" },
       make("label", {}, "score ", this.score), " ", this.undo);
     this.hint = make("span", { class: "sparsewood-faint" },
-      `Point at the picture to see which ${session.data.noun}s use a part; `,
-      "drag it up or down, or type, to change its score.");
+      `Point at a part: which ${session.data.noun}s use it. Drag it up or down: another score.`);
     this.selects = this.axes().map((axis) => selectOf(axis));
     this.element = make("div", { class: "sparsewood-detail" },
       make("div", { class: "sparsewood-said" }, this.name, " ", this.numbers, " ", this.scored, this.hint),

@@ -43,16 +43,18 @@ export class Figure {
     this.top = Infinity;
     this.width = 0;
 
-    const change = (/** @type {number} */ part, /** @type {number} */ score) => this.score(part, score);
+    const score = (/** @type {number} */ part, /** @type {number} */ value) => this.score(part, value);
+    const change = (/** @type {number} */ part, /** @type {number} */ value) =>
+      this.score(part, rounded(value, this.step / 10)); // numbers that can be read
     const step = (/** @type {number} */ part, /** @type {number} */ steps) =>
-      this.score(part, session.scores[part] + steps * this.step);
+      change(part, session.scores[part] + steps * this.step);
     const choose = (/** @type {number | null} */ part) => this.choose(part);
     const hover = (/** @type {number | null} */ part) => this.hover(part);
     this.view = new PanelView((part) => this.about(part));
     this.view.element.setAttribute("aria-label", `${printable(session.data.title)}. ${KEYS}`);
     this.box = make("div", { class: "sparsewood-scroll sparsewood-summary" });
     this.box.append(this.view.element);
-    this.detail = new Detail(session, picture, { choose, score: change, step });
+    this.detail = new Detail(session, picture, { choose, score, step });
     this.controls = new Controls(session, (settings) => {
       session.set(settings);
       this.schedule();
@@ -71,6 +73,7 @@ export class Figure {
     this.matrix = new Matrix(session, this.detail.axes(), { hover, choose });
     listenToParts(this.view.element, this.step / 5, {
       hover, choose, change, step,
+      chosen: () => this.chosen,
       score: (part) => session.scores[part],
       edit: () => this.detail.score.select(),
     });
@@ -124,11 +127,8 @@ export class Figure {
    * @param {number} score
    */
   score(part, score) {
-    const before = this.session.data.scores[part];
-    if (before === -Infinity) return;
-    const unit = this.step / 10; // numbers that can be read
-    const rounded = Number((Math.round(score / unit) * unit).toPrecision(12));
-    this.session.setScore(part, score === before ? before : rounded);
+    if (this.session.data.scores[part] === -Infinity) return; // not to be had, whatever its score
+    this.session.setScore(part, score);
     this.schedule();
   }
 
@@ -240,6 +240,14 @@ export class Figure {
     this.observer.disconnect();
     this.element.replaceChildren();
   }
+}
+
+/**
+ * @param {number} value
+ * @param {number} unit
+ */
+function rounded(value, unit) {
+  return Number((Math.round(value / unit) * unit).toPrecision(12));
 }
 
 /**

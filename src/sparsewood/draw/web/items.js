@@ -69,9 +69,9 @@ export const items = {
       const below = { x, y: y + height + BAR + SHARE + 6, text: share(strength), size: SHARE };
       shapes.push(
         { type: "box", x: left, y, width: wide, height, kind, part, strength },
-        { type: "text", ...name, kind, part, strength },
+        { type: "text", ...name, kind, part },
         { type: "box", ...track, width: wide, kind: "faint", part, strength: 0 },
-        { type: "text", ...below, kind, part, strength },
+        { type: "text", ...below, kind, part },
       );
       if (strength > 0) shapes.push({ type: "box", ...track, width: wide * Math.min(1, strength), part, strength: 1 });
     }

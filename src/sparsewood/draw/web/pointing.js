@@ -3,11 +3,13 @@
 
 /**
  * @typedef {{hover: (part: number | null) => void, choose: (part: number | null) => void,
- *   score: (part: number) => number, change: (part: number, score: number) => void,
+ *   chosen: () => number | null, score: (part: number) => number, change: (part: number, score: number) => void,
  *   step: (part: number, steps: number) => void, edit: () => void}} Actions
  */
 
 const DRAGGED = 3; // pixels until a press is a drag
+const SAMPLES = 48; // points of a line that are looked at
+const NEARER = 2; // pixels that another part must be nearer than the one that is chosen
 
 /**
  * @param {EventTarget | null} target
@@ -19,6 +21,40 @@ function partAt(target) {
 }
 
 /**
+ * The part whose line is nearest: many lie close together where arcs end.
+ * @param {SVGSVGElement} svg
+ * @param {MouseEvent} event
+ * @param {number | null} chosen
+ * @returns {number | null}
+ */
+function nearestPart(svg, event, chosen) {
+  let [nearest, least] = [partAt(event.target), Infinity];
+  for (const hit of document.elementsFromPoint(event.clientX, event.clientY)) {
+    const part = svg.contains(hit) ? partAt(hit) : null;
+    if (part === null) continue;
+    const away = hit instanceof SVGPathElement ? distanceTo(hit, event) : 0;
+    const handicap = part === chosen ? 0 : NEARER;
+    if (away + handicap < least) [nearest, least] = [part, away + handicap];
+  }
+  return nearest;
+}
+
+/**
+ * @param {SVGPathElement} path
+ * @param {MouseEvent} event
+ */
+function distanceTo(path, event) {
+  const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(path.getScreenCTM()?.inverse());
+  const length = path.getTotalLength();
+  let least = Infinity;
+  for (let i = 0; i <= SAMPLES; i++) {
+    const { x, y } = path.getPointAtLength((length * i) / SAMPLES);
+    least = Math.min(least, Math.hypot(x - place.x, y - place.y));
+  }
+  return least;
+}
+
+/**
  * @param {SVGSVGElement} svg
  * @param {number} perPixel how much a score changes by dragging one pixel
  * @param {Actions} actions
@@ -26,14 +62,11 @@ function partAt(target) {
 export function listenToParts(svg, perPixel, actions) {
   /** @type {{part: number, y: number, score: number, moved: boolean} | null} */
   let drag = null;
-  svg.addEventListener("pointerover", (event) => {
-    if (!drag) actions.hover(partAt(event.target));
-  });
   svg.addEventListener("pointerleave", () => {
     if (!drag) actions.hover(null);
   });
   svg.addEventListener("pointerdown", (event) => {
-    const part = partAt(event.target);
+    const part = nearestPart(svg, event, actions.chosen());
     if (event.button !== 0) return;
     actions.choose(part);
     if (part === null) return;
@@ -43,7 +76,7 @@ export function listenToParts(svg, perPixel, actions) {
     drag = { part, y: event.clientY, score: actions.score(part), moved: false };
   });
   svg.addEventListener("pointermove", (event) => {
-    if (!drag) return;
+    if (!drag) return actions.hover(nearestPart(svg, event, actions.chosen()));
     const up = drag.y - event.clientY;
     if (!drag.moved && Math.abs(up) < DRAGGED) return;
     drag.moved = true;

@@ -9,7 +9,7 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  * @typedef {import("./shapes.js").Shape} Shape
  * @typedef {import("./types.js").Data} Data
  * @typedef {import("./types.js").View} View
- * @typedef {{first: number, last: number, level: number, part: number, text: string}} Piece
+ * @typedef {{first: number, last: number, level: number, part: number, label: string[]}} Piece
  */
 
 const BOX = { height: 19, step: 23, inset: 5 }; // inset: how far a box reaches beyond its words
@@ -42,12 +42,14 @@ function textOf(data, label) {
 }
 
 /**
+ * In pieces; none where there is nothing to tell.
  * @param {Data} data
- * @param {number} from
  * @param {number} label
+ * @param {number} [from] of a step
  */
-function stepText(data, from, label) {
-  return textOf(data, label) && `${textOf(data, from)} → ${textOf(data, label)}`;
+function labelled(data, label, from) {
+  if (!textOf(data, label)) return [];
+  return from === undefined ? [textOf(data, label)] : [textOf(data, from), "→", textOf(data, label)];
 }
 
 export const segments = {
@@ -60,8 +62,8 @@ export const segments = {
   summary(data, marginals, view) {
     const { pieces, steps } = piecesOf(data, partsInUse(marginals, view));
     const sizes = data.words.map((word) => Math.max(textWidth(word, SIZE), 12));
-    for (const { first, last, text } of pieces) { // room for the label of a segment of one word
-      if (first === last) sizes[first] = Math.max(sizes[first], cellWidth(text) - 2 * BOX.inset);
+    for (const { first, last, label } of pieces) { // room for the label of a segment of one word
+      if (first === last) sizes[first] = Math.max(sizes[first], cellWidth(label) - 2 * BOX.inset);
     }
     const { centers, width } = spreadRow(sizes, view.width - 2 * BOX.inset, APART);
     const xs = centers.map((x) => x + BOX.inset);
@@ -69,11 +71,11 @@ export const segments = {
     const ground = Math.max(HIGH, levels) * BOX.step + MARGIN;
     /** @type {Shape[]} */
     const shapes = [];
-    for (const { first, last, level, part, text } of pieces) {
+    for (const { first, last, level, part, label } of pieces) {
       const x = xs[first] - sizes[first] / 2 - BOX.inset;
       const right = xs[last] + sizes[last] / 2 + BOX.inset;
       const box = { x, y: ground - (level + 1) * BOX.step, width: right - x, height: BOX.height };
-      shapes.push(...cell(box, part, marginals[part], text));
+      shapes.push(...cell(box, part, marginals[part], label));
     }
     const baseline = ground + SIZE;
     data.words.forEach((text, t) => shapes.push({ type: "text", x: xs[t], y: baseline, text }));
@@ -102,7 +104,7 @@ export const segments = {
    */
   name(data, part) {
     const { first, last, label, from } = readPart(data, part);
-    if (from !== null) return `${stepText(data, from, label) || "cut"} before ${printable(data.words[first])}`;
+    if (from !== null) return `${labelled(data, label, from).join(" ") || "cut"} before ${printable(data.words[first])}`;
     const text = textOf(data, label);
     return spanOf(data, first, last) + (text && ` is ${text}`);
   },
@@ -133,9 +135,9 @@ function piecesOf(data, parts) {
   for (const part of parts) {
     const { first, last, label, from } = readPart(data, part);
     if (from !== null && first > 0) {
-      steps.push({ first, last: first, level: 0, part, text: stepText(data, from, label) });
+      steps.push({ first, last: first, level: 0, part, label: labelled(data, label, from) });
     } else if (from === null && last < data.words.length) {
-      pieces.push({ first, last, level: 0, part, text: textOf(data, label) });
+      pieces.push({ first, last, level: 0, part, label: labelled(data, label) });
     }
   }
   pieces.sort((a, b) => a.last - a.first - (b.last - b.first) || a.part - b.part);
@@ -154,14 +156,14 @@ function stepShapes(steps, cuts, marginals, top) {
   const shapes = [];
   /** @type {number[]} how far each line is taken */
   const taken = [];
-  for (const { first, part, text } of steps) {
-    const width = cellWidth(text);
+  for (const { first, part, label } of steps) {
+    const width = cellWidth(label);
     const x = Math.max(MARGIN, cuts[first] - width / 2);
     const free = taken.findIndex((edge) => edge + 4 < x);
     const line = free < 0 ? taken.length : free;
     taken[line] = x + width;
     const box = { x, y: top + line * STEP.step, width, height: STEP.height };
-    shapes.push(...cell(box, part, marginals[part], text));
+    shapes.push(...cell(box, part, marginals[part], label));
   }
   return { shapes, right: Math.max(0, ...taken), bottom: top + taken.length * STEP.step };
 }

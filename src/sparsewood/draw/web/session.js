@@ -93,7 +93,8 @@ export class Session {
       this.error = "";
     } catch (error) {
       if (!this.before || !(error instanceof Error)) throw error;
-      this.error = error.message;
+      const none = `No ${this.data.noun} is left: each uses a part that is forbidden.`;
+      this.error = error.message.includes("no structure left") ? none : error.message;
     }
     this.ms = performance.now() - start;
     return this.before;

@@ -11,7 +11,8 @@ export const FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"; // the wi
 const WIDTHS = {
   191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 334: "()-`r{}", 355: '"', 389: "*",
   469: "^", 500: "cksvxyzJ", 556: "0123456789abdeghnopqu#$?_L", 584: "+<=>~", 611: "FTZ",
-  667: "ABEKPSVXY&", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1015: "@",
+  667: "ABEKPSVXY&", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "→…",
+  1015: "@",
 };
 /** @type {Map<string, number>} */
 const WIDTH_OF = new Map();

@@ -35,11 +35,11 @@ def finding_of(runs: Sequence[ReportedRun]) -> str:
     groups = list(rows.values())
     if len(groups) < 2:
         return _alone(groups[0], column) if groups else _NOTHING
-    ours = best_of([group for group in groups if group[0].latent] or groups, column)
+    ours = _leader([group for group in groups if group[0].latent] or groups, column)
     theirs = rows.get(BASELINE, ours)
     if theirs is ours:
-        theirs = best_of([group for group in groups if group is not ours], column)
-    text, best = _against(ours, theirs, column), best_of(groups, column)
+        theirs = _leader([group for group in groups if group is not ours], column)
+    text, best = _against(ours, theirs, column), _leader(groups, column)
     if _mean(best, column) in (_mean(ours, column), _mean(theirs, column)):
         return text
     return f"{text} Best of all: {best[0].label}, {_value(best, column)}."
@@ -55,6 +55,12 @@ def _column(runs: Sequence[ReportedRun]) -> Column | None:
             if any(column.of(run) is not None for run in runs):
                 return column
     return headline(columns_of(runs))
+
+
+def _leader(groups: Sequence[Group], column: Column) -> Group:
+    """The best of those with the most seeds: one that was lucky once leads nothing."""
+    most = max(len(group) for group in groups)
+    return best_of([group for group in groups if len(group) == most], column)
 
 
 def _alone(group: Group, column: Column) -> str:

@@ -10,6 +10,7 @@
  *    error: string | null}} Said */
 /** @typedef {{sides: string[], temperature: string}} Question */
 
+const DRAWN = 5; // trees of a picture; a figure has all of them
 const setup = JSON.parse(find("#setup").textContent ?? "");
 const form = /** @type {HTMLFormElement} */ (find("#question"));
 const answer = find("#answer");
@@ -45,7 +46,7 @@ function make(name, attributes = {}, ...children) {
 /** The field of one sentence. @param {string} name */
 function side(name) {
   const field = /** @type {HTMLTextAreaElement} */ (
-    make("textarea", { rows: "2", maxlength: String(setup.characters), name })
+    make("textarea", { class: "field", rows: "2", maxlength: String(setup.characters), name })
   );
   find("#sides").append(make("label", {}, name, field));
   field.addEventListener("keydown", (event) => {
@@ -77,6 +78,11 @@ function linked() {
   return { sides, temperature: parts.get("temperature") ?? "" };
 }
 
+/** Words whose direction is their own. @param {string} text */
+function apart(text) {
+  return make("bdi", {}, text);
+}
+
 /** @param {Question} question */
 function fill(question) {
   inputs.forEach((input, i) => (input.value = question.sides[i]));
@@ -98,6 +104,7 @@ async function ask(question) {
   try {
     const body = {
       sides: question.sides,
+      most: DRAWN,
       ...(question.temperature ? { temperature: Number(question.temperature) } : {}),
     };
     const response = await fetch("/answer", {
@@ -150,7 +157,7 @@ function shown(value) {
 function card(said) {
   const about = [said.variant];
   if (said.temperature !== null) about.push(`temperature ${Number(said.temperature.toPrecision(4))}`);
-  return make(
+  const made = make(
     "article",
     { "aria-label": said.name },
     make("h2", {}, said.name),
@@ -160,6 +167,29 @@ function card(said) {
     Object.keys(said.prediction).length ? bars(said.prediction) : null,
     ...said.sides.flatMap((one, i) => trees(one, said.sides.length > 1 ? setup.sides[i] : null)),
   );
+  if (said.temperature !== null) made.addEventListener("change", (event) => offer(said, made, event));
+  return made;
+}
+
+/**
+ * Offer to ask again at the temperature that a figure was set to.
+ * @param {Said} said
+ * @param {HTMLElement} made
+ * @param {Event} event
+ */
+function offer(said, made, event) {
+  const figure = /** @type {any} */ (event.target).closest(".sparsewood-live")?.sparsewood;
+  if (!figure) return;
+  const wanted = String(Number(figure.state().settings.temperature.toPrecision(4)));
+  made.querySelector(".again")?.remove();
+  if (Number(wanted) === said.temperature) return;
+  const again = make("button", { type: "button", class: "button again" });
+  again.textContent = `Predict at temperature ${wanted}`;
+  again.addEventListener("click", () => {
+    temperature.value = wanted;
+    form.requestSubmit();
+  });
+  made.querySelector("p")?.append(again);
 }
 
 /** @param {Said["prediction"]} prediction */
@@ -168,7 +198,7 @@ function bars(prediction) {
     const bar = make("div", { class: "bar" });
     bar.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
     return [
-      make("dt", {}, label),
+      make("dt", {}, apart(label)),
       make("dd", { "aria-hidden": "true" }, bar),
       make("dd", { class: "number" }, shown(value)),
     ];
@@ -180,7 +210,10 @@ function bars(prediction) {
 function trees(one, name) {
   const told = [];
   if (name) told.push(make("h3", {}, name));
-  if (one.unknown.length) told.push(make("p", {}, `unknown words: ${one.unknown.join(", ")}`));
+  if (one.unknown.length) {
+    const words = one.unknown.flatMap((word) => [apart(word), " "]);
+    told.push(make("p", { class: "unknown" }, "unknown words: ", ...words));
+  }
   if (one.figure) {
     const figure = make("div", { class: "figure sparsewood-live" });
     // It is drawn to the width it has, and has none before it is in the page.
@@ -193,12 +226,15 @@ function trees(one, name) {
   const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(one.picture ?? "")}`;
   const alt = one.trees.map((t) => `${(100 * t.weight).toFixed(1)} %: heads ${t.heads.join(" ")}`);
   const image = make("img", { src: address, alt: alt.join("; ") });
+  const width = Number(/ width="([\d.]+)"/.exec(one.picture ?? "")?.[1]);
+  image.style.minWidth = `${0.7 * width}px`; // before that it shrinks, then it scrolls
   return [...told, make("div", { class: "picture", tabindex: "0" }, image)];
 }
 
 /** @param {string[]} sides */
 function example(sides) {
-  const button = make("button", { type: "button" }, sides.join(" / "));
+  const button = make("button", { type: "button", class: "button" });
+  button.append(...sides.flatMap((text, i) => (i ? [" / ", apart(text)] : [apart(text)])));
   button.addEventListener("click", () => {
     fill({ sides, temperature: temperature.value });
     form.requestSubmit();
