@@ -10,7 +10,7 @@ import { make } from "./dom.js";
 
 /** @type {[name: string, title: string, about: string][]} */
 const COLUMNS = [
-  ["sparsemap", "SparseMAP", "what is kept, and its weight"],
+  ["sparsemap", "SparseMAP", "what is kept, by weight; faint: shared by all"],
   ["best", "k best", "by score alone"],
   ["map", "MAP", "the best alone"],
 ];

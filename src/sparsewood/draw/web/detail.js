@@ -79,11 +79,8 @@ export class Detail {
     }
   }
 
-  /**
-   * @param {number | null} part
-   * @param {boolean} [chosen] the selects show it too
-   */
-  update(part, chosen = true) {
+  /** @param {number | null} part */
+  update(part) {
     this.part = part;
     this.hint.hidden = part !== null;
     this.scored.hidden = this.name.hidden = this.numbers.hidden = part === null;
@@ -99,10 +96,12 @@ export class Detail {
     if (this.score.value !== score) this.score.value = score;
     this.score.disabled = forbidden;
     this.undo.style.visibility = session.scores[part] === data.scores[part] ? "hidden" : "visible";
-    if (chosen) this.show(part);
   }
 
-  /** @param {number} part */
+  /**
+   * Lets the lists show the part that is chosen.
+   * @param {number} part
+   */
   show(part) {
     const { shape } = this.session.data;
     let index = part;

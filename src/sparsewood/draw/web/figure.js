@@ -112,6 +112,7 @@ export class Figure {
   choose(part) {
     if (part === this.chosen) return this.light();
     this.chosen = part;
+    if (part !== null) this.detail.show(part);
     this.paint(); // a part of marginal 0 is drawn as long as it is chosen
   }
 
@@ -194,7 +195,7 @@ export class Figure {
     }
     this.view.trace(over, lit ?? this.chosen);
     this.view.element.classList.toggle("sparsewood-tracing", traced !== undefined);
-    this.detail.update(this.hovered ?? this.chosen, this.hovered === null);
+    this.detail.update(this.hovered ?? this.chosen);
   }
 
   /** What pages and tests read: the last answer at full precision, and the settings. */

@@ -1,5 +1,5 @@
 // @ts-check
-// All scores at a glance: a cell for each part, dark where the score is high, a dot for its marginal.
+// All scores at a glance: a cell for each part, strong where the score is high, a dot for its marginal.
 import { make } from "./dom.js";
 import { printable, textWidth } from "./text.js";
 
@@ -30,7 +30,7 @@ export class Matrix {
       make("summary", {}, "All scores"),
       make("p", { class: "sparsewood-faint" }, "Rows: ", axes.length > 1 ? axes[0].label : "", ", columns: ",
         axes[Math.min(1, axes.length - 1)].label,
-        ". The higher the score the darker the cell; the dot is the marginal. Click to choose."),
+        ". The higher the score the stronger the colour; the dot is the marginal. Click to choose."),
       make("div", { class: "sparsewood-scroll" }, this.canvas));
     this.canvas.addEventListener("pointermove", (event) => actions.hover(this.partAt(event)));
     this.canvas.addEventListener("pointerleave", () => actions.hover(null));

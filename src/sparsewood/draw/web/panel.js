@@ -70,7 +70,8 @@ export class PanelView {
       if (!colour) continue;
       const copy = document.createElementNS(SVG, "g");
       const width = Math.max(2, Number(group.getAttribute("stroke-width")));
-      setAttributes(copy, { "stroke-width": width });
+      const dashes = group.getAttribute("stroke-dasharray") ?? "none";
+      setAttributes(copy, { "stroke-width": width, "stroke-dasharray": dashes });
       copy.style.setProperty("--sparsewood-tree", colour); // not as an attribute: pages may forbid these
       const drawn = [...group.children].filter((child) => !child.matches(".sparsewood-hit"));
       copy.append(...drawn.map((child) => child.cloneNode(true)));

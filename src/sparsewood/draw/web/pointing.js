@@ -62,6 +62,9 @@ function distanceTo(path, event) {
 export function listenToParts(svg, perPixel, actions) {
   /** @type {{part: number, y: number, score: number, moved: boolean} | null} */
   let drag = null;
+  svg.addEventListener("pointerover", (event) => {
+    if (!drag) actions.hover(nearestPart(svg, event, actions.chosen()));
+  });
   svg.addEventListener("pointerleave", () => {
     if (!drag) actions.hover(null);
   });

@@ -56,6 +56,7 @@ export function strengthAttributes(shapes) {
   if (shapes.some((shape) => shape.type === "box")) return { "stroke-width": "1", opacity: "1" };
   return {
     "stroke-width": coordinate(0.75 + 3.25 * strength),
+    "stroke-dasharray": strength === 0 ? "2 3" : "none", // in view, but in no structure
     opacity: coordinate(0.22 + 0.78 * strength),
   };
 }
@@ -73,7 +74,7 @@ export function shapeNodes(shape) {
   if (shape.type === "text") return textNodes(shape, colour, faint);
   /** @type {Record<string, string | number>} */
   const dashed = kind === "differ" ? { "stroke-dasharray": "5 3" } : {};
-  if (shape.type === "line") return lineNodes(shape, colour, { ...faint, ...dashed });
+  if (shape.type === "line") return lineNodes(shape, colour, faint, dashed);
   const { fill, border } = shadeOf(shape);
   return [{
     tag: "rect",
@@ -139,26 +140,27 @@ function textNodes(shape, colour, more) {
 /**
  * @param {LineShape} shape
  * @param {string} colour
- * @param {Record<string, string | number>} more
+ * @param {Record<string, string | number>} faint
+ * @param {Record<string, string | number>} dashed
  * @returns {Node[]}
  */
-function lineNodes(shape, colour, more) {
+function lineNodes(shape, colour, faint, dashed) {
   const points = [...shape.points];
   const [tip, before] = [points[points.length - 1], points[points.length - 2]];
+  const filled = { fill: colour, stroke: "none", ...faint };
   /** @type {Node[]} */
   const ends = [];
   if (shape.dot) {
     const [cx, cy] = points[0].map(coordinate);
     const r = coordinate((shape.head ?? ARROW) * 0.46);
-    ends.push({ tag: "circle", attributes: { cx, cy, r, fill: colour, stroke: "none" } });
+    ends.push({ tag: "circle", attributes: { cx, cy, r, ...filled } });
   }
   if (shape.arrow) {
     const { head = ARROW } = shape;
-    const d = arrowhead(before, tip, head);
-    ends.push({ tag: "path", attributes: { d, fill: colour, stroke: "none" } });
+    ends.push({ tag: "path", attributes: { d: arrowhead(before, tip, head), ...filled } });
     points[points.length - 1] = towards(tip, before, head);
   }
-  const drawn = { d: pathOf(shape, points), stroke: colour, fill: "none", ...more };
+  const drawn = { d: pathOf(shape, points), stroke: colour, fill: "none", ...faint, ...dashed };
   return [{ tag: "path", attributes: drawn }, ...ends];
 }
 

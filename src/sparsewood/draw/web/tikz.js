@@ -16,7 +16,7 @@ export function panelTikz(panel) {
   const top = panel.top ?? 0;
   return [
     "\\begin{tikzpicture}[x=.75pt, y=-.75pt, every node/.style={inner sep=0pt}]",
-    `  \\path (0, ${top.toFixed(1)}) rectangle (${panel.width.toFixed(1)}, ${panel.height.toFixed(1)});`,
+    `  \\useasboundingbox (0, ${top.toFixed(1)}) rectangle (${panel.width.toFixed(1)}, ${panel.height.toFixed(1)});`,
     ...panel.shapes.map((shape) => `  ${shapeTikz(shape)}`),
     "\\end{tikzpicture}",
   ].join("\n");
