@@ -67,10 +67,10 @@ def reviews(seed: int = 0) -> dict[str, list[tuple[list[str], int]]]:
 def _review(rng: random.Random) -> tuple[list[str], int]:
     label, most = rng.randrange(2), rng.choice([1, 2, 3])
     sides = (PRAISE, BLAME) if label else (BLAME, PRAISE)
-    words = rng.choices(sides[0], k=most) + rng.choices(sides[1], k=rng.randrange(most))
+    words = [*rng.choices(sides[0], k=most), *rng.choices(sides[1], k=rng.randrange(most))]
     words += rng.choices(FILLER, k=rng.randint(6, 14))
     rng.shuffle(words)
-    return words, label
+    return list[str](words), label
 
 
 def tagged(many: int, seed: int = 0) -> tuple[list[str], list[list[tuple[str, str]]]]:

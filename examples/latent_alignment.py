@@ -8,6 +8,7 @@ attention lets several words look at the same one, costs less time, and is not f
 """
 
 import time
+from collections.abc import Sequence
 
 import torch
 from corpora import pairs
@@ -26,19 +27,18 @@ labels = sorted({label for _, _, label in data["train"]})
 known = {w: i for i, w in enumerate(sorted({w for a, b, _ in data["train"] for w in a + b}), 1)}
 
 
-def encode(sentences: list[list[str]]) -> tuple[Tensor, Tensor]:
+def encode(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
     rows = [torch.tensor([known.get(word, 0) for word in words]) for words in sentences]
     return nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(r) for r in rows])
 
 
 def batch(split: str, rows: list[int]) -> tuple[Tensor, ...]:
     first, second, label = zip(*(data[split][i] for i in rows), strict=True)
-    return *encode(list(first)), *encode(list(second)), torch.tensor([*map(labels.index, label)])
+    return *encode(first), *encode(second), torch.tensor([*map(labels.index, label)])
 
 
 # %%
-# A small network looks at pairs of words, and the answer is read off the sum over those taken.
-# Without pairs it looks at the means of both sentences instead.
+# A small network looks at pairs of words and sums what it sees, or looks at the means alone.
 
 
 class Reader(nn.Module):

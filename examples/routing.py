@@ -72,7 +72,7 @@ def train(how: str, even: bool, seed: int) -> tuple[float, Tensor, float]:
 # %%
 # The error is relative to the variance of the answers, for each seed.
 
-fig, axes = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True, layout="constrained")
 for ax, even in zip(axes, (True, False), strict=True):
     print("as many inputs of each kind" if even else "kinds by chance")
     for place, how in enumerate(("matching", "top-1, balanced", "top-1")):
@@ -88,4 +88,3 @@ for ax, even in zip(axes, (True, False), strict=True):
     ax.set(xticks=[])
 axes[0].set(ylabel="share of the inputs")
 axes[1].legend(frameon=False)
-fig.tight_layout()

@@ -70,7 +70,7 @@ def train(how: str, seed: int) -> nn.Module:
 
 torch.manual_seed(0)
 shown, _, numbers = lists(1)
-fig, axes = plt.subplots(1, 4, figsize=(7, 2.6), width_ratios=[0.5, 1, 1, 1])
+fig, axes = plt.subplots(1, 4, figsize=(7, 2.6), width_ratios=[0.5, 1, 1, 1], layout="constrained")
 axes[0].imshow(
     nn.functional.pad(shown[0], (1, 0, 1, 1)).flatten(0, 1).numpy(), cmap="Blues", aspect="auto"
 )
@@ -95,4 +95,3 @@ for how, ax in zip(("softmax", "sinkhorn", "sparsemap"), axes[1:], strict=True):
     ax.set(
         title=how, xlabel="place", xticks=[], yticks=range(LENGTH), yticklabels=numbers[0].tolist()
     )
-fig.tight_layout()
