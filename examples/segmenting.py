@@ -10,6 +10,7 @@ where a letter comes as a surprise, needs no structure and finds far fewer words
 import time
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import torch
 from corpora import plain
@@ -38,7 +39,7 @@ def strings(texts: list[str]) -> Tensor:
     return table
 
 
-def learn(table: Tensor, price: float, most: int) -> sp.Posterior | sp.StructureDistribution:
+def learn(table: Tensor, price: float, most: int) -> Any:
     """At most so many segmentations of each sentence are kept; 0: all are summed over."""
     lengths, uses, post = (table[:, :, 0, 0] > 0).sum(1), (table > 0).float(), None
     for _ in range(ROUNDS):
@@ -50,7 +51,6 @@ def learn(table: Tensor, price: float, most: int) -> sp.Posterior | sp.Structure
         else:
             post = sp.marginals(scores, family, lengths=lengths)
         uses = family.unpack(post.marginals).segments
-    assert post is not None
     return post
 
 
@@ -76,7 +76,7 @@ def f1(cuts: Tensor, gold: Tensor) -> float:
     return float(2 * (cuts & gold)[:, 1:].sum() / (cuts[:, 1:].sum() + gold[:, 1:].sum()))
 
 
-texts: list[str] = []
+texts, text = [""], "manhearsatallcat"
 for seed, spaced in enumerate(plain(SENTENCES, range(SEEDS))):
     texts = ["".join(words) for words in spaced]
     table = strings(texts)
@@ -96,4 +96,4 @@ for seed, spaced in enumerate(plain(SENTENCES, range(SEEDS))):
 # %%
 # What is kept of one sentence, learned among the others.
 
-show(learn(strings(["thedogseesacat", *texts]), 1.5, 10), list("thedogseesacat"), labels=["word"])
+show(learn(strings([text, *texts]), 1.5, 10), list(text), labels=["word"])

@@ -70,8 +70,10 @@ def train(how: str, seed: int) -> nn.Module:
 
 torch.manual_seed(0)
 shown, _, numbers = lists(1)
-fig, axes = plt.subplots(1, 4, figsize=(7, 2.6), width_ratios=[0.5, 1, 1, 1])
-axes[0].imshow(nn.functional.pad(shown[0], (1, 0, 1, 1)).flatten(0, 1), cmap="Blues", aspect="auto")
+fig, axes = plt.subplots(1, 4, figsize=(7, 2.6), width_ratios=[0.5, 1, 1, 1], layout="constrained")
+axes[0].imshow(
+    nn.functional.pad(shown[0], (1, 0, 1, 1)).flatten(0, 1).numpy(), cmap="Blues", aspect="auto"
+)
 axes[0].set(title="list", xticks=[], yticks=[])
 for how, ax in zip(("softmax", "sinkhorn", "sparsemap"), axes[1:], strict=True):
     whole, begin = [], time.process_time()
@@ -89,8 +91,7 @@ for how, ax in zip(("softmax", "sinkhorn", "sparsemap"), axes[1:], strict=True):
     right = ", ".join(f"{w.float().mean():.1%}" for w in whole)
     used = int((pairs > 0).sum())
     print(f"{how:9} {right} of lists sorted, {1000 * each:.1f} ms a step, {used} pairs in use")
-    ax.imshow(pairs, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    ax.imshow(pairs.numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     ax.set(
         title=how, xlabel="place", xticks=[], yticks=range(LENGTH), yticklabels=numbers[0].tolist()
     )
-fig.tight_layout()

@@ -3,8 +3,10 @@ From one tree to many
 =====================
 
 The temperature divides the scores: near zero the best tree has all probability, and others enter
-one by one as it rises. `sp.temperature_path` follows them exactly: the weights are linear in
-1 / temperature between one change of the support and the next.
+one by one as it rises.
+
+`sp.temperature_path` follows them exactly: the weights are linear in 1 / temperature between one
+change of the support and the next.
 """
 
 import matplotlib.pyplot as plt

@@ -44,7 +44,7 @@ print("pairs:                  ", pairs.sizes.tolist())
 
 _, ax = plt.subplots(figsize=(5, 2.6))
 weights = post_p[0].weights[:, None] * post_h[0].weights
-grid = ax.imshow(weights.detach().numpy(), "Blues", vmin=0)
+grid = ax.imshow(weights.detach().numpy(), "Blues", vmin=0, aspect="auto")
 ax.set(title="pairs of the first instance", xlabel="hypothesis tree", ylabel="premise tree")
 ax.figure.colorbar(grid, label="probability")
 

@@ -1,11 +1,9 @@
-// parallel.h where there is one thread, and nobody who could tell it to end.
+// parallel.h where there is one thread.
 #pragma once
 
 #include <cstdint>
 
 namespace sparsewood {
-
-inline void poll() {}
 
 // Calls work(worker, instance) for every instance.
 template <class MakeWorker, class Work>

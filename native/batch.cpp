@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
-#include "jacobian.h"
 #include "instances.h"
+#include "jacobian.h"
 #include "registry.h"
 
 namespace sparsewood {

@@ -81,7 +81,7 @@ def build() -> bytes:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Compiles the core to WebAssembly.")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     if parser.parse_args().check:
         if build() != WASM.read_bytes():

@@ -27,9 +27,8 @@ auto worker_of() {
 
 template <class MakeWorker>
 void argmax_batch(MakeWorker make_worker, const Scores& scores, int threads, int64_t* events) {
-    for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
-        worker.argmax(scores, b, events);
-    });
+    for_each_instance(scores.batch, threads, make_worker,
+                      [&](auto& worker, int64_t b) { worker.argmax(scores, b, events); });
 }
 
 template <class MakeWorker>

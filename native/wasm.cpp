@@ -17,7 +17,7 @@ namespace sparsewood {
 
 void fail(const std::string& message) { throw_in_javascript(message.data(), message.size()); }
 
-void poll() {}
+void poll() {}  // nobody could tell a call to end
 
 namespace {
 
@@ -96,8 +96,9 @@ SPARSEWOOD_EXPORT(kbest) void kbest(double k) {
 }
 
 // part counts, parts, events, weights, marginals, then gap, status, calls, temperature, canonical
-SPARSEWOOD_EXPORT(sparsemap) void sparsemap(double temperature, double tol, double max_active,
-                                            double max_iter, double max_support, int canonical) {
+SPARSEWOOD_EXPORT(sparsemap)
+void sparsemap(double temperature, double tol, double max_active, double max_iter,
+               double max_support, int canonical) {
     Problem problem;
     Limits limits{tol, static_cast<int64_t>(max_active), static_cast<int64_t>(max_iter)};
     Request request{limits, static_cast<int64_t>(max_support), canonical != 0};
@@ -110,9 +111,9 @@ SPARSEWOOD_EXPORT(sparsemap) void sparsemap(double temperature, double tol, doub
         for (int64_t i = 0; i < found.part_counts[a]; ++i)
             marginals[static_cast<size_t>(*part++)] += found.weights[a];
     write(marginals);
-    for (double value : {found.gap, static_cast<double>(found.status),
-                         static_cast<double>(found.calls), found.temperature,
-                         static_cast<double>(found.canonical)})
+    for (double value :
+         {found.gap, static_cast<double>(found.status), static_cast<double>(found.calls),
+          found.temperature, static_cast<double>(found.canonical)})
         answer.push_back(value);
 }
 

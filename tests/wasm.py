@@ -82,7 +82,7 @@ class Core:
     def _ask(
         self, scores: Tensor, structure: NativeStructure, name: str, *arguments: float, lists: int
     ) -> Answer:
-        family, options, table, size, full = structure.native_batch(scores[None], None)
+        family, options, table, _, full = structure.native_batch(scores[None], None)
         before = [*map(ord, family)], options, tuple(scores.shape), full
         numbers = [number for one in before for number in (len(one), *one)]
         given = np.concatenate([np.array(numbers, np.float64), table.numpy().ravel()])

@@ -13,6 +13,7 @@ Style and script are two files of the site, which the pages that have figures as
 
 import ast
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,7 +45,7 @@ class LiveFigure(SphinxDirective):
     """The figure that the lines of the directive make."""
 
     has_content = True
-    option_spec: ClassVar[dict[str, Any]] = {"code": directives.flag}
+    option_spec: ClassVar[dict[str, Callable[[str], Any]] | None] = {"code": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         source = "\n".join(self.content)

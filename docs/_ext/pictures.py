@@ -13,6 +13,7 @@ from textwrap import indent
 from typing import Any
 
 import matplotlib.pyplot as plt
+from cycler import cycler
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -21,18 +22,22 @@ from sparsewood.draw import Drawing, Live
 
 # The cards, in this order; examples that are not named here come last.
 ORDER = (
-    "attachment four_lines temperature_path one_tree_at_a_time two_sentences tagging pictures "
-    "factor_graph custom_structure scipy_oracle"
+    "attachment four_lines rationales latent_alignment segmenting few_labels sorting routing "
+    "latent_program temperature_path tagging factor_graph custom_structure one_tree_at_a_time "
+    "two_sentences scipy_oracle pictures"
 ).split()
 
-_ON_CARD = 2  # structures of a posterior
+_ON_CARD = (4, 3, 2)  # structures of a posterior, the first number for which they are not too high
+_HIGH, _WIDE = 190, 430
+_SIDES = (" width", " height")
+_CUT = rf'width="{_WIDE}" \1viewBox="0 0 {_WIDE}'
 _INK = "#010203"  # stands for the colour of the text until a picture is written
 _ALONE = "<style>svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{color:#e8e8e8}}</style>"
 _INKED = "text.color axes.labelcolor axes.edgecolor axes.titlecolor xtick.color ytick.color"
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     **dict.fromkeys(_INKED.split(), _INK),
     # Told apart by people, and readable on white and on black.
-    "axes.prop_cycle": plt.cycler(color="#2a7fc9 #d5601c #3a9d5d #b0529e #b38a12 #7a6ccf".split()),
+    "axes.prop_cycle": cycler(color="#2a7fc9 #d5601c #3a9d5d #b0529e #b38a12 #7a6ccf".split()),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "figure.constrained_layout.use": True,
@@ -69,12 +74,18 @@ def scraped(_block: Any, example: dict[str, Any], _conf: dict[str, Any]) -> str:
 
 
 def _card(drawing: Drawing) -> str:
-    """The likeliest structures alone, without what is said of them all."""
-    sheet = drawing.sheet
-    few = dataclasses.replace(
-        sheet, pictures=sheet.pictures[:_ON_CARD], weights=sheet.weights[:_ON_CARD], status=None
-    )
-    return Drawing(few).to("svg")
+    """The likeliest structures alone, as many as have room; a long sentence is cut off."""
+    sheet = dataclasses.replace(drawing.sheet, status=None)
+    svg, width = "", _WIDE
+    for count in _ON_CARD:
+        pictures, weights = sheet.pictures[:count], sheet.weights[:count]
+        svg = Drawing(dataclasses.replace(sheet, pictures=pictures, weights=weights)).to("svg")
+        width, height = (float(re.findall(rf'{side}="([\d.]+)"', svg)[0]) for side in _SIDES)
+        if height <= _HIGH:
+            break
+    if width > _WIDE:
+        svg = re.sub(r'width="[\d.]+" (.*?)viewBox="0 0 [\d.]+', _CUT, svg, count=1)
+    return svg
 
 
 def _svg(figure: Figure) -> str:

@@ -5,6 +5,7 @@ no longer those of their cells. What differs from one run to the next without a 
 """
 
 import argparse
+import os
 from hashlib import blake2b
 from pathlib import Path
 
@@ -27,15 +28,16 @@ def mark(source: str) -> str:
 def execute(path: Path) -> NotebookNode:
     """The notebook with the outputs of a run in a fresh kernel; an error in a cell is raised."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute(cwd=FOLDER)
+    os.environ.pop("MPLBACKEND", None)  # the kernel's own shows figures
+    # What a cell prints arrives in pieces, as many as it happens to take.
+    client = NotebookClient(notebook, timeout=300, kernel_name="python3", coalesce_streams=True)
+    client.execute(cwd=FOLDER)
     notebook.metadata = nbformat.from_dict(_METADATA)
     for i, cell in enumerate(notebook.cells):
         cell.id = f"cell-{i}"
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
             cell.metadata["ran"] = mark(cell.source)
-            for output in cell.outputs:
-                output.pop("metadata", None) if output.output_type == "stream" else None
     return notebook
 
 

@@ -72,6 +72,11 @@ def test_one_lucky_seed_does_not_lead(said: Callable[[Answers], str]) -> None:
     assert found.endswith("over 2 seeds.")
 
 
+def test_seeds_that_one_has_alone(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("1000",) * 2, "given": ("1111",) * 2, "sparsemap": ("1100",) * 3})
+    assert found.endswith("over the 2 seeds that both have. Best of all: given, 100.00 ± 0.00.")
+
+
 def test_level(said: Callable[[Answers], str]) -> None:
     assert said({"flat": ("10",), "sparsemap": ("10",)}).startswith(
         "sparsemap is level with flat on test: accuracy 50.00 against 50.00, +0.00 [+0.00, +0.00]"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.report import Told, write_report
+from sparsewood.lab.train import TrainingConfig
 
 WriteRun = Callable[..., Path]
 VOID = {"meta", "br", "link", "img"}
@@ -345,6 +346,18 @@ def test_best_settings_are_shown(tmp_path: Path, write_run: WriteRun) -> None:
     assert "low" not in page.texts
     edit(runs[0] / "result.json", validation={"accuracy": 82.0})  # of equals the lowest rate
     assert "low" in read(write_report(runs, tmp_path / "report.html")).text
+
+
+def test_settings_without_a_common_seed(tmp_path: Path, write_run: WriteRun) -> None:
+    """Those with the most seeds are shown; an option at its default makes no other settings."""
+    runs = [write_run(tmp_path / str(seed), seed=seed, epochs=1) for seed in range(4)]
+    training = {"optimizer": "sgd", "lr": 0.1, "batch": 16, "patience": TrainingConfig().patience}
+    edit(runs[1] / "config.json", training={**training, "seed": 1})
+    edit(runs[2] / "config.json", training={**training, "seed": 2})
+    edit(runs[3] / "config.json", training={**training, "lr": 0.01, "seed": 3})
+    edit(runs[3] / "result.json", validation={"accuracy": 100.0})
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.row("sparsemap")[0] == "sparsemap3 seeds"
 
 
 def test_runs_are_named_by_their_place(tmp_path: Path, write_run: WriteRun) -> None:

@@ -33,7 +33,7 @@ def _served(
     return Served(estimator.partition(":")[0], model.eval())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serves() -> Callable[..., Served]:
     """(estimator, task=, **options of the model) -> a tiny model that answers."""
     return _served

@@ -25,9 +25,9 @@ def _client(*runs: Served, **options: Any) -> TestClient:
     return TestClient(app, "http://127.0.0.1", raise_server_exceptions=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(serves: Serves) -> TestClient:
-    return _client(serves("flat"), serves())
+    return _client(serves("flat"), serves(), limits=Limits(burst=1000))
 
 
 def _refused(response: Any, status: int) -> str:

@@ -25,8 +25,8 @@ STATE = """element => {
 
 
 def _ask(page: "Page", text: str) -> None:
-    page.get_by_label("sentence").fill(text)
-    page.get_by_label("sentence").press("Enter")
+    page.get_by_label("sentence", exact=True).fill(text)
+    page.get_by_label("sentence", exact=True).press("Enter")
     _answered(page)
 
 
@@ -68,7 +68,7 @@ def test_a_prediction_at_the_temperature_of_the_figure(
     page.goto(serving(serves("flat"), serves()))
     _ask(page, SENTENCE)
     assert len(_figure(page)["weights"]) == 10
-    temperature = page.locator(".sparsewood-live").get_by_label("temperature").first
+    temperature = page.locator(".sparsewood-live").get_by_label("Temperature", exact=True)
     temperature.fill("0.000001")
     temperature.press("Enter")
     with page.expect_response("**/answer"):
@@ -83,7 +83,7 @@ def test_a_link_repeats_the_question(page: "Page", serves: Serves, serving: Serv
     address = serving(serves())
     page.goto(f"{address}/#q={quote_plus('a wood & oaks')}&temperature=0.000001")
     _answered(page)
-    assert page.get_by_label("sentence").input_value() == "a wood & oaks"
+    assert page.get_by_label("sentence", exact=True).input_value() == "a wood & oaks"
     assert "1 tree" in page.locator("#state").inner_text()
     page.get_by_role("spinbutton", name="temperature").fill("")
     _ask(page, "oaks here")
@@ -107,10 +107,10 @@ def test_hostile_text_stays_inert(page: "Page", serves: Serves, serving: Serving
 
 def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
     page.goto(serving(serves(task="nli")))
-    page.get_by_label("premise").fill("a small wood")
+    page.get_by_label("premise", exact=True).fill("a small wood")
     page.get_by_role("button", name="Answer").click()
     assert page.locator("#state").inner_text() == "Type a hypothesis."
-    page.get_by_label("hypothesis").fill("oaks")
+    page.get_by_label("hypothesis", exact=True).fill("oaks")
     page.keyboard.press("Enter")
     _answered(page)
     assert page.get_by_role("heading", name="premise").count() == 1

@@ -39,7 +39,9 @@ def finding_of(runs: Sequence[ReportedRun]) -> str:
     theirs = rows.get(BASELINE, ours)
     if theirs is ours:
         theirs = _leader([group for group in groups if group is not ours], column)
-    text, best = _against(ours, theirs, column), _leader(groups, column)
+    few = min(len(ours), len(theirs))
+    best = best_of([group for group in groups if len(group) >= few], column)
+    text = _against(ours, theirs, column)
     if _mean(best, column) in (_mean(ours, column), _mean(theirs, column)):
         return text
     return f"{text} Best of all: {best[0].label}, {_value(best, column)}."
@@ -91,7 +93,10 @@ def _against(ours: Group, theirs: Group, column: Column) -> str:
         chance = found.low <= 0 <= found.high
         said += ", though chance may explain it" if chance else " by more than chance"
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
-    return f"{said}: {values}, {found.text(measure.digits)}, {p}, {over(found.seeds)}."
+    seeds = over(found.seeds)
+    if 1 < found.seeds < max(len(ours), len(theirs)):
+        seeds = f"over the {found.seeds} seeds that both have"
+    return f"{said}: {values}, {found.text(measure.digits)}, {p}, {seeds}."
 
 
 def _compared(ours: Group, theirs: Group, column: Column) -> Comparison | None:

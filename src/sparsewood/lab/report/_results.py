@@ -71,7 +71,8 @@ def criterion(runs: Iterable[ReportedRun]) -> Column | None:
 def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
     """The runs of the best settings of each estimator, and a note if others were tried.
 
-    Settings are compared on validation by the seeds that all of them were run with.
+    Settings are compared on validation by the seeds that all of them were run with; without such
+    seeds, those with the most are shown.
     """
     column = criterion(runs)
     kept: list[ReportedRun] = []
@@ -95,13 +96,13 @@ def _best_variant(
 ) -> list[ReportedRun]:
     common = set.intersection(*({run.seed for run in variant} for variant in variants))
 
-    def quality(variant: list[ReportedRun]) -> tuple[float, float]:
+    def quality(variant: list[ReportedRun]) -> tuple[int, float, float]:
         runs = [run for run in variant if run.seed in common] or variant
         found = None if column is None else summary(column.of(run) for run in runs)
         lr = float(runs[0].raw_config.get("training", {}).get("lr", 0.0))
         if column is None or found is None:
-            return -math.inf, -lr
-        return (found[0] if column.measure.higher_is_better else -found[0]), -lr
+            return len(runs), -math.inf, -lr
+        return len(runs), (found[0] if column.measure.higher_is_better else -found[0]), -lr
 
     return max(variants, key=quality)
 
