@@ -1,4 +1,4 @@
-# make demo | test | lint | docs | bench | sanitize | clean. PYTHON chooses the interpreter that makes .venv.
+# make demo | test | lint | docs | check-docs | bench | sanitize | wasm | check-wasm | clean. PYTHON chooses the interpreter that makes .venv.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ SANITIZE_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-fil
 	ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc CUDA_VISIBLE_DEVICES=
 
-.PHONY: demo test lint docs bench sanitize clean
+.PHONY: demo test lint docs check-docs bench sanitize wasm check-wasm clean
 
 # One stamp per set of extras. The install is editable: only a change of the build needs another.
 $(VENV)/.test-stamp: EXTRAS := test,lint
@@ -36,6 +36,10 @@ docs: $(VENV)/.docs-stamp
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# Every page in a browser, from the disk: no error, no request, no broken link.
+check-docs: docs
+	$(BIN)/python docs/check_site.py docs/_build/html
+
 bench: $(VENV)/.test-stamp
 	$(BIN)/python benchmarks/solver.py
 
@@ -53,6 +57,19 @@ $(SANITIZED)/.stamp: $(VENV)/.test-stamp
 sanitize: $(SANITIZED)/.stamp
 	$(SANITIZE_ENV) $(SANITIZED)/bin/python -m pytest -n auto -p no:cacheprovider \
 		tests/structures tests/inference tests/fuzz
+
+# The core for browsers: a build product in the repository, which changes with the core. Of the
+# package itself nothing is needed.
+$(VENV)/.zig-stamp: constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt ziglang
+	@touch $@
+
+wasm: $(VENV)/.zig-stamp
+	$(BIN)/python native/build_wasm.py
+
+check-wasm: $(VENV)/.zig-stamp
+	$(BIN)/python native/build_wasm.py --check
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/gallery

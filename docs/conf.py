@@ -1,27 +1,37 @@
 """Sphinx configuration. `make docs` builds with warnings as errors."""
 
 import re
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "sparsewood"
 author = "The sparsewood authors"
 release = version = installed("sparsewood")
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
+    "live_figures",
+    "mathml",
+    "pictures",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_times.rst"]
 default_role = "code"
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+nb_execution_mode = "off"  # they are kept with their results
 html_theme = "furo"
 html_title = "sparsewood"
 html_show_copyright = False
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
@@ -32,12 +42,14 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"demo\.py$",
-    "image_scrapers": (),
+    "ignore_pattern": r"(demo|corpora)\.py$",
+    "image_scrapers": ("pictures.scraped",),
     "capture_repr": (),
-    "reset_modules": (),
+    "reset_modules": ("pictures.styled",),
+    "within_subsection_order": "pictures.InOrder",
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,
 }
 
 

@@ -8,7 +8,7 @@ From arc scores to the few trees that matter, and a gradient that prefers one of
 import torch
 
 import sparsewood as sp
-from sparsewood.draw import posterior_text
+from sparsewood.draw import show
 
 # %%
 # Every word gets a score for every head: row = dependent, column = head, column 0 = the root.
@@ -24,7 +24,7 @@ scores = (2.0 * arcs[:1] + 1.7 * arcs[1:]).requires_grad_()
 # SparseMAP keeps both readings and nothing else.
 
 post = sp.sparsemap(scores, trees)
-print(posterior_text(post, words))
+show(post, words)
 
 # %%
 # The log-probability of a tree is differentiable. Its gradient touches the two arcs in doubt alone.
@@ -39,4 +39,4 @@ for dependent, head in scores.grad[0].nonzero().tolist():
 # A step along it moves the probability.
 
 after = sp.sparsemap((scores + 0.3 * scores.grad).detach(), trees)
-print(posterior_text(after, words))
+show(after, words)

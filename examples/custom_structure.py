@@ -7,6 +7,7 @@ set of talks that do not overlap. Its MAP oracle is a few lines of Python; with 
 there are SparseMAP, gradients and the rest.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -69,3 +70,14 @@ for title, (start, end), chance, slope in zip(
     titles, hours, post.marginals[0].tolist(), change[0].tolist(), strict=True
 ):
     print(f"{start:>4g} to {end:<4g} {title:9} {chance:.3f}  {slope:+z.2f}")
+
+# %%
+# The day, each talk as dark as it is likely.
+
+_, ax = plt.subplots(figsize=(6, 2.6))
+for row, (start, end) in enumerate(hours):
+    ax.barh(row, end - start, left=start, alpha=post.marginals[0, row].item(), color="C0")
+    ax.barh(row, end - start, left=start, fill=False, edgecolor="C0")
+ax.set_yticks(range(8), titles)
+ax.invert_yaxis()
+ax.set(title="which talks we hear", xlabel="o'clock")

@@ -9,6 +9,7 @@ and its gradient says what would change the plan.
 import torch
 
 import sparsewood as sp
+from sparsewood.draw import show
 
 # %%
 # Four guests, five seats in a row, and how much each guest likes each seat.
@@ -51,23 +52,20 @@ bonus = torch.full((seats - 1,), 0.5)
 post = sp.lp_sparsemap(graph.join(likes[None], bonus[None]), graph, temperature=0.5)
 
 
-def show(table: torch.Tensor) -> None:
+def write(table: torch.Tensor) -> None:
     for guest, row in zip(guests, table.tolist(), strict=True):
         print(f"{guest:>5}  " + "  ".join(f"{p:.2f}" if p > 1e-6 else "   ." for p in row))
 
 
 print("the matching alone")
-show(sp.sparsemap(likes[None], sp.Matching(), temperature=0.5).marginals[0])
+write(sp.sparsemap(likes[None], sp.Matching(), temperature=0.5).marginals[0])
 print(f"with rules (violated by at most {float(post.violation[0]):.0e})")
-show(post.marginals[0, x])
+write(post.marginals[0, x])
 
 # %%
 # The matching keeps its own sparse posterior: the few plans that the marginals are made of.
 
-best = post.factor(plan).topk(3)
-for weight, seating in zip(best.weights[0].tolist(), best.structures[0].tolist(), strict=True):
-    where = ", ".join(f"{guest} {seat + 1}" for guest, seat in zip(guests, seating, strict=True))
-    print(f"{weight:.3f}  {where}")
+show(post.factor(plan), guests, other=[f"seat {s}" for s in range(1, seats + 1)])
 
 # %%
 # Ann would like the first seat. Whose taste matters for that, and in which direction?

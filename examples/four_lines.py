@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import sparsewood as sp
+from sparsewood.draw import show
 
 torch.manual_seed(0)
 
@@ -66,6 +67,12 @@ for step in range(31):
 x = encoder(tokens, lengths)
 _, post = predict(x)
 print(post.forest())
+
+# %%
+# What it came to believe about one of the negated sentences.
+
+chosen = int(labels.argmax())
+show(post, [words[w] for w in tokens[chosen, : lengths[chosen]]], chosen)
 
 # %%
 # `LatentTreeEncoder` holds the same lines, and the baselines: chains, flat trees, a parser's trees.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import sparsewood as sp
-from sparsewood.draw import posterior_text
+from sparsewood.draw import show
 
 torch.manual_seed(0)
 
@@ -64,8 +64,8 @@ for step in range(31):
 # What it found: a parse under which the program says -10.
 
 post = sp.sparsemap(scores.detach(), family, temperature=3.0)
-print(posterior_text(post, words))
 print("result:", value(post.mode[0].tolist()))
+show(post, words)
 
 # %%
 # A network along a tree works alike: a vector for each tree, and gradients for its parameters too.

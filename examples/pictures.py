@@ -4,6 +4,9 @@ A picture for each family
 
 What a posterior keeps is best looked at. `show` and `posterior_text` draw each family as what it
 is: trees as arcs, taggings as tags, matchings as pairs. Scores here are noise around one structure.
+
+.. image:: /families.svg
+   :alt: a picture of each family
 """
 
 from typing import Any
@@ -11,7 +14,7 @@ from typing import Any
 import torch
 
 import sparsewood as sp
-from sparsewood.draw import posterior_text
+from sparsewood.draw import posterior_text, show
 
 torch.manual_seed(0)
 words = "She saw the man".split()
@@ -66,3 +69,16 @@ picture(sp.Alignment(), (4, 5), cells, words=words, other=french)
 # Sets: the chosen items are marked.
 
 picture(sp.Subset(2), (5,), [1, 0, 0, 1, 0], words=["apple", "pear", "plum", "quince", "fig"])
+
+# %%
+# Spanning trees of a graph. In text they hang from their first vertex.
+
+cities = ["Rome", "Pisa", "Turin", "Bari", "Milan"]
+picture(sp.SpanningTrees(), (5, 5), [0, 4, 0, 1], words=cities)
+
+# %%
+# Text is for the terminal. In a notebook, and on this page, a drawing shows itself as a picture.
+
+family = sp.LabelledDependencyTrees()
+scores = 0.3 * torch.randn(1, 4, 5, 4) + family.indicator(torch.tensor([heads]), (4, 5, 4))
+show(sp.sparsemap(scores, family, max_support=3), words, labels=labels)

@@ -4,10 +4,12 @@ An oracle from SciPy
 
 Which variables depend on each other? The tree of Chow & Liu (1968) links them by the largest mutual
 information: a maximum spanning tree, which SciPy finds. SparseMAP turns that oracle into a
-distribution over trees, with gradients. Needs `pip install scipy`. (`sp.SpanningTrees` is the same
-family, in native code.)
+distribution over trees, with gradients.
+
+Needs SciPy. (`sp.SpanningTrees` is the same family, in native code.)
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -32,9 +34,8 @@ class SpanningTrees(sp.Custom, arrays="numpy"):
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         costs = np.empty(len(scores))
         costs[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-        tree = minimum_spanning_tree(
-            csr_array((costs, (self.rows, self.columns)), (self.n, self.n))
-        )
+        graph = csr_array((costs, (self.rows, self.columns)), (self.n, self.n))
+        tree = minimum_spanning_tree(graph)
         return (tree.toarray()[self.rows, self.columns] > 0).astype(np.int64)
 
     def parts(self, structure: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -66,24 +67,33 @@ def mutual_information(x: torch.Tensor) -> torch.Tensor:
 
 
 # %%
-# Few samples leave many trees possible, many leave one: the true one.
+# Few samples leave many trees possible, many leave one: the true one. An edge is as thick as it is
+# likely, and orange if it is not in the true tree.
 
 trees = SpanningTrees(6)
 edges = list(zip(trees.rows.tolist(), trees.columns.tolist(), strict=True))
-for samples in (20, 60, 2000):
+x, y = np.cos(np.arange(6) * np.pi / 3), np.sin(np.arange(6) * np.pi / 3)
+_, panels = plt.subplots(1, 3, figsize=(7, 2.5))
+for samples, panel in zip((20, 60, 2000), panels, strict=True):
     post = sp.sparsemap(mutual_information(draw(samples))[None], trees, temperature=8.0)
     best = [edges[e] for e in post.mode[0].nonzero()[:, 0]]
     print(f"{samples:4} samples: {int(post.sizes):2} kept, the best " + ", ".join(map(str, best)))
+    for edge, chance in zip(edges, post.marginals[0].tolist(), strict=True):
+        panel.plot(x[[*edge]], y[[*edge]], "C0" if edge in truth else "C1", linewidth=4 * chance)
+    for node in range(6):
+        panel.text(1.2 * x[node], 1.2 * y[node], node, ha="center", va="center")
+    panel.set(title=f"{samples} samples", aspect="equal", xlim=(-1.4, 1.4), ylim=(-1.4, 1.4))
+    panel.axis("off")
 
 # %%
 # The weights have gradients with respect to the data: which sample does the link 1 - 2 hang on?
 
-x = draw(20).requires_grad_()
-post = sp.sparsemap(mutual_information(x)[None], trees, temperature=8.0)
-(slope,) = torch.autograd.grad(post.marginals[0, edges.index((1, 2))], x)
+data = draw(20).requires_grad_()
+post = sp.sparsemap(mutual_information(data)[None], trees, temperature=8.0)
+(slope,) = torch.autograd.grad(post.marginals[0, edges.index((1, 2))], data)
 print("probability of each edge:")
 for edge, chance in zip(edges, post.marginals[0].tolist(), strict=True):
     if chance > 0:
         print(f"  {edge}  {chance:.3f}" + ("  true" if edge in truth else ""))
 most = int(slope.norm(dim=-1).argmax())
-print(f"the link 1 - 2 hangs most on sample {most}: {[round(v, 1) for v in x[most].tolist()]}")
+print(f"the link 1 - 2 hangs most on sample {most}: {[round(v, 1) for v in data[most].tolist()]}")

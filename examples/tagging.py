@@ -6,6 +6,7 @@ Noun or verb? Most of these words can be either, and the tags around them tell. 
 the sum over all taggings of a sentence, SparseMAP from the few that matter.
 """
 
+import matplotlib.pyplot as plt
 import torch
 from torch import nn
 
@@ -33,8 +34,10 @@ train, test = slice(200), slice(200, 400)
 chain = sp.LinearChain()
 sentence = "the dog saw fish watch".split()
 given = torch.tensor([[words.index(word) for word in sentence]])
+_, panels = plt.subplots(1, 2, figsize=(7, 2.2), sharey=True)
 
-for name, loss in (("CRF", sp.nn.CRFLoss(chain)), ("SparseMAP", sp.nn.SparseMAPLoss(chain))):
+losses = {"CRF": sp.nn.CRFLoss(chain), "SparseMAP": sp.nn.SparseMAPLoss(chain)}
+for (name, loss), panel in zip(losses.items(), panels, strict=True):
     unary, pairs = nn.Embedding(6, 3), nn.Parameter(torch.zeros(3, 3))
     optimizer = torch.optim.Adam([*unary.parameters(), pairs], lr=0.1)
     for _ in range(60):
@@ -52,7 +55,12 @@ for name, loss in (("CRF", sp.nn.CRFLoss(chain)), ("SparseMAP", sp.nn.SparseMAPL
         post = sp.sparsemap(scores, chain)
         best = post.topk(len(post.weights))
     print(f"{name}: {right:.1%} of words right\n{'':7}" + "".join(f"{w:>7}" for w in sentence))
-    for tag, row in zip(tags, chain.unpack(post.marginals).unary[0].T.tolist(), strict=True):
+    rows = chain.unpack(post.marginals).unary[0].T.detach().numpy()
+    panel.imshow(rows, "Blues", vmin=0, vmax=1)
+    panel.set_title(name)
+    panel.set_xticks(range(5), sentence)
+    panel.set_yticks(range(3), tags)
+    for tag, row in zip(tags, rows.tolist(), strict=True):
         print(f"  {tag:5}" + "".join(f"{p:7.3f}" if p > 0 else "      ." for p in row))
     for states in best.structures.unbind(1):
         reading = " ".join(tags[k] for k in states[0].tolist())

@@ -3,20 +3,17 @@ From one tree to many
 =====================
 
 The temperature divides the scores: near zero the best tree has all probability, and others enter
-one by one as it rises. `sp.temperature_path` follows them exactly: the weights are linear in
-1 / temperature between one change of the support and the next.
+one by one as it rises.
 
-.. image:: /temperature_path.svg
-   :alt: the weights of the trees of a sentence over the temperature, and the first four trees
+`sp.temperature_path` follows them exactly: the weights are linear in 1 / temperature between one
+change of the support and the next.
 """
 
-import sys
-from pathlib import Path
-
+import matplotlib.pyplot as plt
 import torch
 
 import sparsewood as sp
-from sparsewood.draw import draw, tree_text
+from sparsewood.draw import tree_text
 
 torch.manual_seed(2)
 words = "I saw stars with telescopes".split()
@@ -46,49 +43,15 @@ found = float(post.temperature)
 print(f"{path.temperatures[3]:.6f} = {found:.6f}: {len(post.weights)} trees, gap {post.gap:.0e}")
 
 # %%
-# The picture: the weights as areas, one on top of the other, and the first four trees with what
-# they weigh at the end. It is written to the file that the command line names.
+# The picture: the weights as areas, one on top of the other, each a + b / temperature between two
+# changes.
 
-WIDTH, HEIGHT, LEFT, TOP = 620, 200, 40, 12
-COLOURS = "#2a7fc9 #d9730d #3a9d5d #b0529e #c9a227 #7a6ccf #4bb3b8 #c8553d".split()
-places = torch.linspace(0, 2, 101).tolist()
-shares = torch.zeros(len(places), len(path.structures), dtype=torch.float64)
-for row, here in enumerate(map(path.at, places)):
+places = torch.linspace(0.01, 2, 200).tolist()
+shares = torch.zeros(len(path.structures), len(places), dtype=torch.float64)
+for column, here in enumerate(map(path.at, places)):
     tree = (here.structures[:, None] == path.structures).all(2).int().argmax(1)
-    shares[row, tree] = here.weights
+    shares[tree, column] = here.weights
 
-
-def edge(heights: torch.Tensor) -> list[str]:
-    rows = zip(places, heights.tolist(), strict=True)
-    return [f"{LEFT + WIDTH * t / 2:.1f} {TOP + HEIGHT * (1 - y):.1f}" for t, y in rows]
-
-
-def area(tree: int) -> str:
-    below = shares[:, :tree].sum(1)
-    outline = edge(below) + edge(below + shares[:, tree])[::-1]
-    return f'<path d="M{"L".join(outline)}z" fill="{COLOURS[tree % 8]}"/>'
-
-
-def panel(tree: int) -> str:
-    x, y = LEFT + tree % 2 * 350, TOP + HEIGHT + 66 + tree // 2 * 130
-    enters = next(s.begin for s in path.segments if tree in s.support)
-    heads, weight = path.structures[tree].tolist(), float(shares[-1, tree])
-    return (
-        f'<path d="M{x} {y - 10}h10v10h-10z" fill="{COLOURS[tree]}"/>'
-        f'<text x="{x + 16}" y="{y}">from temperature {enters:.2f}</text>'
-        + draw(words, [heads], [weight], format="svg").replace("<svg", f'<svg x="{x}" y="{y + 6}"')
-    )
-
-
-ticks = "".join(
-    f'<text x="{LEFT + WIDTH * t / 2 - 8}" y="228">{t}</text>' for t in (0, 0.5, 1, 1.5, 2)
-)
-ticks += f'<text x="{LEFT}" y="246">weights of the trees, by temperature</text>'
-shapes = [*map(area, range(len(path.structures))), ticks, *map(panel, range(4))]
-picture = (
-    '<svg xmlns="http://www.w3.org/2000/svg" class="sparsewood-alone" viewBox="0 0 740 510" '
-    'font-family="Helvetica, Arial, sans-serif" font-size="13" fill="currentColor">'
-    f"<title>Trees over the temperature</title>{''.join(shapes)}</svg>"
-)
-if len(sys.argv) > 1:
-    Path(sys.argv[1]).write_text(picture + "\n")
+_, ax = plt.subplots(figsize=(6, 3))
+ax.stackplot(places, shares, alpha=0.85, edgecolor="white", linewidth=0.4)
+ax.set(title="weights of the trees", xlabel="temperature", xlim=(0, 2), ylim=(0, 1))

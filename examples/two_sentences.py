@@ -6,6 +6,7 @@ Natural language inference: does the premise entail the hypothesis? Both have la
 answer is an expectation over all pairs of them.
 """
 
+import matplotlib.pyplot as plt
 import torch
 from torch import nn
 
@@ -40,6 +41,12 @@ pairs = post_p.product(post_h)
 print("trees of the premises:  ", post_p.sizes.tolist())
 print("trees of the hypotheses:", post_h.sizes.tolist())
 print("pairs:                  ", pairs.sizes.tolist())
+
+_, ax = plt.subplots(figsize=(5, 2.6))
+weights = post_p[0].weights[:, None] * post_h[0].weights
+grid = ax.imshow(weights.detach().numpy(), "Blues", vmin=0, aspect="auto")
+ax.set(title="pairs of the first instance", xlabel="hypothesis tree", ylabel="premise tree")
+ax.figure.colorbar(grid, label="probability")
 
 # %%
 # The classifier sees one pair at a time. `left` and `right` point to the rows of `u` and `v`; p(y)

@@ -19,7 +19,7 @@ class Facets<GappedAlignment> : public AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
 
-    void begin(GappedAlignment& family, const ActiveSet<GappedAlignment>&, Pool& pool) {
+    void begin(GappedAlignment& family, const double*, Pool& pool) {
         rows_ = family.slots;
         width_ = family.width;
         add_above(1 - Pool::kZero, pool);

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "instances.h"
 #include "jacobian.h"
-#include "parallel.h"
 #include "registry.h"
 
 namespace sparsewood {
@@ -15,8 +15,8 @@ void Scores::reject(int64_t b, int64_t part, double score) const {
     const char* what = std::isnan(score)   ? " is NaN"
                        : std::isinf(score) ? " is +inf"
                                            : " / temperature is beyond 1e200";
-    throw std::invalid_argument("scores[" + std::to_string(b) + ", " +
-                                join(index.data(), index.size()) + "]" + what + "; " + shapes(b));
+    fail("scores[" + std::to_string(b) + ", " + join(index.data(), index.size()) + "]" + what +
+         "; " + shapes(b));
 }
 
 // Made when it is first asked for: the families register in no particular order.
@@ -29,8 +29,7 @@ Registered::Registered(const char* name, Family family) { families()[name] = fam
 
 Operations find_family(const std::string& name, const Whole& options) {
     auto found = families().find(name);
-    if (found == families().end())
-        throw std::invalid_argument("no native family is called " + name);
+    if (found == families().end()) fail("no native family is called " + name);
     return found->second(options);
 }
 

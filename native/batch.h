@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "fail.h"
 #include "solver.h"
 
 namespace sparsewood {
@@ -51,17 +51,14 @@ struct Scores {
         const int64_t* n = sizes + b * dims();
         for (size_t d = 0; d < full.size(); ++d)
             if (n[d] < 1 || n[d] > full[d])
-                throw std::invalid_argument("lengths[" + std::to_string(b) + "] is " +
-                                            join(n, full.size()) + ", expected 1 to " +
-                                            join(full.data(), full.size()) + "; " + shapes());
+                fail("lengths[" + std::to_string(b) + "] is " + join(n, full.size()) +
+                     ", expected 1 to " + join(full.data(), full.size()) + "; " + shapes());
         return n;
     }
 
     [[noreturn]] void no_structure(int64_t b) const {
-        throw std::invalid_argument("instance " + std::to_string(b) +
-                                    " has no structure left: each uses a part that is forbidden "
-                                    "(-inf); " +
-                                    shapes(b));
+        fail("instance " + std::to_string(b) +
+             " has no structure left: each uses a part that is forbidden (-inf); " + shapes(b));
     }
 
     [[noreturn]] void reject(int64_t b, int64_t part, double score) const;
@@ -77,13 +74,29 @@ struct Request {
     bool canonical = false;   // the weights are those of canonical.h
 };
 
+// Structures of one instance.
+struct Structures {
+    Whole events;       // (size, event)
+    Whole parts;        // those of all structures, one after the other
+    Whole part_counts;  // (size)
+
+    template <class Family>
+    void append(const Family& family, const int16_t* code) {
+        size_t event = static_cast<size_t>(family.event_size()), before = parts.size();
+        events.resize(events.size() + event);
+        family.event(Thread{}, code, events.data() + events.size() - event);
+        for (int i = 0; i < family.slots; ++i) {
+            int64_t part = family.part(i, code[i]);
+            if (part >= 0) parts.push_back(part);
+        }
+        part_counts.push_back(static_cast<int64_t>(parts.size() - before));
+    }
+};
+
 // The posterior of one instance.
-struct Solution {
-    Whole events;                 // (size, event)
+struct Solution : Structures {
     std::vector<double> weights;  // (size)
     std::vector<double> factor;   // packed lower triangle
-    Whole parts;                  // those of all structures, one after the other
-    Whole part_counts;            // (size)
     double gap = 0;
     Status status = Status::kStalled;  // solved, capped or stalled
     int calls = 0;
@@ -93,8 +106,7 @@ struct Solution {
 };
 
 // The best structures of one instance.
-struct Ranking {
-    Whole events;  // (found, event)
+struct Ranking : Structures {
     int64_t calls = 0;
 };
 

@@ -6,16 +6,16 @@
 //
 // - kKnown: there is such a description, and what follows.
 // - kEmpty: that a slot is empty is a cell like any other.
-// - begin(family, set, pool): adds those to begin with: all, or those that are likely to be met.
+// - begin(family, theta, pool): adds those to begin with: all, or those that are likely to be met.
 // - separate(pool): adds those that are violated by what is in the pool. False: there are none.
-// - is_unique(family, set, pool): before begin(), whether the marginals of all parts follow from
+// - is_unique(family, theta, pool): before begin(), whether the marginals of all parts follow from
 //   those that carry a penalty.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "active_set.h"
+#include "family.h"
 
 namespace sparsewood {
 
@@ -96,10 +96,15 @@ struct Facets {
     static constexpr bool kKnown = false;
 };
 
+template <class Family>
+Facets<Family> facets_of(const Family&) {
+    return {};
+}
+
 // Where all parts carry a penalty.
 struct AllPenalised {
     template <class Family>
-    bool is_unique(const Family&, const ActiveSet<Family>&, const Pool&) const {
+    bool is_unique(const Family&, const double*, const Pool&) const {
         return true;
     }
 };
@@ -110,7 +115,7 @@ struct CellsAlone : AllPenalised {
     static constexpr bool kEmpty = false;
 
     template <class Family>
-    void begin(Family&, const ActiveSet<Family>&, Pool&) {}
+    void begin(Family&, const double*, Pool&) {}
     bool separate(Pool&) { return false; }
 };
 

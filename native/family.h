@@ -79,6 +79,12 @@ SPARSEWOOD_HD bool is_penalised(const Family&, int64_t) {
     return true;
 }
 
+// The gap below which structures are crossed.
+template <class Family>
+SPARSEWOOD_HD constexpr double cross_gap(const Family&) {
+    return Family::kCross;
+}
+
 // propose() and proposed() of a family that has them for this Group; else 0, and nothing.
 template <class Family, class G>
 SPARSEWOOD_HD auto propose(Family& family, const G& g, const double* table, int)

@@ -62,7 +62,7 @@ SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from,
 template <class Family>
 SPARSEWOOD_HD bool starts_with_crosses(const Family& f, Limits limits, double range) {
     return limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= f.slots) &&
-           (range > 0 || Family::kCross < kAlways);
+           (range > 0 || cross_gap(f) < kAlways);
 }
 
 // How a run that came to its end is called: what rounding hides of the gap counts.

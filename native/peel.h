@@ -12,6 +12,7 @@
 // first that violates one are taken back.
 #pragma once
 
+#include "active_set.h"
 #include "antichains.h"
 #include "pulled.h"
 #include "simple_facets.h"
@@ -24,13 +25,17 @@ template <class Family>
 class Peel {
   public:
     Peel(Family& family, const ActiveSet<Family>& set, const double* w)
-        : family_(family), stride_(set.codes.stride), w_(w), index_(cells(family), -1) {
+        : family_(family),
+          facets_(facets_of(family)),
+          stride_(set.codes.stride),
+          w_(w),
+          index_(cells(family), -1) {
         read(set);
-        unique_ = facets_.is_unique(family, set, pool_);
+        unique_ = facets_.is_unique(family, set.theta, pool_);
         parts_ = most_parts(family);
         double spread = std::min(this->spread(set), parts_ * double(1 << 30));
         for (violation_ = 1; violation_ <= spread;) violation_ *= 2;
-        facets_.begin(family, set, pool_);
+        facets_.begin(family, set.theta, pool_);
         follow(0);
         go_back(0);
     }
@@ -95,9 +100,7 @@ class Peel {
     int calls_ = 0;
 
     // Whether an option of a slot is a cell.
-    static bool counts(int option) {
-        return !Family::kEmpty || Facets<Family>::kEmpty || option != 0;
-    }
+    bool counts(int option) const { return !Family::kEmpty || facets_.kEmpty || option != 0; }
 
     void read(const ActiveSet<Family>& set) {
         std::vector<double> mass(index_.size(), 0.0);
@@ -150,7 +153,7 @@ class Peel {
         pool_.residual = start_;
         pool_.mass = 1;
         table_.assign(index_.size(), kForbidden);
-        if (Family::kEmpty && !Facets<Family>::kEmpty)
+        if (Family::kEmpty && !facets_.kEmpty)
             for (int r = 0; r < family_.rows; ++r) table_[int64_t(r) * family_.width] = 0;
         for (int32_t c : pool_.live) table_[c] = w_[c];
         for (const Step& step : steps_) subtract(step);

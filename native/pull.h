@@ -21,8 +21,9 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
+#include <utility>
 
+#include "block.h"
 #include "pulled.h"
 #include "solver.h"
 
@@ -77,7 +78,7 @@ class Puller {
     Pulled& out_;
     Thread g_;
     ActiveSet<Family> set_;  // the basis: what is left of q
-    std::unique_ptr<char[]> memory_;
+    Block memory_;
     std::vector<double> mass_;   // (cells) M q, for empty options as well; 1 without a penalty
     std::vector<double> slack_;  // (cells)
     std::vector<double> phi_;    // (cells) M_S z: phi but for a constant
@@ -94,12 +95,11 @@ class Puller {
         int room = from.codes.capacity + from.size() + 8;
         Arena measure{nullptr};
         set_.lay_out_active(measure, room);
-        std::unique_ptr<char[]> memory(new char[static_cast<size_t>(measure.used) + 64]);
-        auto address = reinterpret_cast<uintptr_t>(memory.get());
-        Arena arena{reinterpret_cast<char*>((address + 63) / 64 * 64)};
+        Block larger;
+        Arena arena{larger.reserve(measure.used)};
         set_.lay_out_active(arena, room);
         set_.copy(g_, from);
-        memory_.swap(memory);
+        memory_ = std::move(larger);
     }
 
     int64_t cell(const int16_t* h, int slot) const { return set_.codes.base[slot] + h[slot]; }

@@ -15,8 +15,10 @@ template <class... Variants>
 Operations choose(const Whole& options) {
     const Operations made[] = {operations_of<Variants>()...};
     size_t at = 0, flag = 0;
-    for (size_t reach = 1; reach < sizeof...(Variants); reach *= 2)
-        at = 2 * at + (options.at(flag++) != 0);
+    for (size_t reach = 1; reach < sizeof...(Variants); reach *= 2) {
+        if (flag == options.size()) fail("a family is missing options");
+        at = 2 * at + (options[flag++] != 0);
+    }
     return made[at];
 }
 

@@ -17,13 +17,13 @@ struct Facets<Simplex> : CellsAlone {};
 // Structures are paths: flows through a graph whose arcs are the parts.
 template <class Family>
 struct FlowFacets : CellsAlone {
-    bool is_unique(const Family& family, const ActiveSet<Family>& set, const Pool& pool) const {
+    bool is_unique(const Family& family, const double* theta, const Pool& pool) const {
         if (family.penalised == family.slots) return true;
         std::vector<double> mass(cells(family), 0.0);
         for (int c = 0; c < pool.count(); ++c) mass[pool.live[c]] = pool.residual[c];
-        auto transition = [&](int64_t cell) { return set.theta[cell]; };
+        auto transition = [&](int64_t cell) { return theta[cell]; };
         auto segment = [&](int64_t cell) {
-            return mass[cell] > 0 ? set.theta[cell] - mass[cell] : kForbidden;
+            return mass[cell] > 0 ? theta[cell] - mass[cell] : kForbidden;
         };
         return flow(family, transition, segment).is_unique();
     }
@@ -72,7 +72,7 @@ struct Facets<Matching<Partial>> : AllPenalised {
     static constexpr bool kEmpty = true;
     using Family = Matching<Partial>;
 
-    void begin(Family& family, const ActiveSet<Family>&, Pool& pool) {
+    void begin(Family& family, const double*, Pool& pool) {
         if (!Partial && family.slots == family.width) return;
         for (int j = Partial; j < family.width; ++j)
             pool.add(1, -1, [&](int c) { return pool.live[c] % family.width == j; });
@@ -93,7 +93,7 @@ struct Facets<Subset> : AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
 
-    void begin(Subset& family, const ActiveSet<Subset>&, Pool& pool) {
+    void begin(Subset& family, const double*, Pool& pool) {
         auto in = [&](int c) { return pool.live[c] % 2 == 1; };
         if (family.least >= family.most) return;
         if (family.least > 0) pool.add(-family.least, 1, in);

@@ -73,7 +73,7 @@ struct Solver {
 
     SPARSEWOOD_HD void reset(const double* scores, double score_range, Limits given,
                              bool with_crosses) {
-        crossing = with_crosses && Family::kCross > kNever;
+        crossing = with_crosses && cross_gap(family()) > kNever;
         set.reset(scores, !crossing);
         equal = !(score_range > 0);
         range = equal ? 1 : score_range;
@@ -207,7 +207,7 @@ struct Solver {
         } else if (limits.max_active > 0 && set.size() > limits.max_active && !set.makes_room(g)) {
             status = Status::kCapped;
         } else {
-            if (crossing && gap < Family::kCross)
+            if (crossing && gap < cross_gap(family()))
                 crosses.enter(g, set, reduced, gap > asked() ? share() * gap : goal, most_active());
             return false;
         }

@@ -23,13 +23,13 @@ class Facets<SpanningTrees> : public AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = true;
 
-    void begin(SpanningTrees& family, const ActiveSet<SpanningTrees>& set, Pool& pool) {
+    void begin(SpanningTrees& family, const double* theta, Pool& pool) {
         vertices_ = family.vertices;
         for (int i = 1; i < vertices_; ++i)
             for (int j = 0; j < i; ++j) ends_.push_back({j, i});
         std::vector<int> order(pool.count());
         std::iota(order.begin(), order.end(), 0);
-        auto price = [&](int c) { return set.theta[pool.live[c]] - pool.residual[c]; };
+        auto price = [&](int c) { return theta[pool.live[c]] - pool.residual[c]; };
         std::stable_sort(order.begin(), order.end(),
                          [&](int a, int b) { return price(a) > price(b); });
         std::vector<Bits> tree_of;

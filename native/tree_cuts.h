@@ -38,7 +38,7 @@ class TreeCuts : public AllPenalised {
   protected:
     // In a table of rows of heads, each with so many labels.
     template <class Family>
-    void begin(Family& family, int labels, const Arborescence& memory, const ActiveSet<Family>& set,
+    void begin(Family& family, int labels, const Arborescence& memory, const double* theta,
                Pool& pool) {
         words_ = family.slots;
         width_ = family.width;
@@ -50,8 +50,8 @@ class TreeCuts : public AllPenalised {
         }
         std::vector<double> reduced(cells(family), kForbidden);
         for (int c = 0; c < pool.count(); ++c)
-            reduced[pool.live[c]] = set.theta[pool.live[c]] - pool.residual[c];
-        std::vector<int16_t> code(set.codes.stride);
+            reduced[pool.live[c]] = theta[pool.live[c]] - pool.residual[c];
+        std::vector<int16_t> code(family.slots);
         if (!family(Thread{}, reduced.data(), code.data())) return;
         add_contracted(memory, pool);
     }
@@ -90,16 +90,16 @@ class TreeCuts : public AllPenalised {
 template <bool SingleRoot>
 struct Facets<Trees<false, SingleRoot>> : TreeCuts<SingleRoot> {
     using Family = Trees<false, SingleRoot>;
-    void begin(Family& family, const ActiveSet<Family>& set, Pool& pool) {
-        TreeCuts<SingleRoot>::begin(family, 1, family, set, pool);
+    void begin(Family& family, const double* theta, Pool& pool) {
+        TreeCuts<SingleRoot>::begin(family, 1, family, theta, pool);
     }
 };
 
 template <bool SingleRoot>
 struct Facets<LabelledTrees<false, SingleRoot>> : TreeCuts<SingleRoot> {
     using Family = LabelledTrees<false, SingleRoot>;
-    void begin(Family& family, const ActiveSet<Family>& set, Pool& pool) {
-        TreeCuts<SingleRoot>::begin(family, family.labels, family.trees, set, pool);
+    void begin(Family& family, const double* theta, Pool& pool) {
+        TreeCuts<SingleRoot>::begin(family, family.labels, family.trees, theta, pool);
     }
 };
 

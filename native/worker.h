@@ -2,32 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "batch.h"
+#include "block.h"
 #include "canonical.h"
 #include "instance.h"
 #include "path.h"
 
 namespace sparsewood {
-
-// Uninitialised memory, aligned for Arena.
-class Block {
-  public:
-    char* reserve(int64_t bytes) {
-        if (bytes > size_) {
-            data_.reset(new char[static_cast<size_t>(bytes) + 64]);
-            size_ = bytes;
-        }
-        auto address = reinterpret_cast<uintptr_t>(data_.get());
-        return reinterpret_cast<char*>((address + 63) / 64 * 64);
-    }
-
-  private:
-    std::unique_ptr<char[]> data_;
-    int64_t size_ = 0;
-};
 
 // One thread's solver with the memory it works in.
 template <class Family>
@@ -79,9 +62,7 @@ class Worker {
     // scores.
     double read(const Scores& scores, int64_t b, double temperature, double* table) {
         if (!is_temperature(temperature))
-            throw std::invalid_argument("temperature[" + std::to_string(b) + "] is " +
-                                        std::to_string(temperature) +
-                                        ", expected a positive finite number");
+            fail("temperature[" + std::to_string(b) + "] must be positive and finite");
         const double* from = scores.instance(b);
         Reading found = read_scores(Thread{}, family(), from, temperature, table);
         if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);
@@ -190,19 +171,9 @@ class Worker {
     void write(Status status, Solution& out) const {
         const Family& f = solver_.family();
         int k = solver_.set.size();
-        int64_t event = f.event_size();
-        out.events.resize(static_cast<size_t>(k * event));
+        out.events.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.event_size()));
         out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
-        for (int a = 0; a < k; ++a) {
-            const int16_t* code = solver_.set.codes.code(a);
-            f.event(Thread{}, code, out.events.data() + a * event);
-            size_t before = out.parts.size();
-            for (int i = 0; i < f.slots; ++i) {
-                int64_t part = f.part(i, code[i]);
-                if (part >= 0) out.parts.push_back(part);
-            }
-            out.part_counts.push_back(static_cast<int64_t>(out.parts.size() - before));
-        }
+        for (int a = 0; a < k; ++a) out.append(f, solver_.set.codes.code(a));
         out.weights.assign(solver_.set.weights, solver_.set.weights + k);
         out.factor.assign(solver_.set.factor.rows, solver_.set.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;

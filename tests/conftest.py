@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -12,9 +13,13 @@ from sparsewood import _cuda
 from sparsewood.nn._composer import TreeComposer
 from tests.emulator import EmulatedKernels
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
 # Processes of tests share the cores: with several threads each they wait for one another, a check
 # of a second for a minute. The variable is for the processes that tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["MPLBACKEND"] = "agg"  # figures of examples open no window
 torch.set_num_threads(1)
 
 TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)
@@ -104,3 +109,19 @@ def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
         yield torch.device("cuda")
     else:
         pytest.skip("no GPU")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Chromium, as Debian packages it or as Playwright installs it."""
+    from tests.browser import open_browser
+
+    yield from open_browser()
+
+
+@pytest.fixture
+def page(browser: "Browser") -> Iterator["Page"]:
+    """An empty page; the test fails where it logs an error or asks for anything from elsewhere."""
+    from tests.browser import watched_page
+
+    yield from watched_page(browser)

@@ -5,7 +5,15 @@ import sys
 
 import pytest
 
-_EXTRAS = ("docstring_parser", "huggingface_hub", "pyepo", "rich", "safetensors", "tyro")
+_EXTRAS = (
+    "anywidget",
+    "docstring_parser",
+    "huggingface_hub",
+    "pyepo",
+    "rich",
+    "safetensors",
+    "tyro",
+)
 _WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({_EXTRAS!r})); "
 _LIBRARY = """
 import torch
@@ -22,7 +30,7 @@ for name in sp.__all__:
 drawing = sp.draw.show(post[0], ["a", "b", "c", "d"])
 for form in ("text", "svg", "html", "tikz", "conllu"):
     assert len(drawing.to(form)) > 20
-assert post[0]._repr_html_()
+assert post[0]._repr_html_() and post._repr_html_() and post.forest()._repr_html_()
 assert not [name for name in sys.modules if name.startswith("sparsewood.lab")]
 """
 

@@ -172,11 +172,11 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module 'sparsewood' has no attribute {name!r}")
 
 
-def _posterior_html(posterior: "Posterior") -> str:
-    return import_module("sparsewood.draw").show(posterior)._repr_html_()
+def _html(result: "Posterior | Forest") -> str | None:
+    return import_module("sparsewood.draw.notebook").html(result)
 
 
-_display.html = _posterior_html
+_display.html = _html
 
 
 def __dir__() -> list[str]:

@@ -1,13 +1,13 @@
-"""How a posterior shows itself in a notebook.
+"""How results show themselves in a notebook.
 
-Drawing stands above posteriors, so the package, which stands above both, brings them together.
+Drawing stands above results, so the package, which stands above both, brings them together.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 
-def _nothing(_posterior: Any) -> str | None:
+def _nothing(_result: Any) -> str | None:
     return None
 
 

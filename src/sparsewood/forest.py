@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood import _cuda_forest, _native
+from sparsewood import _cuda_forest, _display, _native
 from sparsewood._lazy import lazy
 
 _MOVED = 6  # the first fields of a forest are on the device of the trees, the others on the CPU
@@ -171,6 +171,10 @@ class Forest:
             f"Forest({len(self.roots)} trees over {self.shape[0]} sentences, "
             f"{self.num_nodes} nodes in {len(self.levels)} levels, sharing {self.sharing:.2f})"
         )
+
+    def _repr_html_(self) -> str | None:
+        """What notebooks show: the numbers, and the graph of one sentence."""
+        return _display.html(self)
 
 
 def _move(tensors: list[Tensor], device: torch.device) -> Sequence[Tensor]:

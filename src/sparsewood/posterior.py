@@ -238,8 +238,8 @@ class Posterior(CopiedWithGraph):
         return self._describe_one() if len(self) == 1 else self._describe_batch()
 
     def _repr_html_(self) -> str | None:
-        """One instance shows itself in notebooks, each family by its own pictures."""
-        return _display.html(self) if len(self) == 1 else None
+        """What notebooks show: the structures of the first instances, drawn as what they are."""
+        return _display.html(self)
 
     def _number(self, i: int) -> int:
         """`i` counted from the front, or an IndexError."""

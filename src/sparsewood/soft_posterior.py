@@ -84,9 +84,6 @@ class SoftPosterior(Posterior):
         count = f"{len(self)} instance{'s' * (len(self) != 1)}"
         return f"SoftPosterior({self.structure}, {count}, parts of shape {self.shape})"
 
-    def _repr_html_(self) -> None:
-        """There is no structure to draw."""
-
     def _of(self, table: Tensor) -> Tensor:
         """The rows of a table (*batch, ...) of the distribution that this is about."""
         batch = self.distribution.batch_shape

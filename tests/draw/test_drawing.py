@@ -55,7 +55,6 @@ def test_show() -> None:
 
 def test_one_instance_shows_itself_in_notebooks() -> None:
     post = posterior()
-    assert post._repr_html_() is None
     picture = post[0]._repr_html_()
     assert picture is not None
     texts = [text.text for text in ElementTree.fromstring(picture).iter() if "text" in text.tag]

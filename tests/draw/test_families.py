@@ -13,6 +13,7 @@ from sparsewood.draw import Drawing, Format, posterior_text, show
 from sparsewood.draw._sheet import Picture
 from sparsewood.draw.arcs import Arcs
 from sparsewood.draw.brackets import Brackets
+from sparsewood.draw.edges import Edges
 from sparsewood.draw.families import FAMILIES
 from sparsewood.draw.items import Items
 from sparsewood.draw.links import Pairing, Path
@@ -37,6 +38,7 @@ CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...
     "semi-markov": (sp.SemiMarkov(2), (4, 3, 5), Segments, ("words", "labels")),
     "binary": (sp.BinaryTrees(), (4, 4), Brackets, ("words",)),
     "labelled-binary": (sp.BinaryTrees(labelled=True), (4, 4, 3), Brackets, ("words", "labels")),
+    "spanning": (sp.SpanningTrees(), (4, 4), Edges, ("words",)),
     "matching": (sp.Matching(), (4, 5), Pairing, ("words", "other")),
     "partial": (sp.Matching(partial=True), (4, 5), Pairing, ("words", "other")),
     "alignment": (sp.Alignment(), (4, 5), Path, ("words", "other")),

@@ -26,6 +26,7 @@ _WIDTHS = {  # thousandths of the font size
     833: "Mm",
     889: "%",
     944: "W",
+    1000: "→…",
     1015: "@",
 }
 _WIDTH_OF = {character: width for width, line in _WIDTHS.items() for character in line}

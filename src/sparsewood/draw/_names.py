@@ -43,15 +43,17 @@ def size_of(post: Posterior) -> tuple[int, ...]:
     return post.shape
 
 
-def named(names: Sequence[str] | None, n: int, what: str, first: int = 0) -> tuple[str, ...]:
-    """`n` names, or the numbers from `first` on."""
+def named(
+    names: Sequence[str] | None, n: int, what: str, first: int = 0, call: str = "show"
+) -> tuple[str, ...]:
+    """`n` names, or the numbers from `first` on; `call` is who asks, in messages."""
     if names is None:
         return tuple(map(str, range(first, first + n)))
     found = tuple(names)
     if isinstance(names, str) or any(not isinstance(name, str) for name in found):
-        raise TypeError(f"show: {what}: expected a sequence of strings, got {names!r}")
+        raise TypeError(f"{call}: {what}: expected a sequence of strings, got {names!r}")
     if len(found) != n:
-        raise ValueError(f"show: {what}: expected {n} names, got {len(found)}")
+        raise ValueError(f"{call}: {what}: expected {n} names, got {len(found)}")
     return found
 
 

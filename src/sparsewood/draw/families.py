@@ -7,6 +7,7 @@ from sparsewood.draw._names import Names
 from sparsewood.draw._sheet import Picture, Sheet, sheet
 from sparsewood.draw.arcs import labelled_trees, trees
 from sparsewood.draw.brackets import binary_trees
+from sparsewood.draw.edges import spanning_trees
 from sparsewood.draw.items import item_sets
 from sparsewood.draw.links import alignments, matchings
 from sparsewood.draw.listing import listings
@@ -25,6 +26,7 @@ from sparsewood.structures.linear_chain import LinearChain
 from sparsewood.structures.matching import Matching
 from sparsewood.structures.semi_markov import SemiMarkov
 from sparsewood.structures.simplex import Simplex
+from sparsewood.structures.spanning_trees import SpanningTrees
 from sparsewood.structures.subset import Subset
 
 
@@ -48,6 +50,7 @@ FAMILIES: dict[type, Family] = {
     LinearChain: Family("tagging", taggings, ("words", "labels", "given")),
     SemiMarkov: Family("segmentation", segmentations, ("words", "labels")),
     BinaryTrees: Family("tree", binary_trees, ("words", "labels")),
+    SpanningTrees: Family("tree", spanning_trees, ("words",)),
     Matching: Family("matching", matchings, ("words", "other")),
     Alignment: Family("alignment", alignments, ("words", "other")),
     Simplex: Family("choice", item_sets, ("words",)),
@@ -57,17 +60,23 @@ FAMILIES: dict[type, Family] = {
 }
 
 
+def family_of(structure: Structure, names: Names, call: str) -> Family:
+    """How a structure is drawn, or a ValueError where its pictures have no place for a name."""
+    family = next(FAMILIES[kind] for kind in type(structure).__mro__ if kind in FAMILIES)
+    for name in ("words", "other", "labels", "given"):
+        if getattr(names, name) is not None and name not in family.taken:
+            taken = " and ".join(family.taken) or "numbers alone"
+            raise ValueError(f"{call}: {structure} is drawn with {taken}, it has no {name}")
+    return family
+
+
 def posterior_sheet(post: Posterior, instance: int, names: Names) -> Sheet:
     """The structures of one instance of a posterior, drawn as what they are."""
     if not isinstance(post, Posterior):
         raise TypeError(f"show: expected a Posterior, got {type(post).__name__}")
     one = post[instance]
     solved = certificate_of(one)
-    family = next(FAMILIES[kind] for kind in type(one.structure).__mro__ if kind in FAMILIES)
-    for name in ("words", "other", "labels", "given"):
-        if getattr(names, name) is not None and name not in family.taken:
-            taken = " and ".join(family.taken) or "numbers alone"
-            raise ValueError(f"show: {one.structure} is drawn with {taken}, it has no {name}")
+    family = family_of(one.structure, names, "show")
     return sheet(
         family.noun,
         str(one.structure) if names.words is None else " ".join(names.words),

@@ -12,7 +12,7 @@ _PART = "height:4px;border-radius:2px;background:currentColor;width:"
 _CAPTION = "margin:0 0 8px;font-size:13px"
 _SCROLL = "overflow-x:auto;flex:1 1 auto;min-width:0"
 
-_PAGE = """<!DOCTYPE html>
+PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title>
@@ -37,11 +37,12 @@ def trees_html(sheet: Sheet, shown: int = 8, folded: int = 24) -> str:
     pairs = list(zip(sheet.pictures, sheet.weights, strict=True))[: shown + folded]
     rows = [_row(picture, weight) for picture, weight in pairs]
     content = _caption(sheet) + "".join(rows[:shown])
+    rest = sheet.weights[shown + folded :]
+    last = element("p", escaped(f"and {more(rest)}"), style=_CAPTION) if rest else ""
     if len(rows) > shown:
         title = element("summary", escaped(more(sheet.weights[shown:])))
-        rest = sheet.weights[shown + folded :]
-        last = element("p", escaped(f"and {more(rest)}")) if rest else ""
-        content += element("details", title + "".join(rows[shown:]) + last)
+        last = element("details", title + "".join(rows[shown:]) + last)
+    content += last
     return element("div", content, class_="sparsewood-trees")
 
 
@@ -54,7 +55,7 @@ def _caption(sheet: Sheet) -> str:
 
 def page_html(sheet: Sheet) -> str:
     """A page of its own with the pictures of one instance."""
-    return _PAGE.format(title=escaped(sheet.title), content=trees_html(sheet))
+    return PAGE.format(title=escaped(sheet.title), content=trees_html(sheet))
 
 
 def _row(picture: Picture, weight: float) -> str:

@@ -14,7 +14,7 @@ from sparsewood.draw._sheet import Picture
 if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
 
-_SHOWN = 24  # of more items only the chosen ones are drawn
+_SHOWN = 40  # of more items only the chosen ones are drawn
 _COLUMNS = 78  # of a line of text
 _WIDTH = 640.0  # of a row of boxes
 _HEIGHT = 25.0

@@ -97,14 +97,21 @@ class LatentTreeEncoder(nn.Module):
         batch, n = x.shape[:2]
         estimator = self._estimator_for(heads, x, lengths)
         unread = x.new_zeros(()).expand(batch, n, n + 1)
-        scores = unread if self.scorer is None else self.noise(self.scorer(x))
-        if forbidden is not None and self.scorer is not None:
-            scores = scores.masked_fill(forbidden, -torch.inf)
+        scores = unread if self.scorer is None else self.scores(x, forbidden)
         posterior = estimator(scores, self.structure, lengths, generator=generator)
         x = x if words is None else words
         if hasattr(self.composer, "read"):
             return posterior, cast(TreeComposer, self.composer).read(x, posterior)
         return posterior, self.composer(x, posterior.forest())
+
+    def scores(self, x: Tensor, forbidden: Tensor | None = None) -> Tensor:
+        """(B, n, n + 1) the arc scores that the estimator is asked with, -inf where forbidden.
+
+        The arguments are those of the call; there must be a scorer.
+        """
+        assert self.scorer is not None, f"the estimator {self.estimator} reads no scores"
+        scores = self.noise(self.scorer(x))
+        return scores if forbidden is None else scores.masked_fill(forbidden, -torch.inf)
 
     def _estimator_for(self, heads: Tensor | None, x: Tensor, lengths: Tensor | None) -> Estimator:
         """That of now, training or not, told of the heads if it is one that takes them."""

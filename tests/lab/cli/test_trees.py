@@ -1,8 +1,15 @@
 import io
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+
+import sparsewood as sp
+from sparsewood.lab.cli import main
 
 Prints = Callable[..., str]
 SENTENCE = "[MAX 2 9 [MIN 4 7 ] ]"
@@ -98,3 +105,52 @@ def test_a_parser_draws_its_parse(parser: Path, prints: Callable[..., str]) -> N
     rows = [line.split("\t") for line in drawn.splitlines() if line[:1].isdigit()]
     assert [row[1] for row in rows] == ["oaks", "shade", "elms", "."]
     assert sum(row[6] == "0" for row in rows) == 1
+
+
+def _page_data(page: str) -> dict[str, Any]:
+    """The data of the figure of a page."""
+    found = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+@pytest.mark.parametrize("options", [(), ("--temperature", "0.05")])
+def test_a_live_figure_begins_with_the_same_trees(
+    options: tuple[str, ...], latent: Path, prints: Prints, tmp_path: Path
+) -> None:
+    out = tmp_path / "live.html"
+    prints("trees", latent, SENTENCE, "--format", "live", "--out", out, *options)
+    data = _page_data(out.read_text(encoding="utf-8"))
+    post = sp.sparsemap(
+        torch.tensor([-torch.inf if s is None else s for s in data["scores"]]).reshape(8, 9),
+        sp.DependencyTrees(),
+        temperature=data["temperature"],
+        max_active=data["most"],
+    )
+    drawn = prints("trees", latent, SENTENCE, "--format", "conllu", *options)
+    weights = [float(w) for w in re.findall(r"# weight = (\S+)", drawn)]
+    assert post.topk(len(weights)).weights.tolist() == pytest.approx(weights, abs=1e-6)
+    assert int(post.sizes) == len(weights)
+    assert data["given"] == [0, 1, 1, 1, 4, 4, 4, 1]
+
+
+def test_trees_that_are_not_solved_for_stand_still(
+    given: Path,
+    chart: Path,
+    bow: Path,
+    fails: Callable[..., str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["trees", str(given), SENTENCE, "--format", "live"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("<!DOCTYPE html>")
+    assert "sparsewood-live" not in told.out
+    assert "the estimator given gives nothing to play with" in told.err
+    assert main(["trees", str(chart), SENTENCE, "--format", "live"]) == 0
+    told = capsys.readouterr()
+    assert "<svg" in told.out
+    assert "the estimator chart gives nothing to play with" in told.err
+    assert fails("trees", bow, SENTENCE, "--format", "live").endswith("bow has no trees")
+    assert "--most: a live figure" in fails(
+        "trees", given, SENTENCE, "--format", "live", "--most", "2"
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.report import Told, write_report
+from sparsewood.lab.train import TrainingConfig
 
 WriteRun = Callable[..., Path]
 VOID = {"meta", "br", "link", "img"}
@@ -263,10 +264,10 @@ def test_unfinished_run(tmp_path: Path, write_run: WriteRun) -> None:
     page = read(write_report([run], tmp_path / "report.html"))
     assert "run (sparsemap, seed 0): unfinished, no result yet (epochs so far: 3)" in page.texts
     assert "Environment is not recorded." in page.texts
-    assert len(page.row("sparsemap")) == 7  # validation and costs
+    assert len(page.row("sparsemap")) == 6  # validation and costs
 
 
-@pytest.mark.parametrize(("stages", "columns"), [(2, 7), (12, 5)])
+@pytest.mark.parametrize(("stages", "columns"), [(2, 6), (12, 4)])
 def test_epochs_of_stages(tmp_path: Path, write_run: WriteRun, stages: int, columns: int) -> None:
     run = write_run(tmp_path / "run", finished=False, gallery=False)
     records = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
@@ -283,7 +284,7 @@ def test_run_that_has_only_begun(tmp_path: Path, write_run: WriteRun) -> None:
     (run / "metrics.jsonl").unlink()
     page = read(write_report([run], tmp_path / "report.html"))
     assert any("no metrics yet" in text for text in page.texts)
-    assert page.row("sparsemap")[1:] == ["–"] * 4
+    assert page.row("sparsemap")[1:] == ["–"] * 3
 
 
 def test_not_a_number_is_left_out(tmp_path: Path, write_run: WriteRun) -> None:
@@ -345,6 +346,18 @@ def test_best_settings_are_shown(tmp_path: Path, write_run: WriteRun) -> None:
     assert "low" not in page.texts
     edit(runs[0] / "result.json", validation={"accuracy": 82.0})  # of equals the lowest rate
     assert "low" in read(write_report(runs, tmp_path / "report.html")).text
+
+
+def test_settings_without_a_common_seed(tmp_path: Path, write_run: WriteRun) -> None:
+    """Those with the most seeds are shown; an option at its default makes no other settings."""
+    runs = [write_run(tmp_path / str(seed), seed=seed, epochs=1) for seed in range(4)]
+    training = {"optimizer": "sgd", "lr": 0.1, "batch": 16, "patience": TrainingConfig().patience}
+    edit(runs[1] / "config.json", training={**training, "seed": 1})
+    edit(runs[2] / "config.json", training={**training, "seed": 2})
+    edit(runs[3] / "config.json", training={**training, "lr": 0.01, "seed": 3})
+    edit(runs[3] / "result.json", validation={"accuracy": 100.0})
+    page = read(write_report(runs, tmp_path / "report.html"))
+    assert page.row("sparsemap")[0] == "sparsemap3 seeds"
 
 
 def test_runs_are_named_by_their_place(tmp_path: Path, write_run: WriteRun) -> None:

@@ -22,6 +22,7 @@ COMMANDS = {
     "evaluate": "measure a trained model, on its own tests or on other data",
     "predict": "label sentences: typed ones, a file's, or those of standard input",
     "trees": "show the trees that a model selects for sentences",
+    "serve": "a page on this machine: type a sentence, see prediction, trees and a live figure",
     "define": "reverse dictionary: describe a concept, get words",
     "table": "train all rows of a table of the paper and print it beside the paper's figures",
     "compare": "which estimator? Train each with the same budget and print them side by side",

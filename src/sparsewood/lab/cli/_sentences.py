@@ -7,8 +7,8 @@ from itertools import islice
 import torch
 
 from sparsewood.lab.cli._inputs import Line
-from sparsewood.lab.data import Example, Sentence, tokenize
-from sparsewood.lab.data.listops import heads as listops_heads
+from sparsewood.lab.data import Example, Sentence
+from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.tasks import Model, Output, TreeModel
 from sparsewood.lab.tasks.parsing import parse_sentences
 
@@ -54,7 +54,7 @@ def _examples(
 
 def read_sentences(texts: Sequence[str | Sentence], parser: str | None = None) -> list[Sentence]:
     """The words of texts, with heads where a parser gives them; list operations have theirs."""
-    sentences = [text if isinstance(text, Sentence) else _sentence(text) for text in texts]
+    sentences = [text if isinstance(text, Sentence) else typed_sentence(text) for text in texts]
     if parser is None:
         return sentences
     bare = [i for i, sentence in enumerate(sentences) if sentence.heads is None]
@@ -62,16 +62,6 @@ def read_sentences(texts: Sequence[str | Sentence], parser: str | None = None) -
     for i, heads in zip(bare, found, strict=True):
         sentences[i] = replace(sentences[i], heads=heads)
     return sentences
-
-
-def _sentence(text: str) -> Sentence:
-    words = tuple(text.split())
-    if words and words[0].startswith("["):
-        try:
-            return Sentence(words, listops_heads(words))
-        except ValueError:
-            pass  # not a list operation
-    return Sentence(tokenize(text))
 
 
 def require_heads(sentences: Iterable[Sentence], model: Model) -> None:

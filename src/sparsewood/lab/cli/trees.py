@@ -1,8 +1,9 @@
 """`sparsewood trees`: the trees that a model selects for sentences."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import tyro
@@ -14,14 +15,14 @@ from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import read_sentences, require_heads
 from sparsewood.lab.cli._tally import Tally
-from sparsewood.lab.data import Sentence
+from sparsewood.lab.data import Example, Sentence
 from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.metrics import Output as Answered
+from sparsewood.lab.tasks.solved import live_side, solved_for
 from sparsewood.lab.train.evaluate import sides_of
 from sparsewood.lab.train.pictures import side_sheet
-from sparsewood.status import Status
 
-_ONE = ("svg", "html")  # formats of which one after the other is no file
+_ONE = ("svg", "html", "live")  # formats of which one after the other is no file
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class TreesOptions:
         model: folder of a run or a model.
         sentences: in quotation marks. A file stands for the sentences in it, one a line or a column
             of a table, and - for those of standard input.
-        format: text for the terminal, an SVG picture, an HTML page, LaTeX or CoNLL-U.
+        format: text for the terminal, an SVG picture, an HTML page, LaTeX, CoNLL-U, or live: a page
+            that solves anew when temperature or scores are changed.
         out: write to this file.
         most: draw only so many, the likeliest.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
@@ -42,7 +44,7 @@ class TreesOptions:
 
     model: tyro.conf.Positional[Path]
     sentences: tyro.conf.Positional[tuple[str, ...]] = ()
-    format: Format = "text"
+    format: Literal[Format, "live"] = "text"
     out: Path | None = None
     most: int | None = None
     temperature: float | None = None
@@ -61,6 +63,8 @@ def main(args: list[str]) -> None:
     at_least(1, most=options.most)
     if not options.sentences:
         raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
+    if options.format == "live" and options.most is not None:
+        raise ValueError("--most: a live figure keeps the trees of the model, and has a slider")
     check_arguments(options.sentences, files)
     out = Output(options.out, options.sentences)
     model = open_model(options.model)
@@ -73,7 +77,7 @@ def main(args: list[str]) -> None:
     tally = Tally()
     with out:
         for sentence in sentences:
-            side = _side(model, sentence)
+            side = _side(model, sentence, scored=options.format == "live")
             tally.add([side])
             out.print(_drawn(model, sentence, side, options))
     tally.tell()
@@ -83,23 +87,30 @@ def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
     return read_sentences([side for line in lines for side in line.sides], parser)
 
 
-def _side(model: Model, sentence: Sentence) -> dict[str, Any]:
+def _side(model: Model, sentence: Sentence, *, scored: bool) -> dict[str, Any]:
+    solved = []
     with torch.no_grad():
         posterior = model.posterior([sentence])
+        if scored:
+            batch = model.encode([Example((sentence,))]).batch([0])
+            solved = solved_for(model, model.problems(batch), 0)
     answered = Answered(None, posterior.weights, (posterior,))
-    (side,) = sides_of([sentence], answered, 0)
+    (side,) = sides_of([sentence], answered, 0, solved)
     return {**side, "unknown": model.unknown(sentence.words)}
 
 
 def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: TreesOptions) -> str:
+    variant = TASKS[model.task].variant(model.options)
     if not side["trees"]:
-        variant = TASKS[model.task].variant(model.options)
         raise ValueError(f"{options.model}: a model with the {variant} has no trees")
     given = None if model.reads_heads else sentence.heads
-    status = side.get("status")
-    sheet = side_sheet(
-        side, given, most=options.most, status=None if status is None else Status(status)
-    )
-    drawing = Drawing(sheet).to(options.format).rstrip("\n")
+    form: Format = "html" if options.format == "live" else options.format
+    if options.format == "live":
+        figure = live_side(side, given)
+        if figure is not None:
+            return figure.page()
+        print(f"the {variant} gives nothing to play with: a still picture", file=sys.stderr)
+    sheet = side_sheet(side, given, most=options.most, ended=True)
+    drawing = Drawing(sheet).to(form).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.
     return drawing + "\n" * (options.format in ("conllu", "text"))

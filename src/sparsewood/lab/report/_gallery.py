@@ -7,6 +7,7 @@ from sparsewood.draw._markup import element, escaped
 from sparsewood.draw.html import trees_html
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
+from sparsewood.lab.tasks.solved import live_side
 from sparsewood.lab.train.pictures import side_sheet
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
@@ -64,12 +65,16 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> st
 
 
 def _side(side: Mapping[str, Any], k: int, count: int) -> str:
+    """A sentence: a live figure where the scores are known, else its trees as they were, if any."""
     names = ("premise", "hypothesis")
     name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
     if not side["trees"]:
         return name + element("p", escaped(" ".join(map(str, side["words"]))))
-    sheet = side_sheet(side, side.get("given"))
-    return name + trees_html(sheet, _TREES, _FOLDED) + _certificate(side)
+    drawable = side_sheet(side, side.get("given"))
+    figure = live_side(side, side.get("given"))
+    if figure is not None:
+        return name + figure.fragment()
+    return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
 
 
 def _certificate(side: Mapping[str, Any]) -> str:

@@ -71,7 +71,8 @@ def criterion(runs: Iterable[ReportedRun]) -> Column | None:
 def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
     """The runs of the best settings of each estimator, and a note if others were tried.
 
-    Settings are compared on validation by the seeds that all of them were run with.
+    Settings are compared on validation by the seeds that all of them were run with; without such
+    seeds, those with the most are shown.
     """
     column = criterion(runs)
     kept: list[ReportedRun] = []
@@ -95,13 +96,13 @@ def _best_variant(
 ) -> list[ReportedRun]:
     common = set.intersection(*({run.seed for run in variant} for variant in variants))
 
-    def quality(variant: list[ReportedRun]) -> tuple[float, float]:
+    def quality(variant: list[ReportedRun]) -> tuple[int, float, float]:
         runs = [run for run in variant if run.seed in common] or variant
         found = None if column is None else summary(column.of(run) for run in runs)
         lr = float(runs[0].raw_config.get("training", {}).get("lr", 0.0))
         if column is None or found is None:
-            return -math.inf, -lr
-        return (found[0] if column.measure.higher_is_better else -found[0]), -lr
+            return len(runs), -math.inf, -lr
+        return len(runs), (found[0] if column.measure.higher_is_better else -found[0]), -lr
 
     return max(variants, key=quality)
 
@@ -179,7 +180,8 @@ def results_table(
         for column in columns:
             text = _cell(column, group, best[column])
             if found := against.get((row, column)):
-                text += element("small", f"{found.text(column.measure.digits)} against {name}")
+                gain = element("span", found.text(column.measure.digits))
+                text += element("small", f"{gain} against {escaped(name)}")
             cells.append(element("td", text + _paper(paper, short(row), column)))
         cells += [element("td", cell.get(row, "–")) for cell in costs.values()]
         style = group[0].style if group else style_of(row) or ""
@@ -195,8 +197,9 @@ def _head(columns: Sequence[Column], names: Sequence[str]) -> str:
     for column in columns:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
-    under = [element("th", escaped(column.measure.label), scope="col") for column in columns]
-    costs = [element("th", escaped(name), scope="col") for name in names]
+    labels = [*(column.measure.label for column in columns), *names]
+    # A bracket does not stand on a line alone.
+    under = [element("th", escaped(x.replace(" ]", "\u00a0]")), scope="col") for x in labels]
     return element(
         "thead",
         element(
@@ -204,7 +207,7 @@ def _head(columns: Sequence[Column], names: Sequence[str]) -> str:
             f"<th></th>{''.join(over)}<th colspan='{len(names)}'>trees and cost</th>",
             class_="over",
         )
-        + element("tr", f"<th class='left'>estimator</th>{''.join(under + costs)}"),
+        + element("tr", f"<th class='left'>estimator</th>{''.join(under)}"),
     )
 
 
@@ -295,10 +298,11 @@ def _costs(rows: Mapping[str, Sequence[ReportedRun]], baseline: str) -> dict[str
     ratio = column(lambda run: run.mean("seconds"), lambda value: f"{value / seconds:.2f}×")
     optional = {m.label: validated(m) for m in (ATTACHMENT, WITHOUT_BRACKETS)}
     optional["calls"] = column(lambda run: run.mean("calls"), "{:,.1f}".format)
+    speed = column(lambda run: run.mean("sentences_per_second"), "{:,.0f}".format)
     return {
         "trees": validated(SUPPORT),
         "certified": {row: _certified(group) for row, group in rows.items()},
         **{head: cells for head, cells in optional.items() if cells},
-        "sentences/s": column(lambda run: run.mean("sentences_per_second"), "{:,.0f}".format),
-        f"epoch / {short(baseline)}": ratio if seconds < math.inf else {},
+        "sentences/s": speed,
+        **({f"epoch / {short(baseline)}": ratio} if seconds < math.inf else {}),
     }

@@ -6,9 +6,11 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from sparsewood.lab._json import encode
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.task import Task
+from sparsewood.lab.train.config import TrainingConfig
 from sparsewood.lab.train.paper_figures import ROWS, in_order
 from sparsewood.lab.train.rows import labels, learns, short
 from sparsewood.lab.train.run import Run
@@ -63,10 +65,15 @@ class ReportedRun(Run):
 
     @property
     def settings(self) -> str:
-        """Source, model and training without the seed: what runs to average over share."""
-        training = self.raw_config.get("training", {})
+        """Source, model and training without the seed: what runs to average over share.
+
+        Options that a run of an older version does not know are at their defaults.
+        """
+        raw = self.raw_config
+        training = {**encode(TrainingConfig()), **raw.get("training", {})}
         kept = {name: value for name, value in training.items() if name not in _INCIDENTAL}
-        parts = [self.raw_config.get("source"), self.raw_config.get("model"), kept]
+        model = {} if self.task is None else encode(self.task.config())
+        parts = [raw.get("source"), {**model, **raw.get("model", {})}, kept]
         return json.dumps(parts, sort_keys=True)
 
     @property

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from sparsewood.draw import live_assets
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab._files import write_text
 from sparsewood.lab.report._figures import (
@@ -14,6 +15,7 @@ from sparsewood.lab.report._figures import (
     temperature_curves,
     tree_curves,
 )
+from sparsewood.lab.report._finding import finding_of
 from sparsewood.lab.report._gallery import gallery
 from sparsewood.lab.report._results import (
     Paper,
@@ -42,10 +44,11 @@ def write_report(
 ) -> Path:
     """Writes the report of runs, of one estimator and seed or of many.
 
-    It holds the results table, learning curves, what the posteriors over trees look like by epoch,
-    the temperature curve, speed, sentences with their trees, and settings. Where an estimator was
-    run with several settings (learning rates, say), the best on validation is shown. Only the JSON
-    files of the folders are read; what an unfinished run lacks is said.
+    It says first what was found, in a sentence. Then come the results table, learning curves, what
+    the posteriors over trees look like by epoch, the temperature curve, speed, sentences with
+    their trees, as live figures where the runs know the scores, and settings. Where an estimator
+    was run with several settings (learning rates, say), the best on validation is shown. Only the
+    JSON files of the folders are read; what an unfinished run lacks is said.
 
     Args:
         runs: the folders.
@@ -96,7 +99,7 @@ def _page(
         element(
             "header", element("h1", escaped(title)) + element("p", escaped(about)), class_="top"
         ),
-        element("p", escaped(told.finding), class_="finding") if told else "",
+        *(_finding(name if len(groups) > 1 else "", group, told) for name, group in groups),
         _notes(runs, notes),
     ]
     for i, (name, group) in enumerate(groups):
@@ -110,22 +113,31 @@ def _page(
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escaped(title)}</title><style>\n{css}</style>"
     )
+    content = "\n".join(part for part in body if part)
+    script = live_assets() if 'class="sparsewood-live"' in content else ""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>{head}</head>\n'
-        f"<body><main>\n{chr(10).join(part for part in body if part)}\n</main></body>\n</html>\n"
+        f"<body><main>\n{content}\n</main>{script}</body>\n</html>\n"
     )
+
+
+def _finding(name: str, runs: Sequence[ReportedRun], told: Told | None) -> str:
+    """What the runs on one data set have found; its name where there are several."""
+    lead = element("b", escaped(name)) + " " if name else ""
+    text = finding_of(runs) if told is None else told.finding
+    return element("p", lead + escaped(text), class_="finding")
 
 
 def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | None) -> str:
     several = len(runs) > len(by_estimator(runs))
     dot = "The large dot marks the best epoch on validation."
     parts = [
-        _tiles(runs),
         _section(
             "Results",
             results_table(runs, paper, told),
             "Mean ± standard deviation over seeds." if several else "",
         ),
+        _tiles(runs),
         _tried(told) if told else "",
         _charts("Learning", learning_curves(runs), f"A line for each seed. {dot}" * several or dot),
         _charts(

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self, cast
 import torch
 from torch import Tensor, nn
 
-from sparsewood.estimators import Estimator
-from sparsewood.lab.data.batches import EncodedSplit, Padded
+from sparsewood.estimators import Estimator, Problem
+from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
@@ -252,6 +252,18 @@ class TreeModel(WordModel, Model):
         split = self.encode([Example((sentence,)) for sentence in sentences])
         batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
         return _with_trees(self.read(batch.sides[0])[0])
+
+    def problems(self, batch: Batch) -> tuple[Problem, ...]:
+        trees = self.trees
+        if trees is None or trees.scorer is None:
+            return ()
+        read = [self.encoder(side.tokens, side.lengths) for side in batch.sides]
+        return tuple(
+            Problem(
+                trees.scores(x, self._forbidden(side, latent=True)), trees.structure, side.lengths
+            )
+            for x, side in zip(read, batch.sides, strict=True)
+        )
 
     def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
         """The `k` likeliest labels of example `i`, with probabilities."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import torch
 from torch import Tensor, nn
 
+from sparsewood.estimators import Problem
 from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import cut_by_words
@@ -193,6 +194,9 @@ class DependencyParser(Model):
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
         return [LossMetric() if training else Attachment()]
+
+    def problems(self, batch: ParserBatch) -> tuple[Problem, ...]:
+        return (Problem(self.scores(batch), self.structure, batch.lengths),)
 
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         batch = self.input.batch(sentences).to(self.embedding.weight.device)

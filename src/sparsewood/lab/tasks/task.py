@@ -12,7 +12,7 @@ from huggingface_hub.constants import SAFETENSORS_SINGLE_FILE
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from sparsewood.estimators import Estimator
+from sparsewood.estimators import Estimator, Problem
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
@@ -130,6 +130,12 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
         """The `k` best answers to example `i`, with numbers; none where trees are the answer."""
         return {}
+
+    def problems(self, batch: Any) -> tuple[Problem, ...]:
+        """What is solved for the trees of each side of a batch on the model's device, out of
+        training; none where trees are not scored.
+        """
+        return ()
 
     @abstractmethod
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:

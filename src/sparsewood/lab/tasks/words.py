@@ -11,6 +11,7 @@ from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.nn.encoder import SentenceEncoder
 
 _LOOKS = 8  # into a file of vectors for some words, before all of it is read and kept
+_FORGOTTEN = 100_000  # words without a vector, of which no more are remembered
 
 
 class WordModel(nn.Module):
@@ -94,6 +95,8 @@ class WordModel(nn.Module):
         table = self._vectors_of(new, self.vectors.name)
         found = sorted(word for word in new if word in table)
         self.vocabulary.extend(found)
+        if len(self._without) > _FORGOTTEN:
+            self._without.clear()
         self._without |= new.difference(found)
         for encoder in self._encoders:
             old = encoder.embedding.weight
@@ -112,20 +115,15 @@ class WordModel(nn.Module):
     def unknown(self, words: Iterable[str]) -> list[str]:
         """Those of `words` that the model knows nothing of: no embedding, or one of zeros."""
         text = list(words)
-        known = self.known[self.vocabulary.encode(text)].tolist()
-        return [word for word, is_known in zip(text, known, strict=True) if not is_known]
-
-    @property
-    def known(self) -> Tensor:
-        """(V,) bool, on the CPU: whether the words of the vocabulary have an embedding."""
-        known = (self.encoder.embedding.weight.detach() != 0).any(-1).cpu()
-        known[0] = False
-        return known
+        index = self.vocabulary.encode(text)
+        distinct = sorted(set(index))  # few of a large vocabulary, where one sentence is asked for
+        rows = self.encoder.embedding.weight.detach()[distinct]
+        known = dict(zip(distinct, (rows != 0).any(-1).tolist(), strict=True)) | {0: False}
+        return [word for word, i in zip(text, index, strict=True) if not known[i]]
 
     def _warn_of_unknown(self, sentences: Sequence[Sequence[str]]) -> None:
-        known = self.known.tolist()
-        encode = self.vocabulary.encode
-        blank = [words for words in sentences if not any(known[i] for i in encode(words))]
+        unknown = set(self.unknown({word for words in sentences for word in words}))
+        blank = [words for words in sentences if unknown.issuperset(words)]
         if blank:
             words = " ".join(blank[0])
             which = "the sentence" if len(sentences) == 1 else f"{len(blank)} of {len(sentences)}"

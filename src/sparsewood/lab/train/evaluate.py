@@ -1,14 +1,15 @@
 """What a trained model is worth: metrics, and a gallery of trees."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 
 from sparsewood.lab.data.batches import Batches, Split
-from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.tasks.metrics import Output
+from sparsewood.lab.tasks.solved import solved_for
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train.outcomes import Gathered
 from sparsewood.posterior import Posterior
@@ -113,24 +114,27 @@ def gallery(
     batches = (split.batch(rows[start : start + 32]) for start in range(0, len(rows), 32))
     found: list[tuple[bool, int, dict[str, Any]]] = []
     for output, batch in outputs(model, batches, device, guard=guard):
+        with torch.no_grad():
+            problems = model.problems(batch)
         for i, row in enumerate(batch.rows.tolist()):
             sizes = [int(p.sizes[i]) for p in output.posteriors]
             plain = row in others or not all(size in _SUPPORT for size in sizes)
-            found.append((plain, row, _entry(model, split, row, output, i)))
+            solved = solved_for(model, problems, i)
+            found.append((plain, row, _entry(model, split.examples[row], output, i, solved)))
     chosen = sorted(found, key=lambda entry: entry[0])[:k]
     return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[1])]
 
 
-def _entry(model: Model, split: Split, row: int, output: Output, i: int) -> dict[str, Any]:
-    example = split.examples[row]
+def _entry(
+    model: Model, example: Example, output: Output, i: int, solved: list[dict[str, Any]]
+) -> dict[str, Any]:
+    sides = sides_of(example.sentences, output, i, solved)
     return {
         "label": example.label,
         "prediction": model.answers(output, i, _SHOWN),
         "sides": [
             {**side, "given": _compared(sentence)}
-            for sentence, side in zip(
-                example.sentences, sides_of(example.sentences, output, i), strict=True
-            )
+            for sentence, side in zip(example.sentences, sides, strict=True)
         ],
     }
 
@@ -143,20 +147,29 @@ def _compared(sentence: Sentence) -> list[int] | None:
     return [head if means else -1 for head, means in pairs]
 
 
-def sides_of(sentences: Sequence[Sentence], output: Output, i: int) -> list[dict[str, Any]]:
+def sides_of(
+    sentences: Sequence[Sentence],
+    output: Output,
+    i: int,
+    solved: Sequence[Mapping[str, Any]] = (),
+) -> list[dict[str, Any]]:
     """What is known of the sentences of example `i`: words, trees, certificate.
 
     Each has `words`; `trees`, heaviest first, with `heads` or, where they are binary, `spans`; and
     where they were solved for, `gap`, the duality gap, and `status`, "solved" if it certifies the
-    posterior, else "capped" or "stalled".
+    posterior, else "capped" or "stalled". What `solved_for` gives of each sentence, if anything,
+    is added.
     """
     return [
         {
             "words": list(sentence.words),
             "trees": trees_of(posterior[i], len(sentence.words)),
             **_certificate(posterior, i),
+            **more,
         }
-        for sentence, posterior in zip(sentences, output.posteriors, strict=True)
+        for sentence, posterior, more in zip(
+            sentences, output.posteriors, solved or [{}] * len(sentences), strict=True
+        )
     ]
 
 

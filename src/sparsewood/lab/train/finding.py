@@ -36,6 +36,7 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     if len(learning) < len(rows):
         text = f"Of the estimators that learn, {text}"
     text += _with_spread(measure.text(value(best)), told[best], test, measure.name)
+    text += f" {over(len(rows[best]))}"
     if against := next(iter(told[best].get("against", {}).values()), None):
         baseline = names[summary["baseline"]]
         text += f", {Comparison(**against).text(measure.digits)} against {baseline}"
@@ -53,6 +54,11 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
         f"{text}; {alike} {'is' if len(close) == 1 else 'are'} not told apart from it. Of these, "
         f"{names[quickest]} has the quickest epochs, {told[quickest]['seconds_per_epoch']:.1f} s."
     )
+
+
+def over(seeds: int) -> str:
+    """How many seeds a figure is of; of one, what that leaves open."""
+    return "with one seed (nothing is said of others)" if seeds == 1 else f"over {seeds} seeds"
 
 
 def _with_spread(text: str, row: Mapping[str, Any], test: str | None, name: str) -> str:

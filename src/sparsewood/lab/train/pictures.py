@@ -14,7 +14,7 @@ def side_sheet(
     given: Heads | None = None,
     *,
     most: int | None = None,
-    status: Status | None = None,
+    ended: bool = False,
 ) -> Sheet:
     """The pictures of what `sides_of` has of one sentence.
 
@@ -22,10 +22,11 @@ def side_sheet(
         side: `words`, and `trees` by falling weight, of which each has `heads` or `spans`.
         given: heads to compare dependency trees with.
         most: only so many.
-        status: how the solve ended that the weights are of, to be told.
+        ended: tell how the solve ended that the weights are of.
     """
     words, trees = [str(word) for word in side["words"]], side["trees"][:most]
     weights = [tree["weight"] for tree in trees]
     if trees and "spans" in trees[0]:
         return checked_brackets(words, [tree["spans"] for tree in trees], weights)
+    status = Status(side["status"]) if ended and "status" in side else None
     return checked(words, [tree["heads"] for tree in trees], weights, given, status)

@@ -1,0 +1,126 @@
+"""`make check-docs`: opens every page of the built site in a browser, from the disk.
+
+A page may say nothing on the console, ask for nothing that is not a file of the site, and be no
+wider than a phone; its live figures have to be mounted. Links inside the site have to lead
+somewhere. The pages are printed.
+
+    python docs/check_site.py docs/_build/html [--browser PATH]
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from playwright.sync_api import ConsoleMessage, Page, Request, sync_playwright
+
+PHONE = 400
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+GENERATED = ("genindex", "search", "py-modindex")
+# A figure is mounted when it comes near the view.
+MOUNTED = """async () => {
+    for (const figure of document.querySelectorAll(".sparsewood-live")) {
+        figure.scrollIntoView();
+        for (let tries = 0; !figure.sparsewood && tries < 100; tries += 1)
+            await new Promise((done) => setTimeout(done, 50));
+        if (!figure.sparsewood) return false;
+    }
+    return true;
+}"""
+
+
+class Links(HTMLParser):
+    """The places of a page and where it leads to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.title = ""
+        self.ids: set[str] = set()
+        self.targets: list[str] = []
+        self._in_title = False
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if known.get("id"):
+            self.ids.add(known["id"] or "")
+        self.targets += [known[name] or "" for name in ("href", "src") if known.get(name)]
+        self._in_title |= tag == "title" and not self.title
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.title, self._in_title = data.strip(), False
+
+
+def broken_links(pages: dict[Path, Links]) -> Iterator[str]:
+    """What a link inside the site does not find: a file, or a place in a page."""
+    for path, page in pages.items():
+        for target in page.targets:
+            parts = urlsplit(target)
+            if parts.scheme or parts.netloc:
+                continue
+            found = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if not found.exists():
+                yield f"{path.name}: {target} is not there"
+                continue
+            place = unquote(parts.fragment)
+            if place and found in pages and place not in pages[found].ids:
+                yield f"{path.name}: {target}: no such place"
+
+
+def complaints(page: Page, paths: list[Path]) -> Iterator[str]:
+    """What is wrong with each page when a browser opens it."""
+    heard: list[str] = []
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            heard.append(f"said {message.text}")
+
+    def asked(request: Request) -> None:
+        if urlsplit(request.url).scheme not in ("file", "data", "blob"):
+            heard.append(f"asked for {request.url[:200]}")
+
+    page.on("console", said)
+    page.on("request", asked)
+    page.on("pageerror", lambda error: heard.append(f"failed: {error}"))
+    page.on("requestfailed", lambda request: heard.append(f"did not find {request.url[:200]}"))
+    for path in paths:
+        page.goto(path.as_uri())
+        if not page.evaluate(MOUNTED):
+            heard.append("has a live figure that is not mounted")
+        wide = int(page.evaluate("document.documentElement.scrollWidth"))
+        if wide > PHONE:
+            heard.append(f"is {wide} pixels wide on a screen of {PHONE}")
+        yield from (f"{path.name} {complaint}" for complaint in heard)
+        heard.clear()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("site", type=Path, help="the folder with index.html")
+    parser.add_argument("--browser", help="Chromium or a relative of it; else one on the path")
+    options = parser.parse_args()
+    site = options.site.resolve()
+    pages = {path: Links(path) for path in sorted(site.rglob("*.html"))}
+    if not pages:
+        parser.error(f"no pages in {site}")
+    wrong = list(broken_links(pages))
+    browser = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = launched.new_page(viewport={"width": PHONE, "height": 800})
+        wrong += complaints(page, list(pages))
+        launched.close()
+    for path, links in pages.items():
+        if path.stem not in GENERATED:
+            print(f"{path.relative_to(site).as_posix():44} {links.title}")
+    print(f"{len(pages)} pages, {sum(len(p.targets) for p in pages.values())} links")
+    print("\n".join(wrong), file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""One instance as the data of a live figure: what a page must know to solve and to draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite, prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sparsewood.draw._names import Names, labels_of, named
+from sparsewood.draw.arcs import checked_heads
+from sparsewood.draw.families import family_of
+from sparsewood.inference._check import check_finite, check_input
+from sparsewood.structures.base import NativeStructure, Structure
+
+WORDS_MAX = 120  # of a figure that answers; what is larger is drawn once
+PARTS_MAX = 20_000
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a native family is drawn on a page.
+
+    Attributes:
+        picture: the name of its web file.
+        cut: the shape of the scores of an instance of a size, in those of a batch (size, shape).
+        labels: which dimension of the scores counts labels, if one does.
+        first: the number of the first word where words have none but numbers.
+    """
+
+    picture: str
+    cut: Callable[[Shape, Shape], Shape]
+    labels: int | None = None
+    first: int = 0
+
+
+def _arcs(size: Shape, shape: Shape) -> Shape:
+    return (size[0], size[0] + 1, *shape[2:])
+
+
+def _square(size: Shape, shape: Shape) -> Shape:
+    return (size[0], size[0], *shape[2:])
+
+
+def _first(size: Shape, shape: Shape) -> Shape:
+    return (*size, *shape[len(size) :])
+
+
+_KINDS = {
+    "trees": _Kind("arcs", _arcs, first=1),
+    "bounded_trees": _Kind("arcs", _arcs, first=1),
+    "labelled_trees": _Kind("arcs", _arcs, labels=2, first=1),
+    "spanning_trees": _Kind("edges", _square),
+    "chain": _Kind("tags", _first, labels=1),
+    "semi_markov": _Kind("segments", _first, labels=1),
+    "binary_trees": _Kind("brackets", _square, labels=2),
+    "matching": _Kind("links", _first),
+    "alignment": _Kind("links", _first),
+    "simplex": _Kind("items", _first),
+    "subset": _Kind("items", _first),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One instance, cut to its own size.
+
+    Attributes:
+        structure: the family.
+        scores: (*parts) float64 on the CPU, -inf for what is not read.
+        size: of the instance.
+        names: what its things are called, all of them checked.
+        noun: what one structure is called.
+    """
+
+    structure: NativeStructure
+    scores: Tensor
+    size: Shape
+    names: Names
+    noun: str
+
+    @property
+    def too_large(self) -> str:
+        """Why a page cannot answer in time; empty where it can."""
+        words, parts = max(self.size), self.scores.numel()
+        if words <= WORDS_MAX and parts <= PARTS_MAX:
+            return ""
+        return (
+            f"{words:,} words and {parts:,} parts: a figure answers up to {WORDS_MAX} words and "
+            f"{PARTS_MAX:,} parts"
+        )
+
+    def data(self) -> dict[str, Any]:
+        """What the page is told of it, ready for JSON; scores are None where it is too large."""
+        family, options = self.structure.native
+        shape = tuple(self.scores.shape)
+        event = self.structure.event_shape(shape)
+        scores = None
+        if not self.too_large:
+            found = self.scores.flatten().tolist()
+            scores = [score if isfinite(score) else None for score in found]
+        names = self.names
+        given = None if names.given is None else torch.as_tensor(names.given)
+        return {
+            "family": family,
+            "options": [int(option) for option in options],
+            "shape": list(shape),
+            "size": list(self.size),
+            "event": list(event),
+            "scores": scores,
+            "picture": _KINDS[family].picture,
+            "noun": self.noun,
+            "structure": str(self.structure),
+            "words": list(names.words or ()),
+            "other": None if names.other is None else list(names.other),
+            "labels": None if names.labels is None else list(names.labels),
+            "given": None if given is None else given.flatten().tolist(),
+        }
+
+
+def problem(
+    scores: Tensor, structure: Structure, lengths: Tensor | None, instance: int, names: Names
+) -> Problem:
+    """One instance of a batch with its names, or a ValueError that says what does not fit.
+
+    Args:
+        scores: (*parts), or (B, *parts).
+        lengths: (B,) or (B, d), the size of each instance; of (*parts) a number or (d,).
+        instance: which of B.
+    """
+    kind = None
+    if isinstance(structure, NativeStructure):
+        kind = _KINDS.get(structure.native.name)
+    if kind is None or not isinstance(structure, NativeStructure):
+        raise ValueError(
+            f"live: {structure} has no native family, so that a page cannot solve it; "
+            "show(post) draws its posterior"
+        )
+    family = family_of(structure, names, "live")
+    table, size = _one(scores, structure, lengths, instance)
+    shape = kind.cut(size, tuple(table.shape))
+    table = table[tuple(slice(n) for n in shape)]
+    checked = _names(structure, kind, shape, size, names)
+    return Problem(structure, table.contiguous(), size, checked, family.noun)
+
+
+def _one(
+    scores: Tensor, structure: NativeStructure, lengths: Tensor | None, instance: int
+) -> tuple[Tensor, Shape]:
+    """The scores of one instance in the shape of the batch's, -inf where not read; and its size."""
+    batch, table, sizes = check_input(scores, structure, lengths)
+    table = table.detach()
+    if not -len(table) <= instance < len(table):
+        raise ValueError(f"live: instance {instance} of a batch of shape {tuple(batch.shape)}")
+    with batch:
+        read = structure.reads(table, sizes)
+        check_finite(table, read)
+    size = tuple(structure.size_of(table, sizes)[instance].tolist())
+    alone = torch.where(read, structure.restrict(table), -torch.inf)[instance]
+    return alone.to("cpu", torch.float64), size
+
+
+def _names(
+    structure: NativeStructure, kind: _Kind, shape: Shape, size: Shape, names: Names
+) -> Names:
+    """The names of all things, numbers where the caller has none, and the given structure."""
+    words = named(names.words, size[0], "words", kind.first, "live")
+    other = named(names.other, size[1], "other", call="live") if len(size) > 1 else None
+    labels = None
+    if kind.labels is not None and len(shape) > kind.labels:
+        labels = named(names.labels, shape[kind.labels], "labels", call="live")
+    elif names.labels is not None:
+        raise ValueError(f"live: {structure} has no labels")
+    given = None if names.given is None else _given(structure, shape, names.given, labels)
+    return Names(words, other, labels, given)
+
+
+def _given(
+    structure: NativeStructure, shape: Shape, given: Any, labels: Sequence[str] | None
+) -> Tensor:
+    """The given structure in its encoding, or ValueError."""
+    event = structure.event_shape(shape)
+    try:
+        table = torch.as_tensor(given)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"live: given: expected {event} integers, got {given!r}") from error
+    n = event[0]
+    if table.shape[1:] != event[1:] or table.ndim == 0 or len(table) < n or (table[n:] != -1).any():
+        raise ValueError(f"live: given: expected {event}, got {tuple(table.shape)}")
+    rows = table[:n].reshape(n, prod(event[1:]))
+    if structure.native.name == "chain":
+        labels_of(rows[:, 0], labels or (), "live: given")
+    else:
+        checked_heads(rows[:, 0], n, "live: given heads", unknown=True)
+        if labels is not None:
+            labels_of(rows[:, 1], labels, "live: given")
+    return table[:n].to(torch.int64)

@@ -1,0 +1,189 @@
+"""A figure that answers: the solver in the page, drawn again whenever something is changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from sparsewood._numbers import check_real, check_whole
+from sparsewood.draw._bundle import live_assets
+from sparsewood.draw._markup import element, escaped
+from sparsewood.draw._names import Given, Names
+from sparsewood.draw._problem import PARTS_MAX, Problem, problem
+from sparsewood.draw.drawing import Drawing
+from sparsewood.draw.families import family_of, posterior_sheet
+from sparsewood.draw.html import PAGE, trees_html
+from sparsewood.inference.sparsemap import sparsemap
+from sparsewood.structures.base import Structure
+
+if TYPE_CHECKING:
+    from sparsewood.draw.widget import LiveWidget
+    from sparsewood.sparse_posterior import SparsePosterior
+
+_SHOWN = 4  # structures that are drawn where no script runs
+_DRAWN_ONCE = 50 * PARTS_MAX  # parts of an instance that is drawn at all
+_FRAME = "width:100%;height:760px;border:0"
+
+
+@dataclass(frozen=True, repr=False)
+class Live:
+    """A live figure: as a page, as part of one, or in a notebook. Made by `live`.
+
+    Attributes:
+        problem: the instance that is solved and drawn.
+        temperature: of SparseMAP to begin with; the page changes it, and the cap.
+        max_support: a cap that lowers the temperature, or None.
+        max_active: a cap that stops early, or None.
+        title: what the figure is called.
+    """
+
+    problem: Problem
+    temperature: float
+    max_support: int | None
+    max_active: int | None
+    title: str
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """What the page is told, ready for JSON."""
+        most = self.max_active if self.max_support is None else self.max_support
+        return {
+            **self.problem.data(),
+            "temperature": self.temperature,
+            "most": most,
+            "cap": "support" if self.max_active is None else "active",
+            "title": self.title,
+        }
+
+    def fragment(self) -> str:
+        """The figure for a page that has `live_assets()` once; without scripts it is a drawing."""
+        # An end tag inside a string would end the element.
+        text = json.dumps(self.data).replace("<", "\\u003c")
+        script = element("script", text, type="application/json")
+        return element("div", script + self._still(), class_="sparsewood-live")
+
+    def page(self) -> str:
+        """A page of its own, which works from a file without any network."""
+        content = f'<main class="sparsewood-page">{self.fragment()}</main>{live_assets()}'
+        return PAGE.format(title=escaped(self.title), content=content)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page to a file, which is there in full or not at all."""
+        whole = Path(path)
+        draft = whole.with_name(f".{whole.stem}.{os.getpid()}{whole.suffix}")
+        try:
+            draft.write_text(self.page(), encoding="utf-8")
+            draft.replace(whole)
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+    @property
+    def posterior(self) -> SparsePosterior:
+        """The posterior that the figure begins with."""
+        return sparsemap(
+            self.problem.scores[None],
+            self.problem.structure,
+            temperature=self.temperature,
+            max_support=self.max_support,
+            max_active=self.max_active,
+        )
+
+    def widget(self) -> LiveWidget:
+        """The figure as a widget of a notebook, which tells Python what its reader does.
+
+        Raises:
+            ModuleNotFoundError: without the extra `notebook`.
+        """
+        from sparsewood.draw.widget import LiveWidget
+
+        return LiveWidget.of(self)
+
+    @property
+    def drawing(self) -> Drawing:
+        """That posterior, drawn once."""
+        names = self.problem.names
+        taken = family_of(self.problem.structure, Names(), "live").taken
+        known = Names(**{name: getattr(names, name) for name in taken})
+        return Drawing(posterior_sheet(self.posterior, 0, known))
+
+    def __repr__(self) -> str:
+        return f"Live({self.problem.structure}, {self.title!r}: save(path) writes the page)"
+
+    def _repr_html_(self) -> str:
+        return element("iframe", "", srcdoc=self.page(), style=_FRAME, title=self.title)
+
+    def _still(self) -> str:
+        """What is shown where no script runs, or the instance is too large for one."""
+        note = self.problem.too_large
+        said = element("p", escaped(note), class_="sparsewood-note") if note else ""
+        if self.problem.scores.numel() > _DRAWN_ONCE:
+            return said
+        few = 1 if note else _SHOWN
+        return said + trees_html(self.drawing.sheet, few, 0 if note else few)
+
+
+def live(
+    scores: Tensor,
+    structure: Structure,
+    words: Sequence[str] | None = None,
+    *,
+    lengths: Tensor | None = None,
+    instance: int = 0,
+    other: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+    given: Given | None = None,
+    temperature: float = 1.0,
+    max_support: int | None = None,
+    max_active: int | None = None,
+    title: str | None = None,
+) -> Live:
+    """A figure of one instance that solves SparseMAP in the page and answers at once.
+
+    Temperature and the most structures are sliders, scores are dragged or typed; the posterior
+    is drawn beside the best structure and the k best. The solver is the native one, compiled to
+    WebAssembly: its weights are those of `sparsemap`. Pages need no network.
+
+    Args:
+        scores: (*parts), or (B, *parts) of which one `instance` is shown; -inf forbids a part.
+        structure: a family with a native oracle.
+        words: the words of a sentence, the items of a set, the rows of a matching or alignment; by
+            default their numbers.
+        lengths: as for `sparsemap`.
+        instance: which element of the batch.
+        other: the columns of a matching or an alignment.
+        labels: the names of the labels or tags, in the order of their scores.
+        given: a structure to compare with, for dependency trees (heads (n,); with labels (n, 2))
+            and taggings (tags (n,)).
+        temperature: to begin with.
+        max_support: keep at most so many structures by lowering the temperature.
+        max_active: or keep at most so many by stopping early, as a model that was trained so.
+        title: of the page; by default the words.
+
+    Raises:
+        ValueError: a structure without native family, a name too few, scores that do not fit.
+
+    Example:
+        >>> figure = sp.draw.live(torch.zeros(2, 3), sp.DependencyTrees(), ["She", "slept"])
+        >>> figure.data["words"], figure.data["shape"]
+        (['She', 'slept'], [2, 3])
+    """
+    temperature = check_real("live: temperature", temperature, positive=True)
+    for name, most in (("max_support", max_support), ("max_active", max_active)):
+        if most is not None:
+            check_whole(f"live: {name}", most)
+    if max_support is not None and max_active is not None:
+        raise ValueError("live: max_support and max_active: expected one of them")
+    names = Names(words, other, labels, given)
+    shown = problem(scores, structure, lengths, instance, names)
+    if title is None:
+        title = str(structure) if words is None else " ".join(words)
+    return Live(shown, temperature, max_support, max_active, title)

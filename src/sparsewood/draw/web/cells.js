@@ -1,0 +1,109 @@
+// @ts-check
+// What the pictures of several families have in common: names, and parts drawn as boxes with a share in them.
+import { printable, textWidth } from "./text.js";
+
+/**
+ * @typedef {import("./types.js").Data} Data
+ * @typedef {import("./shapes.js").Shape} Shape
+ */
+
+const SHARE = 11; // font size in a box
+const SPACE = 3; // between two pieces of text
+const DOT = 7; // a part that no structure uses
+const ENDS = 4; // words that name the ends of a long span
+
+/**
+ * @param {number} count
+ * @param {number} [first]
+ */
+export function numbers(count, first = 0) {
+  return Array.from({ length: count }, (_, i) => String(first + i));
+}
+
+/**
+ * What label k is called.
+ * @param {Data} data
+ * @param {number} k
+ */
+export function labelOf(data, k) {
+  return printable(data.labels?.[k] ?? String(k));
+}
+
+/**
+ * Words first to last, both included, in brackets; the middle of many is left out.
+ * @param {Data} data
+ * @param {number} first
+ * @param {number} last
+ */
+export function spanOf(data, first, last) {
+  const words = data.words.slice(first, last + 1).map(printable);
+  if (words.length > 2 * ENDS + 1) words.splice(ENDS, words.length - 2 * ENDS, "…");
+  return `[${words.join(" ")}]`;
+}
+
+/**
+ * A probability for a small box: whole percent, but nothing becomes 0 or 100 that is not so.
+ * @param {number} p
+ */
+export function share(p) {
+  const whole = Math.round(100 * p);
+  if (whole === 0 && p > 0) return "<1%";
+  return whole >= 100 && p < 0.999999 ? ">99%" : `${whole}%`;
+}
+
+/**
+ * How wide pieces of text are, one after another.
+ * @param {string[]} pieces
+ */
+function widthOf(pieces) {
+  return pieces.reduce((sum, piece) => sum + textWidth(piece, SHARE) + SPACE, -SPACE);
+}
+
+/**
+ * The width of a box for a label and its share.
+ * @param {string[]} label in pieces
+ */
+export function cellWidth(label) {
+  return widthOf([...label, ">99%"]) + 6;
+}
+
+/**
+ * A part as a box around its label and its probability, as much of them as there is room for.
+ *
+ * What stands side by side is one text for each piece: in one text together, a word that is written
+ * from right to left would turn the order of those around it.
+ * @param {{x: number, y: number, width: number, height: number}} box upper left corner and size
+ * @param {number} part
+ * @param {number} strength its marginal
+ * @param {string[]} [label] in pieces
+ * @returns {Shape[]}
+ */
+export function cell(box, part, strength, label = []) {
+  /** @type {Shape[]} */
+  const shapes = [{ type: "box", ...box, part, strength }];
+  const pieces = [[...label, share(strength)], label].find((some) => widthOf(some) <= box.width - 4) ?? [];
+  if (box.height < SHARE + 2) return shapes;
+  const y = box.y + box.height / 2 + 0.36 * SHARE;
+  let x = box.x + (box.width - widthOf(pieces)) / 2;
+  for (const text of pieces) {
+    const wide = textWidth(text, SHARE);
+    shapes.push({ type: "text", x: x + wide / 2, y, text, size: SHARE, part });
+    x += wide + SPACE;
+  }
+  return shapes;
+}
+
+/**
+ * The place of a part that no structure uses, to point at and to give a score to; none if it is
+ * forbidden.
+ * @param {Data} data
+ * @param {number} x
+ * @param {number} y its middle
+ * @param {number} part
+ * @returns {Shape[]}
+ */
+export function emptyCell(data, x, y, part) {
+  if (data.scores[part] === -Infinity) return [];
+  const corner = { x: x - DOT / 2, y: y - DOT / 2 };
+  return [{ type: "box", ...corner, width: DOT, height: DOT, kind: "faint", part, strength: 0 }];
+}

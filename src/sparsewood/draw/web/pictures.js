@@ -1,0 +1,12 @@
+// @ts-check
+// Which picture each family has, by the name that the data of a figure give it.
+import { arcs } from "./arcs.js";
+import { brackets } from "./brackets.js";
+import { edges } from "./edges.js";
+import { items } from "./items.js";
+import { links } from "./links.js";
+import { segments } from "./segments.js";
+import { tags } from "./tags.js";
+
+/** @type {Record<string, import("./types.js").Picture>} */
+export const PICTURES = { arcs, brackets, edges, items, links, segments, tags };

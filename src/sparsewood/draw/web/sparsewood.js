@@ -1,0 +1,303 @@
+// @ts-check
+// The solver in JavaScript: sparsewood.wasm with a face.
+
+/**
+ * One instance.
+ * @typedef {object} Problem
+ * @property {string} family the name of a native family: the first of `structure.native` in Python
+ * @property {ArrayLike<number>} options of the family: the second
+ * @property {ArrayLike<number>} shape of the scores
+ * @property {ArrayLike<number>} size of the instance: `structure.full_size(shape)`
+ * @property {ArrayLike<number>} event the shape of one structure
+ * @property {ArrayLike<number>} scores by part, flat; -Infinity forbids one
+ */
+
+/**
+ * Structures, the best first.
+ * @typedef {object} Ranking
+ * @property {Int32Array[]} structures each of the shape `event`, flat
+ * @property {Int32Array[]} parts those that each uses, as indices of `scores`
+ * @property {Float64Array} scores of the structures
+ */
+
+/**
+ * A sparse distribution over structures.
+ * @typedef {object} Posterior
+ * @property {Int32Array[]} structures each of the shape `event`, flat
+ * @property {Int32Array[]} parts those that each uses, as indices of `scores`
+ * @property {Float64Array} weights of the structures
+ * @property {Float64Array} marginals of the parts, flat
+ * @property {number} gap the duality gap
+ * @property {"solved" | "capped" | "stalled"} status
+ * @property {number} calls of the MAP oracle
+ * @property {number} temperature of the answer: below the one asked for where `maxSupport` binds
+ * @property {boolean} canonical whether the weights are
+ */
+
+/**
+ * What `sparsemap` is asked for; a cap of 0 is none.
+ * @typedef {object} Request
+ * @property {number} [temperature]
+ * @property {number} [maxActive] structures are added until there are so many
+ * @property {number} [maxIter]
+ * @property {number} [maxSupport] the temperature falls until so many structures suffice
+ * @property {number} [tol] on the gap
+ * @property {boolean} [canonical]
+ */
+
+const SOLVER_STATUSES = /** @type {const} */ (["solved", "capped", "stalled"]);
+
+/** SparseMAP, MAP and the k best structures, as the native core finds them. */
+export class Solver {
+  /** @type {WebAssembly.Module} */ #module;
+  /** @type {any} */ #core;
+
+  /** @param {WebAssembly.Module} module */
+  constructor(module) {
+    this.#module = module;
+    this.#core = this.#instance();
+  }
+
+  /**
+   * @param {BufferSource} bytes of sparsewood.wasm
+   * @returns {Promise<Solver>}
+   */
+  static async load(bytes) {
+    return new Solver(await WebAssembly.compile(bytes));
+  }
+
+  /**
+   * The highest-scoring structure.
+   * @param {Problem} problem
+   * @returns {Ranking} of one
+   */
+  map(problem) {
+    return this.kbest(problem, 1);
+  }
+
+  /**
+   * The k highest-scoring structures, or all where there are fewer.
+   * @param {Problem} problem
+   * @param {number} k
+   * @returns {Ranking}
+   */
+  kbest(problem, k) {
+    checkWhole("k", k, 1);
+    const answer = this.#ask(problem, (core) => core.kbest(k));
+    return { ...readStructures(answer, problem), scores: answer.list() };
+  }
+
+  /**
+   * The distribution q over structures that maximises <scores / temperature, u> - |u|² / 2 with
+   * u the marginals of the parts (those that carry the penalty).
+   * @param {Problem} problem
+   * @param {Request} [request]
+   * @returns {Posterior}
+   */
+  sparsemap(problem, request = {}) {
+    const { temperature = 1, maxActive = 0, maxIter = 0, maxSupport = 0 } = request;
+    const { tol = 1e-9, canonical = false } = request;
+    checkRequest(temperature, tol, { maxActive, maxIter, maxSupport });
+    const answer = this.#ask(problem, (core) =>
+      core.sparsemap(temperature, tol, maxActive, maxIter, maxSupport, +canonical),
+    );
+    return {
+      ...readStructures(answer, problem),
+      weights: answer.list(),
+      marginals: answer.list(),
+      gap: answer.next(),
+      status: SOLVER_STATUSES[answer.next()],
+      calls: answer.next(),
+      temperature: answer.next(),
+      canonical: answer.next() === 1,
+    };
+  }
+
+  /**
+   * @param {Problem} problem
+   * @param {(core: any) => void} call
+   */
+  #ask(problem, call) {
+    checkProblem(problem);
+    const given = problemNumbers(problem);
+    const core = this.#core;
+    try {
+      const at = core.room(given.length);
+      new Float64Array(core.memory.buffer, at, given.length).set(given);
+      call(core);
+      const answer = new Float64Array(core.memory.buffer, core.answer(), core.answer_size());
+      return new AnswerReader(answer.slice());
+    } catch (error) {
+      this.#core = this.#instance(); // the one that failed was left in the middle of its work
+      throw error;
+    }
+  }
+
+  #instance() {
+    /** @type {any} */
+    let core = null;
+    /** @param {number} at @param {number} length */
+    const fail = (at, length) => {
+      throw new Error(new TextDecoder().decode(new Uint8Array(core.memory.buffer, at, length)));
+    };
+    core = new WebAssembly.Instance(this.#module, { sparsewood: { fail } }).exports;
+    core._initialize();
+    return core;
+  }
+}
+
+/** Reads the numbers of an answer. */
+class AnswerReader {
+  /** @param {Float64Array} numbers */
+  constructor(numbers) {
+    this.numbers = numbers;
+    this.at = 0;
+  }
+
+  next() {
+    return this.numbers[this.at++];
+  }
+
+  list() {
+    const count = this.next();
+    return this.numbers.subarray(this.at, (this.at += count));
+  }
+}
+
+/**
+ * A problem as wasm.cpp reads it.
+ * @param {Problem} problem
+ * @returns {Float64Array}
+ */
+function problemNumbers({ family, options, shape, size, scores }) {
+  const name = Array.from(family, (letter) => letter.charCodeAt(0));
+  const lists = [name, options, shape, size].map((list) => Array.from(list));
+  const before = lists.flatMap((list) => [list.length, ...list]);
+  const all = new Float64Array(before.length + scores.length);
+  all.set(before);
+  all.set(scores, before.length);
+  return all;
+}
+
+/**
+ * @param {AnswerReader} answer
+ * @param {Problem} problem
+ */
+function readStructures(answer, { event }) {
+  const counts = answer.list();
+  const parts = answer.list();
+  const events = answer.list();
+  const length = events.length / counts.length;
+  checkSame("numbers of an event", [product(event)], [length]);
+  let at = 0;
+  return {
+    structures: Array.from(counts, (_, i) =>
+      Int32Array.from(events.subarray(i * length, (i + 1) * length)),
+    ),
+    parts: Array.from(counts, (count) => Int32Array.from(parts.subarray(at, (at += count)))),
+  };
+}
+
+/** @param {ArrayLike<number>} sizes */
+function product(sizes) {
+  return Array.from(sizes).reduce((a, b) => a * b, 1);
+}
+
+/**
+ * The scores that a family reads: how many options it has, how many sides of the scores are the size
+ * of an instance, the shape that the scores should have, and what a slot can choose from.
+ * @type {Record<string, {options: number, sides: number,
+ *     shape: (shape: number[], options: number[]) => number[], choices: (shape: number[]) => number}>}
+ */
+const FAMILIES = {
+  trees: { options: 2, sides: 1, shape: ([n]) => [n, n + 1], choices: ([n]) => n + 1 },
+  bounded_trees: { options: 2, sides: 1, shape: ([n]) => [n, n + 1], choices: ([n]) => n + 1 },
+  labelled_trees: {
+    options: 2,
+    sides: 1,
+    shape: ([n, , labels]) => [n, n + 1, labels],
+    choices: ([n, , labels]) => (n + 1) * labels,
+  },
+  chain: { options: 1, sides: 1, shape: ([t, k]) => [t, k, 1 + k], choices: ([, k]) => k * k },
+  semi_markov: {
+    options: 2,
+    sides: 1,
+    shape: ([t, k], [longest]) => [t, k, longest + k],
+    choices: ([, k, row]) => k * (1 + row),
+  },
+  matching: { options: 1, sides: 2, shape: ([n, m]) => [n, m], choices: ([n, m]) => n + m },
+  alignment: { options: 1, sides: 2, shape: ([n, m]) => [n, m], choices: ([n, m]) => n + m },
+  spanning_trees: {
+    options: 0,
+    sides: 1,
+    shape: ([n]) => [Math.max(n, 2), Math.max(n, 2)],
+    choices: ([n]) => n,
+  },
+  binary_trees: {
+    options: 1,
+    sides: 1,
+    shape: ([n, , labels], [labelled]) => (labelled ? [n, n, labels] : [n, n]),
+    choices: ([n, , labels = 0]) => n + labels,
+  },
+  subset: { options: 2, sides: 1, shape: ([n]) => [n], choices: ([n]) => n },
+  simplex: { options: 0, sides: 1, shape: ([n]) => [n], choices: ([n]) => n },
+};
+
+const MOST_CHOICES = 30000; // the core counts them in 16 bits
+
+/** @param {Problem} problem */
+function checkProblem({ family, options, shape, size, scores }) {
+  if (!Object.hasOwn(FAMILIES, family)) throw new Error(`no native family is called ${family}`);
+  const known = FAMILIES[family];
+  const [given, flags] = [Array.from(shape), Array.from(options)];
+  if (flags.length !== known.options || !flags.every(Number.isSafeInteger)) {
+    throw new Error(`${family}: expected ${known.options} options, got (${flags})`);
+  }
+  for (const side of given) checkWhole("a side of the shape", side, 1);
+  checkSame(`${family}: shape`, given, known.shape(given, flags));
+  checkSame(`${family}: size`, Array.from(size), given.slice(0, known.sides));
+  checkSame(`${family}: number of scores`, [scores.length], [product(given)]);
+  if (known.choices(given) > MOST_CHOICES) {
+    throw new Error(`${family}: scores of shape (${given}) give more than ${MOST_CHOICES} choices`);
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {number[]} given
+ * @param {number[]} expected
+ */
+function checkSame(name, given, expected) {
+  if (given.join(", ") !== expected.join(", ")) {
+    throw new Error(`${name}: expected (${expected.join(", ")}), got (${given.join(", ")})`);
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {number} value
+ * @param {number} least
+ */
+function checkWhole(name, value, least) {
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new Error(`${name} must be a whole number of at least ${least}, got ${value}`);
+  }
+}
+
+/**
+ * @param {number} temperature
+ * @param {number} tol
+ * @param {{maxActive: number, maxIter: number, maxSupport: number}} caps
+ */
+function checkRequest(temperature, tol, caps) {
+  if (!(temperature > 0 && temperature < Infinity)) {
+    throw new Error(`temperature must be positive and finite, got ${temperature}`);
+  }
+  if (!(tol >= 0 && tol < Infinity)) {
+    throw new Error(`tol must be at least 0 and finite, got ${tol}`);
+  }
+  for (const [name, cap] of Object.entries(caps)) checkWhole(name, cap, 0);
+  if (caps.maxSupport && (caps.maxActive || caps.maxIter)) {
+    throw new Error("maxSupport keeps the certificate, maxActive and maxIter give it up: choose one");
+  }
+}

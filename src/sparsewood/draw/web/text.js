@@ -1,0 +1,101 @@
+// @ts-check
+// What users have written, as it may be drawn: characters without a picture, widths, LaTeX, XML.
+
+export const SIZE = 15; // of words
+export const SMALL = 12; // of labels
+export const MARGIN = 4;
+export const GAP = 13; // between two words
+export const FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"; // the widths below are its
+
+/** @type {Record<string, string>} thousandths of the font size */
+const WIDTHS = {
+  191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 334: "()-`r{}", 355: '"', 389: "*",
+  469: "^", 500: "cksvxyzJ", 556: "0123456789abdeghnopqu#$?_L", 584: "+<=>~", 611: "FTZ",
+  667: "ABEKPSVXY&", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "→…",
+  1015: "@",
+};
+/** @type {Map<string, number>} */
+const WIDTH_OF = new Map();
+for (const [width, line] of Object.entries(WIDTHS)) {
+  for (const character of line) WIDTH_OF.set(character, Number(width));
+}
+const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\p{Emoji_Presentation}\u{20000}-\u{3fffd}]/u;
+const MARKS = /[\p{M}\u200c\u200d]/u;
+
+/**
+ * The text with a dot for each character that has no picture: control characters, lone surrogates,
+ * marks that turn the direction of writing, separators other than the space.
+ * @param {string} text
+ */
+export function printable(text) {
+  return text.replace(/[\p{C}\p{Z}]/gu, (c) => (" \u200c\u200d".includes(c) ? c : "·"));
+}
+
+/**
+ * About how wide a text is at a font size.
+ * @param {string} text
+ * @param {number} size
+ */
+export function textWidth(text, size) {
+  let width = 0;
+  for (const character of printable(text)) {
+    width += WIDTH_OF.get(character) ?? (MARKS.test(character) ? 0 : WIDE.test(character) ? 1000 : 600);
+  }
+  return (width * size) / 1000;
+}
+
+/**
+ * The middles of things of these sizes side by side, and the width of the row.
+ * @param {number[]} sizes
+ * @param {number} [gap]
+ * @returns {{centers: number[], width: number}}
+ */
+export function rowOf(sizes, gap = GAP) {
+  let edge = MARGIN;
+  const centers = sizes.map((size) => {
+    const center = edge + size / 2;
+    edge += size + gap;
+    return center;
+  });
+  return { centers, width: Math.max(edge - gap, MARGIN) + MARGIN };
+}
+
+/**
+ * Text for XML and HTML, in content and in attributes.
+ * @param {string} text
+ */
+export function escapedXml(text) {
+  /** @type {Record<string, string>} */
+  const names = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
+  return printable(text).replace(/[&<>"']/g, (c) => names[c]);
+}
+
+/**
+ * Text with the characters that LaTeX reads as commands escaped.
+ * @param {string} text
+ */
+export function latexText(text) {
+  /** @type {Record<string, string>} */
+  const names = {
+    "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", $: "\\$", "&": "\\symbol{38}", "#": "\\#",
+    "%": "\\%", _: "\\_", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}",
+    "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}",
+  };
+  return printable(text).replace(/[\\{}$&#%_^~<>|]/g, (c) => names[c]);
+}
+
+/**
+ * A coordinate with two decimals at most.
+ * @param {number} value
+ */
+export function coordinate(value) {
+  return String(Math.round(value * 100) / 100);
+}
+
+/**
+ * A probability as people read it; what is not zero does not become so.
+ * @param {number} weight
+ */
+export function percent(weight) {
+  return weight > 0 && weight < 0.0005 ? "<0.1%" : `${(100 * weight).toFixed(1)}%`;
+}

@@ -1,0 +1,47 @@
+// @ts-check
+// The figure as a widget of a notebook: Python hears what the reader does, and may answer.
+import { mount } from "./mount.js";
+
+/**
+ * @param {{model: any, el: HTMLElement}} widget as anywidget gives it
+ * @returns {Promise<(() => void) | undefined>} what ends it
+ */
+async function render({ model, el }) {
+  const host = el.appendChild(document.createElement("div"));
+  const asked = () => ({ temperature: model.get("temperature"), most: model.get("most"), scores: model.get("scores") });
+  const figure = await mount(host, { ...model.get("data"), ...asked() });
+  if (!figure) return undefined;
+  const plain = (/** @type {Float64Array} */ scores) => Array.from(scores, (score) => (score === -Infinity ? null : score));
+  const now = () => {
+    const { settings, scores } = figure.state();
+    return { temperature: settings.temperature, most: settings.most, scores: plain(scores) };
+  };
+  let telling = false;
+  const tell = () => {
+    const { structures, weights, pinned } = figure.state();
+    const told = {
+      ...now(),
+      structures: structures.map((structure) => Array.from(structure)),
+      weights: Array.from(weights),
+      pinned: pinned.map((key) => (key === "" ? [] : key.split(",").map(Number))),
+    };
+    telling = true;
+    for (const [name, value] of Object.entries(told)) model.set(name, value);
+    telling = false;
+    model.save_changes();
+  };
+  const hear = () => {
+    // What was told comes back as an echo; it is no news.
+    if (!telling && JSON.stringify(asked()) !== JSON.stringify(now())) figure.set(asked());
+  };
+  const heard = ["temperature", "most", "scores"].map((name) => `change:${name}`);
+  for (const name of heard) model.on(name, hear);
+  host.addEventListener("sparsewood-change", tell);
+  tell();
+  return () => {
+    for (const name of heard) model.off(name, hear);
+    figure.destroy();
+  };
+}
+
+export default { render };

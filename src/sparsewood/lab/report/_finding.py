@@ -1,0 +1,121 @@
+"""What runs on the same data have found, in a sentence."""
+
+from collections.abc import Sequence
+
+from sparsewood.lab.report._results import (
+    Column,
+    best_of,
+    columns_of,
+    criterion,
+    headline,
+    split_results,
+    summary,
+)
+from sparsewood.lab.report._runs import ReportedRun, by_estimator
+from sparsewood.lab.tasks.measures import SUPPORT
+from sparsewood.lab.train.finding import over
+from sparsewood.lab.train.paired import Comparison, compare_runs
+from sparsewood.lab.train.paper_figures import BASELINE
+
+Group = Sequence[ReportedRun]  # of one estimator, a seed each
+
+_NOTHING = "There is nothing to tell yet: no run has come to the end of an epoch."
+
+
+def finding_of(runs: Sequence[ReportedRun]) -> str:
+    """Who is ahead of whom, by how much, and whether that is more than chance.
+
+    Of several estimators, the best one that learns is set against flat trees, or else against the
+    best of the others, by what validation goes by, on the first test. One alone tells its result.
+    """
+    column = _column(runs)
+    if column is None:
+        return _NOTHING
+    rows = by_estimator(run for run in runs if column.of(run) is not None)
+    groups = list(rows.values())
+    if len(groups) < 2:
+        return _alone(groups[0], column) if groups else _NOTHING
+    ours = _leader([group for group in groups if group[0].latent] or groups, column)
+    theirs = rows.get(BASELINE, ours)
+    if theirs is ours:
+        theirs = _leader([group for group in groups if group is not ours], column)
+    few = min(len(ours), len(theirs))
+    best = best_of([group for group in groups if len(group) >= few], column)
+    text = _against(ours, theirs, column)
+    if _mean(best, column) in (_mean(ours, column), _mean(theirs, column)):
+        return text
+    return f"{text} Best of all: {best[0].label}, {_value(best, column)}."
+
+
+def _column(runs: Sequence[ReportedRun]) -> Column | None:
+    """The criterion on the first test, or on validation; without one what is measured instead."""
+    judged = criterion(runs)
+    if judged is not None:
+        splits = dict.fromkeys(split for run in runs for split in split_results(run))
+        tests = [split for split in splits if split != judged.split] or splits
+        for column in (Column(split, judged.measure) for split in tests):
+            if any(column.of(run) is not None for run in runs):
+                return column
+    return headline(columns_of(runs))
+
+
+def _leader(groups: Sequence[Group], column: Column) -> Group:
+    """The best of those with the most seeds: one that was lucky once leads nothing."""
+    most = max(len(group) for group in groups)
+    return best_of([group for group in groups if len(group) == most], column)
+
+
+def _alone(group: Group, column: Column) -> str:
+    value = f"{column.measure.label} {_value(group, column)}"
+    if all(run.result is None for run in group):
+        return f"{group[0].label} is in training: {value} on {column.split} so far."
+    kept = summary(Column("validation", SUPPORT).of(run) for run in group)
+    trees = f"; of a sentence it keeps {kept[0]:.1f} trees" if kept and group[0].latent else ""
+    return f"{group[0].label} has {value} on {column.split}, {over(len(group))}{trees}."
+
+
+def _against(ours: Group, theirs: Group, column: Column) -> str:
+    """The sentence about two estimators."""
+    measure = column.measure
+    values = f"{measure.label} {_value(ours, column)} against {_value(theirs, column)}"
+    found = _compared(ours, theirs, column)
+    gain = _mean(ours, column) - _mean(theirs, column) if found is None else found.difference
+    place = "ahead of" if (gain > 0) == measure.higher_is_better else "behind"
+    said = (
+        f"{ours[0].label} is {place if gain else 'level with'} {theirs[0].label} on {column.split}"
+    )
+    if found is None:
+        counts = sorted({len(ours), len(theirs)})
+        seeds = over(counts[0]) if len(counts) == 1 else f"over {counts[0]} and {counts[1]} seeds"
+        kept = "no answers to the same items were kept, so that chance is not ruled out"
+        return f"{said}: {values}, {seeds}; {kept}."
+    if gain:
+        chance = found.low <= 0 <= found.high
+        said += ", though chance may explain it" if chance else " by more than chance"
+    p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
+    seeds = over(found.seeds)
+    if 1 < found.seeds < max(len(ours), len(theirs)):
+        seeds = f"over the {found.seeds} seeds that both have"
+    return f"{said}: {values}, {found.text(measure.digits)}, {p}, {seeds}."
+
+
+def _compared(ours: Group, theirs: Group, column: Column) -> Comparison | None:
+    """By the paired test on the column; None where the runs have no outcomes of it to pair."""
+    judged = criterion(ours)
+    if judged is None or judged.measure != column.measure:
+        return None
+    return compare_runs(ours, theirs).get(column.split)
+
+
+def _mean(group: Group, column: Column) -> float:
+    found = summary(column.of(run) for run in group)
+    assert found is not None  # runs without a value were left out
+    return found[0]
+
+
+def _value(group: Group, column: Column) -> str:
+    found = summary(column.of(run) for run in group)
+    assert found is not None
+    mean, spread = found
+    text = column.measure.text(mean)
+    return text if spread is None else f"{text} ± {column.measure.text(spread)}"

@@ -1,0 +1,146 @@
+"""What a model says of an input, as JSON has it."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from sparsewood.draw import Drawing
+from sparsewood.estimators import Estimator, SparseMAP
+from sparsewood.lab.data.examples import Example, Sentence
+from sparsewood.lab.tasks import TASKS, Model, TreeModel
+from sparsewood.lab.tasks.solved import live_side, solved_for
+from sparsewood.lab.train.evaluate import sides_of
+from sparsewood.lab.train.pictures import side_sheet
+
+TREES = 10  # listed of a sentence where nothing is asked
+_ANSWERS = 10  # labels or words
+_HOT = 256  # the most trees at a temperature that is asked for: a high one would keep thousands
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model that answers.
+
+    Attributes:
+        name: of its run.
+        model: out of training.
+    """
+
+    name: str
+    model: Model
+
+    @property
+    def variant(self) -> str:
+        """What tells it apart: "estimator flat"."""
+        return TASKS[self.model.task].variant(self.model.options)
+
+
+def answer(
+    served: Served,
+    sentences: Sequence[Sentence],
+    *,
+    temperature: float | None = None,
+    most: int = TREES,
+) -> dict[str, Any]:
+    """What the model says of an example.
+
+    Args:
+        served: the model; it must not be at work for anyone else.
+        sentences: as many as the task has sides.
+        temperature: another one than the model's own, unless it has none. SparseMAP without a cap
+            then keeps at most 256 trees, and says so by the status "capped".
+        most: so many trees of each sentence are listed.
+
+    Returns:
+        `name`, `variant`, `temperature` (None without one), `prediction` {label: number}, best
+        first, empty where trees are the answer; `sides`, each with `words`, `trees`
+        [{"heads", "weight"}], or [{"spans", "weight"}] of binary ones, heaviest first, `kept`, how
+        many there are, `unknown` words, `status` and `gap` where trees were solved for, and either
+        the data of a live `figure` or, where a figure cannot solve for them, a `picture` (SVG), or
+        neither, where there are no trees; `notes`, what is to be warned of.
+
+    Raises:
+        ValueError: where the model needs trees that the sentences do not come with.
+    """
+    model = served.model
+    if model.reads_heads and any(sentence.heads is None for sentence in sentences):
+        raise ValueError(f"{served.name} reads given trees, and a typed sentence has none")
+    with _notes() as notes, torch.no_grad(), _at(model, temperature):
+        batch = model.encode([Example(tuple(sentences))]).batch([0])
+        batch = batch.to(next(model.parameters()).device)
+        output = model(batch)
+        solved = solved_for(model, model.problems(batch), 0)
+        told = sides_of(sentences, output, 0, solved)
+        return {
+            "name": served.name,
+            "variant": served.variant,
+            "temperature": model.temperature,
+            "prediction": model.answers(output, 0, _ANSWERS),
+            "sides": [
+                _side(model, sentence, side, most)
+                for sentence, side in zip(sentences, told, strict=True)
+            ],
+            "notes": notes,
+        }
+
+
+def _side(model: Model, sentence: Sentence, side: dict[str, Any], most: int) -> dict[str, Any]:
+    given = None if model.reads_heads else sentence.heads
+    figure = live_side(side, given)
+    data = None if figure is None or figure.problem.too_large else figure.data
+    return {
+        "words": side["words"],
+        "trees": side["trees"][:most],
+        "kept": len(side["trees"]),
+        "unknown": list(dict.fromkeys(model.unknown(side["words"]))),
+        "status": side.get("status"),
+        "gap": side.get("gap"),
+        "figure": data,
+        "picture": _picture(side, given, most) if data is None else None,
+    }
+
+
+def _picture(side: dict[str, Any], given: Sequence[int] | None, most: int) -> str | None:
+    if not side["trees"]:
+        return None
+    return Drawing(side_sheet(side, given, most=most, ended=True)).to("svg")
+
+
+@contextmanager
+def _notes() -> Iterator[list[str]]:
+    """Within it, warnings are no more than lines of the list."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield notes
+        notes += [" ".join(str(warning.message).split()) for warning in caught]
+
+
+@contextmanager
+def _at(model: Model, temperature: float | None) -> Iterator[None]:
+    """Within it, the model keeps its trees at another temperature, if it has one."""
+    if temperature is None or model.temperature is None or not isinstance(model, TreeModel):
+        yield
+        return
+    trees, own, before = model.trees, model.estimator, model.temperature
+    model.temperature = temperature
+    try:
+        if trees is not None:
+            trees.estimator = _capped(trees.estimator)
+        yield
+    finally:
+        if trees is None or own is None:
+            model.temperature = before
+        else:
+            trees.estimator = own
+
+
+def _capped(estimator: Estimator) -> Estimator:
+    if not isinstance(estimator, SparseMAP):
+        return estimator
+    capped = estimator.max_active is not None or estimator.max_support is not None
+    return estimator if capped else replace(estimator, max_active=_HOT)

@@ -1,0 +1,170 @@
+"""The routes of the server: a page, what it is made of, and one JSON endpoint."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import uvicorn
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from sparsewood import __version__
+from sparsewood.lab.data.examples import Sentence
+from sparsewood.lab.data.typed import typed_sentence
+from sparsewood.lab.serve.answer import Served, answer
+from sparsewood.lab.serve.guard import Guard
+from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.messages import Answer, Question, Refusal
+from sparsewood.lab.serve.page import assets
+from sparsewood.lab.tasks import TASKS
+
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Refusal, "description": "not JSON, or a foreign Host"},
+    413: {"model": Refusal, "description": "too large"},
+    422: {"model": Refusal, "description": "a question that cannot be answered"},
+    429: {"model": Refusal, "description": "too many questions; Retry-After says when"},
+    503: {"model": Refusal, "description": "too many questions are waiting"},
+}
+
+
+def create_app(
+    runs: Sequence[Served],
+    *,
+    examples: Sequence[Sequence[str]] = (),
+    limits: Limits | None = None,
+    hosts: Iterable[str] = (),
+) -> ASGIApp:
+    """The server of some runs, all of the same task.
+
+    Nothing is read from disk once this returns.
+
+    Args:
+        runs: at least one.
+        examples: questions that the page offers, the sentences of each.
+        limits: of what is answered.
+        hosts: the names that the server is reached by, beside localhost.
+    """
+    limits = limits or Limits()
+    app = FastAPI(
+        title="sparsewood serve",
+        version=__version__,
+        description=f"What {', '.join(run.name for run in runs)} make of a sentence.",
+        docs_url=None,  # it would load its scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_exception_handler(RequestValidationError, _misunderstood)
+    app.add_exception_handler(Exception, _failed)
+    desk = _Desk(runs, limits)
+
+    @app.post("/answer", response_model=Answer, responses=_REFUSALS)
+    async def ask(question: Question) -> dict[str, Any]:
+        """Prediction, trees and the data of figures: what each run says of the question."""
+        return await desk.ask(question)
+
+    for path, (kind, content) in assets(runs, examples, limits).items():
+        _offer(app, path, kind, content)
+    return Guard(app, limits, hosts)  # around all, so that every response has its headers
+
+
+def server_config(app: ASGIApp) -> uvicorn.Config:
+    """How the app is served: without a log, and with no more connections than it can bear."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        limit_concurrency=100,
+        timeout_graceful_shutdown=3,
+    )
+
+
+class _Desk:
+    """Questions, one at a time: models are not made to be asked by several at once."""
+
+    def __init__(self, runs: Sequence[Served], limits: Limits) -> None:
+        self._runs, self._limits = runs, limits
+        self._sides = TASKS[runs[0].model.task].sides
+        self._one = CapacityLimiter(1)
+        self._waiting = 0
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        sentences = self._read(question)
+        if self._waiting >= self._limits.waiting:
+            raise HTTPException(503, "too many questions are waiting", {"Retry-After": "1"})
+        self._waiting += 1
+        try:
+            return await to_thread.run_sync(self._answer, question, sentences, limiter=self._one)
+        except ValueError as error:
+            raise HTTPException(422, " ".join(str(error).split())) from error
+        finally:
+            self._waiting -= 1
+
+    def _read(self, question: Question) -> list[Sentence]:
+        """The sentences of a question that is not too large."""
+        texts = question.sides
+        if len(texts) != self._sides:
+            raise HTTPException(422, f"sides: expected {self._sides}, got {len(texts)}")
+        sentences = []
+        for i, text in enumerate(texts):
+            if len(text) > self._limits.characters:
+                most = f"at most {self._limits.characters:,} characters"
+                raise HTTPException(422, f"sides[{i}]: expected {most}, got {len(text):,}")
+            if not _is_unicode(text):
+                raise HTTPException(422, f"sides[{i}]: expected Unicode text, got half a character")
+            sentence = typed_sentence(text)
+            count = len(sentence.words)
+            if not 1 <= count <= self._limits.words:
+                most = f"1 to {self._limits.words} words"
+                raise HTTPException(422, f"sides[{i}]: expected {most}, got {count:,}")
+            sentences.append(sentence)
+        if question.temperature is not None and not any(r.model.temperature for r in self._runs):
+            variants = ", ".join(run.variant for run in self._runs)
+            raise HTTPException(422, f"temperature: models with {variants} have none")
+        return sentences
+
+    def _answer(self, question: Question, sentences: Sequence[Sentence]) -> dict[str, Any]:
+        said = [self._said(run, question, sentences) for run in self._runs]
+        failed = [one["error"] for one in said if one.get("error")]
+        if len(failed) == len(said):
+            raise ValueError("; ".join(failed))
+        return {"runs": said}
+
+    @staticmethod
+    def _said(run: Served, question: Question, sentences: Sequence[Sentence]) -> dict[str, Any]:
+        """What a run says; where it alone cannot answer, why."""
+        try:
+            return answer(run, sentences, temperature=question.temperature, most=question.most)
+        except ValueError as error:
+            nothing = {"prediction": {}, "sides": [], "notes": [], "temperature": None}
+            why = " ".join(str(error).split())
+            return {"name": run.name, "variant": run.variant, **nothing, "error": why}
+
+
+def _is_unicode(text: str) -> bool:
+    """JSON may hold one half of a pair of surrogates, which no text has."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _offer(app: FastAPI, path: str, kind: str, content: bytes) -> None:
+    async def asset() -> Response:
+        return Response(content, media_type=kind)
+
+    app.add_api_route(path, asset, methods=["GET", "HEAD"], include_in_schema=False)
+
+
+async def _misunderstood(_: Request, error: Exception) -> JSONResponse:
+    """What is wrong with a question, in one line and without what was sent."""
+    assert isinstance(error, RequestValidationError)
+    wrong = []
+    for found in error.errors():
+        where = "" if found["type"] == "json_invalid" else ".".join(map(str, found["loc"][1:]))
+        wrong.append(f"{where or 'body'}: {found['msg']}")
+    return JSONResponse({"detail": "; ".join(wrong[:3])}, 422)
+
+
+async def _failed(_: Request, __: Exception) -> JSONResponse:
+    return JSONResponse({"detail": "the server made a mistake; its terminal tells which"}, 500)

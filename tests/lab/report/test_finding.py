@@ -1,0 +1,117 @@
+"""What a report says first."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sparsewood.lab.report import write_report
+
+WriteRun = Callable[..., Path]
+Answers = dict[str, tuple[str | None, ...]]  # estimator -> right and wrong answers of each seed
+
+
+@pytest.fixture
+def said(tmp_path: Path, write_run: WriteRun) -> Callable[[Answers], str]:
+    """The finding on the page of runs with these answers; None: a run that has kept none."""
+
+    def find(answers: Answers) -> str:
+        runs = []
+        for estimator, texts in answers.items():
+            for seed, text in enumerate(texts):
+                run = write_run(tmp_path / estimator / str(seed), estimator, seed, epochs=1)
+                if text is not None:
+                    _answer(run, text)
+                runs.append(run)
+        page = write_report(runs, tmp_path / "report.html").read_text(encoding="utf-8")
+        return page.partition('<p class="finding">')[2].partition("</p>")[0]
+
+    return find
+
+
+def _answer(run: Path, text: str) -> None:
+    result = json.loads((run / "result.json").read_text())
+    result["tests"] = {"test": {"accuracy": 100 * text.count("1") / len(text)}}
+    (run / "result.json").write_text(json.dumps(result))
+    kept = {"test": {"items": "hash", "outcomes": text}}
+    (run / "outcomes.json").write_text(json.dumps(kept))
+
+
+def test_one_run(said: Callable[[Answers], str]) -> None:
+    one = "has accuracy 75.00 on test, with one seed (nothing is said of others)"
+    assert said({"flat": ("1110",)}) == f"flat {one}."
+    assert said({"sparsemap": ("1110",)}) == f"sparsemap {one}; of a sentence it keeps 8.0 trees."
+
+
+def test_seeds_of_one_estimator(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("1110", "1111")})
+    assert found == "flat has accuracy 87.50 ± 17.68 on test, over 2 seeds."
+
+
+def test_more_than_chance(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("0" * 20,) * 2, "sparsemap": ("1" * 20,) * 2, "given": ("1" * 20,) * 2})
+    assert found == (
+        "sparsemap is ahead of flat on test by more than chance: accuracy 100.00 ± 0.00 against "
+        "0.00 ± 0.00, +100.00 [+100.00, +100.00], p &lt; 0.001, over 2 seeds."
+    )
+
+
+def test_no_more_than_chance(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("1100",), "sparsemap": ("1000",), "given": ("1111",)})
+    assert found == (
+        "sparsemap is behind flat on test, though chance may explain it: accuracy 25.00 against "
+        "50.00, -25.00 [-75.00, +0.00], p = 0.63, with one seed (nothing is said of others). "
+        "Best of all: given, 100.00."
+    )
+
+
+def test_one_lucky_seed_does_not_lead(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("1000",) * 2, "given": ("1111",), "sparsemap": ("1100",) * 2})
+    assert found.startswith("sparsemap is ahead of flat on test, though chance may explain it: ")
+    assert found.endswith("over 2 seeds.")
+
+
+def test_seeds_that_one_has_alone(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("1000",) * 2, "given": ("1111",) * 2, "sparsemap": ("1100",) * 3})
+    assert found.endswith("over the 2 seeds that both have. Best of all: given, 100.00 ± 0.00.")
+
+
+def test_level(said: Callable[[Answers], str]) -> None:
+    assert said({"flat": ("10",), "sparsemap": ("10",)}).startswith(
+        "sparsemap is level with flat on test: accuracy 50.00 against 50.00, +0.00 [+0.00, +0.00]"
+    )
+
+
+def test_answers_that_were_not_kept(said: Callable[[Answers], str]) -> None:
+    found = said({"left_to_right": (None,), "sparsemap": ("1111", "1111")})
+    assert found.startswith("sparsemap is ahead of left_to_right on test: accuracy 100.00 ± 0.00")
+    assert found.endswith("over 1 and 2 seeds; no answers to the same items were kept, so that "
+                          "chance is not ruled out.")  # fmt: skip
+
+
+def test_a_rank_is_better_when_lower(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [write_run(tmp_path / s, s, kind="revdict", epochs=2) for s in ("flat", "sparsemap")]
+    for run, loss in zip(runs, (2.0, 1.5), strict=True):
+        result = json.loads((run / "result.json").read_text())
+        result["tests"] = {"seen": {"loss": loss, "median_rank": 10.0}}
+        (run / "result.json").write_text(json.dumps(result))
+    page = write_report(runs, tmp_path / "report.html").read_text()
+    assert "sparsemap is ahead of flat on seen: loss 1.5000 against 2.0000" in page
+
+
+def test_a_run_in_training(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1, finished=False)
+    page = write_report([run], tmp_path / "report.html").read_text()
+    assert "sparsemap is in training: accuracy " in page
+    assert " on validation so far.</p>" in page
+    (run / "metrics.jsonl").unlink()
+    page = write_report([run], tmp_path / "report.html").read_text()
+    assert "There is nothing to tell yet" in page
+
+
+def test_each_data_set_has_its_own(tmp_path: Path, write_run: WriteRun) -> None:
+    runs = [write_run(tmp_path / kind, kind=kind, epochs=1) for kind in ("sst", "sick")]
+    page = write_report(runs, tmp_path / "report.html").read_text()
+    assert '<p class="finding"><b>sst</b> sparsemap has accuracy' in page
+    assert '<p class="finding"><b>sick</b> sparsemap has accuracy' in page

@@ -1,0 +1,59 @@
+"""Models that nobody trained, which is enough to be asked."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+import uvicorn
+
+from sparsewood.lab.data import Corpus, Example, Sentence
+from sparsewood.lab.serve.answer import Served
+from sparsewood.lab.serve.app import create_app, server_config
+from sparsewood.lab.tasks import ModelConfig, ParserConfig, build_model
+
+_WORDS = "a small wood of oaks shades nobody far from here ."
+
+
+def _served(
+    estimator: str = "sparsemap:max_active=10", *, task: str = "classify", **options: object
+) -> Served:
+    torch.manual_seed(0)
+    words = tuple(_WORDS.split())
+    sides = (Sentence(words, (0,) * len(words)),) * (2 if task == "nli" else 1)
+    corpus = Corpus(task, {"train": [Example(sides, "good"), Example(sides, "bad")]})
+    if task == "parse":
+        parser = ParserConfig(embedding=4, characters=2, filters=3, layers=1, hidden=4, arc=4)
+        model = build_model(corpus, parser)
+    else:
+        config = ModelConfig(estimator, 6, 4, **options)  # pyright: ignore[reportArgumentType]
+        model = build_model(corpus, config)
+    return Served(estimator.partition(":")[0], model.eval())
+
+
+@pytest.fixture(scope="session")
+def serves() -> Callable[..., Served]:
+    """(estimator, task=, **options of the model) -> a tiny model that answers."""
+    return _served
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., str]]:
+    """(*runs, **options of `create_app`) -> the address of a server that answers with them."""
+    begun: list[tuple[uvicorn.Server, threading.Thread, socket.socket]] = []
+
+    def begin(*runs: Served, **options: Any) -> str:
+        place = socket.create_server(("127.0.0.1", 0))
+        server = uvicorn.Server(server_config(create_app(runs, **options)))
+        thread = threading.Thread(target=server.run, args=([place],))
+        thread.start()
+        begun.append((server, thread, place))
+        return f"http://127.0.0.1:{place.getsockname()[1]}"
+
+    yield begin
+    for server, thread, place in begun:
+        server.should_exit = True
+        thread.join()
+        place.close()

@@ -1,0 +1,152 @@
+"""The page in a browser."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote_plus
+
+import pytest
+import torch
+
+from sparsewood.lab.data.typed import typed_sentence
+from sparsewood.lab.serve.answer import Served, answer
+from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.tasks.solved import live_side
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Serves = Callable[..., Served]
+Serving = Callable[..., str]
+SENTENCE = "a small wood of oaks shades nobody ."
+STATE = """element => {
+    const {structures, weights} = element.sparsewood.state();
+    return {structures: structures.map(s => [...s]), weights: [...weights]};
+}"""
+
+
+def _ask(page: "Page", text: str) -> None:
+    page.get_by_label("sentence", exact=True).fill(text)
+    page.get_by_label("sentence", exact=True).press("Enter")
+    _answered(page)
+
+
+def _answered(page: "Page") -> None:
+    page.locator("#answer[aria-busy=false]").wait_for()
+
+
+def _figure(page: "Page") -> dict[str, Any]:
+    """What the figure of the page has solved for."""
+    page.wait_for_function("document.querySelector('.sparsewood-live')?.sparsewood")
+    return page.locator(".sparsewood-live").evaluate(STATE)
+
+
+def test_a_sentence_is_typed(page: "Page", serves: Serves, serving: Serving) -> None:
+    runs = serves("flat"), serves("sparsemap:max_active=5")
+    page.goto(serving(*runs))
+    _ask(page, SENTENCE)
+    said = [answer(run, [typed_sentence(SENTENCE)]) for run in runs]
+    for one in said:
+        card = page.get_by_role("article", name=one["name"])
+        told = " ".join(f"{label} {100 * p:.1f} %" for label, p in one["prediction"].items())
+        assert " ".join(card.locator(".bars").inner_text().split()) == told
+    assert page.get_by_role("article", name="flat").locator("img").count() == 1
+    assert "5 trees" in page.locator("#state").inner_text()
+    found = _figure(page)
+    (side,) = said[1]["sides"]
+    figure = live_side({**side["figure"], "structure": {}, "max_active": 5, "max_support": None})
+    assert figure is not None
+    post = figure.posterior
+    assert found["structures"] == post.structures.tolist()
+    torch.testing.assert_close(
+        torch.tensor(found["weights"], dtype=torch.float64), post.weights, rtol=0, atol=1e-9
+    )
+
+
+def test_readers_have_brackets_or_no_trees(page: "Page", serves: Serves, serving: Serving) -> None:
+    chart = serves("chart")
+    page.goto(serving(chart, serves("bow")))
+    _ask(page, "a small wood")
+    assert page.locator("#state").inner_text().endswith("no trees")
+    image = page.get_by_role("article", name="chart").locator("img")
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+    (tree,) = answer(chart, [typed_sentence("a small wood")])["sides"][0]["trees"]
+    drawn = "((a small) wood)" if [0, 1] in tree["spans"] else "(a (small wood))"
+    assert (image.get_attribute("alt") or "").endswith(f"%: {drawn}")
+    card = page.get_by_role("article", name="bow")
+    assert "read without a tree" in card.inner_text()
+    assert card.locator("img").count() == 0
+
+
+def test_a_prediction_at_the_temperature_of_the_figure(
+    page: "Page", serves: Serves, serving: Serving
+) -> None:
+    page.goto(serving(serves("flat"), serves()))
+    _ask(page, SENTENCE)
+    assert len(_figure(page)["weights"]) == 10
+    temperature = page.locator(".sparsewood-live").get_by_label("Temperature", exact=True)
+    temperature.fill("0.000001")
+    temperature.press("Enter")
+    with page.expect_response("**/answer"):
+        page.get_by_role("button", name="Predict at temperature 0.000001").click()
+    page.locator("#state").get_by_text("1 tree;").wait_for()
+    _answered(page)
+    assert len(_figure(page)["weights"]) == 1
+    assert page.get_by_text("temperature 0.000001").count() == 1
+
+
+def test_a_link_repeats_the_question(page: "Page", serves: Serves, serving: Serving) -> None:
+    address = serving(serves())
+    page.goto(f"{address}/#q={quote_plus('a wood & oaks')}&temperature=0.000001")
+    _answered(page)
+    assert page.get_by_label("sentence", exact=True).input_value() == "a wood & oaks"
+    assert "1 tree" in page.locator("#state").inner_text()
+    page.get_by_role("spinbutton", name="temperature").fill("")
+    _ask(page, "oaks here")
+    assert page.url == f"{address}/#q=oaks+here"
+    page.go_back()
+    page.wait_for_function("document.querySelector('textarea').value === 'a wood & oaks'")
+    _answered(page)
+    assert page.get_by_role("spinbutton", name="temperature").input_value() == "0.000001"
+
+
+def test_hostile_text_stays_inert(page: "Page", serves: Serves, serving: Serving) -> None:
+    hostile = '<img src=x onerror="alert(1)"><script>alert(2)</script> \u202eoaks\u0000'
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    page.goto(serving(serves("flat"), serves(), examples=[(hostile,)]))
+    page.get_by_role("button", name="<img").click()
+    _answered(page)
+    _figure(page)
+    assert "<script>" in page.locator(".unknown").first.inner_text()
+    assert page.locator("main script, main img[src=x]").count() == 0
+
+
+def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
+    page.goto(serving(serves(task="nli")))
+    page.get_by_label("premise", exact=True).fill("a small wood")
+    page.get_by_role("button", name="Answer").click()
+    assert page.locator("#state").inner_text() == "Type a hypothesis."
+    page.get_by_label("hypothesis", exact=True).fill("oaks")
+    page.keyboard.press("Enter")
+    _answered(page)
+    assert page.get_by_role("heading", name="premise").count() == 1
+    assert page.locator(".sparsewood-live").count() == 2
+
+
+def test_what_goes_wrong_is_told(browser: "Browser", serves: Serves, serving: Serving) -> None:
+    page = browser.new_page()  # a refusal is an error on the console
+    page.goto(serving(serves(), limits=Limits(words=5)))
+    _ask(page, "oaks")
+    assert page.get_by_role("article").count() == 1
+    with page.expect_response("**/answer") as refused:
+        _ask(page, "far " * 6)
+    assert refused.value.status == 422
+    page.locator("#state").get_by_text("expected 1 to 5 words, got 6").wait_for()
+    assert page.get_by_role("article").count() == 0
+    page.close()
+
+
+def test_the_endpoint_is_described(page: "Page", serves: Serves, serving: Serving) -> None:
+    page.goto(f"{serving(serves())}/docs")
+    page.get_by_role("heading", name="POST /answer").wait_for()
+    assert page.get_by_role("heading", name="Question").count() == 1
+    assert "curl -X POST http://127.0.0.1:" in page.locator("pre").inner_text()
