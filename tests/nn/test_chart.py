@@ -1,5 +1,6 @@
 """The chart TreeLSTM against a recursion over spans, and what its weights say of trees."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -119,20 +120,64 @@ def test_gradients_agree_with_finite_differences():
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_splits_that_are_computed_again_have_the_same_gradient(choice, monkeypatch):
-    model, x, lengths = made(choice), words(2, 5), torch.tensor([5, 3])
+def test_what_is_read_in_groups_and_again_has_the_same_gradient(choice, monkeypatch):
+    model, x, lengths = made(choice), words(6, 7), torch.tensor([5, 3, 7, 1, 2, 7])
     found = []
-    for room in (2**28, 0):
+    for room in (2**29, 3000, 0):
         monkeypatch.setattr(chart, "_ROOM", room)
         torch.manual_seed(3)
         model.zero_grad()
-        vectors, _ = model(x, lengths)
-        vectors.square().sum().backward()
-        found.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
-        assert len(found[-1]) == 4
-    for kept, again in zip(*found, strict=True):
-        torch.testing.assert_close(kept, again)
-        assert kept.abs().sum() > 0
+        vectors, posterior = model(x, lengths)
+        entropy = posterior.entropy()
+        loss = vectors.square().sum() + (entropy.sum() if choice == "soft" else 0)
+        loss.backward()
+        grads = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+        assert len(grads) == 4
+        assert all(grad.abs().sum() > 0 for grad in grads)
+        found.append([vectors, entropy, posterior.mode, *grads])
+    for kept, *again in zip(*found, strict=True):
+        for other in again:
+            torch.testing.assert_close(other, kept, rtol=0, atol=1e-12)
+
+
+def held(run: Callable[[], object]) -> int:
+    """Numbers that what `run` returns keeps for its backward pass, the gradient's own apart."""
+    sizes = dict[int, int]()
+
+    def pack(saved: Tensor) -> Tensor:
+        storage = saved.untyped_storage()
+        sizes[storage.data_ptr()] = storage.nbytes() // saved.element_size()
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
+        kept = run()
+    assert kept is not None  # alive so far, and with it what it holds: no address is given twice
+    return sum(sizes.values())
+
+
+def test_a_step_holds_no_more_than_there_is_room_for(monkeypatch):
+    model, room = ChartTreeLSTM(3, 16), 60_000
+    groups = list[tuple[Tensor, Tensor, list[Tensor]]]()
+
+    def spied(*args: Any) -> Any:
+        groups.append(args)
+        return read(*args)
+
+    read = model._read
+    x = torch.randn(12, 12, 3)
+    lengths = torch.tensor([12, 3, 5, 12, 7, 1, 9, 4, 5, 6, 7, 8])
+    weights = sum(p.numel() for p in model.parameters())
+    assert held(lambda: model(x, lengths)) > 5 * room
+    monkeypatch.setattr(chart, "_ROOM", room)
+    monkeypatch.setattr(model, "_read", spied)
+    # Until the backward pass there are word vectors, and what has no entry for each unit.
+    assert held(lambda: model(x, lengths)) < room / 5
+    assert 3 < len(groups) < 9
+    for group in groups:
+        assert held(lambda group=group: read(*group)) < room + weights
+    forward = len(groups)
+    model(x, lengths)[0].sum().backward()
+    assert len(groups) == 3 * forward  # each is read again, once
 
 
 @pytest.mark.parametrize(("choice", "temperature"), [("soft", 1e-5), ("straight-through", 0.3)])

@@ -1,11 +1,13 @@
 """A TreeLSTM over all binary trees of a sentence at once: a chart of soft splits."""
 
 from collections.abc import Sequence
+from functools import partial
+from math import log
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, one_hot
+from torch.nn.functional import cosine_similarity, linear, one_hot, pad
 from torch.utils.checkpoint import checkpoint
 
 from sparsewood._numbers import check_choice, check_real
@@ -15,8 +17,8 @@ from sparsewood.nn.chart_posterior import ChartPosterior
 
 Choice = Literal["soft", "straight-through", "gumbel"]
 
-_ROOM = 2**28  # numbers that all splits may hold until the backward pass; more are computed again
-_HELD = 14  # vectors of the size of a state that a split holds
+_ROOM = 2**29  # numbers that charts may hold at once for the backward pass
+_HELD = 14  # vectors of the size of a state that a split holds of them
 
 
 class _Level(NamedTuple):
@@ -52,8 +54,9 @@ class ChartTreeLSTM(nn.Module):
     of these.
 
     A step of the chart is all splits of all spans of a width, in all sentences; the products with
-    U are made once for each span. O(n^3) time; O(n^2) memory where splits are many, which are then
-    computed a second time in the backward pass.
+    U are made once for each span. O(n^3) time, and memory until the backward pass; where that would
+    be more than 2 GiB of float32 numbers, sentences of like length are read in groups that are
+    small enough, one after the other, and a second time in the backward pass.
 
         chart = ChartTreeLSTM(300, 300)
         vectors, posterior = chart(x, lengths)               # (B, 300)
@@ -97,20 +100,42 @@ class ChartTreeLSTM(nn.Module):
         """
         words, lengths = masked_words(x, lengths, self.input_size)
         batch, n = x.shape[:2]
-        h, c = self._words(words)
-        states, splits = [h], list[Tensor]()
-        levels = [self._level(h, c)]
-        # All widths together have some n^3 / 6 splits.
-        again = torch.is_grad_enabled() and _HELD * batch * n**3 * self.hidden_size > 6 * _ROOM
-        for _ in range(n - 1):
-            if again:
-                h, c, log_s = checkpoint(self._spans, tuple(levels), use_reentrant=False)
-            else:
-                h, c, log_s = self._spans(levels)
+        noise = self._noise(batch, n, x)
+        if batch * self._held(n) <= _ROOM:
+            vectors, *splits = self._read(words, lengths, noise)
+        else:
+            vectors, *splits = self._in_groups(words, lengths, noise)
+        return vectors, ChartPosterior(tuple(splits), lengths, n)
+
+    def _held(self, n: int) -> int:
+        """Numbers that the chart of n words holds until the backward pass, about."""
+        return _HELD * self.hidden_size * (n**3 + 5 * n) // 6  # n^3 / 6 splits, and the words
+
+    def _in_groups(self, x: Tensor, lengths: Tensor, noise: list[Tensor]) -> list[Tensor]:
+        """What `_read` gives, read a few sentences at a time, the longest first."""
+        longest, order = lengths.cpu().sort(descending=True, stable=True)
+        found, start = list[list[Tensor]](), 0
+        while start < len(order):
+            n = int(longest[start])
+            rows = order[start : start + max(1, _ROOM // self._held(n))].to(x.device)
+            start += len(rows)
+            own = [g[rows, :, : n - k] for k, g in enumerate(noise[: n - 1], 1)]
+            read = partial(checkpoint, self._read, use_reentrant=False, preserve_rng_state=False)
+            vectors, *splits = read(x[rows, :n], lengths[rows], own)
+            found.append([vectors, *_widened(splits, x.shape[1], vectors)])
+        back = order.argsort().to(x.device)
+        return [torch.cat(parts)[back] for parts in zip(*found, strict=True)]
+
+    def _read(self, x: Tensor, lengths: Tensor, noise: list[Tensor]) -> tuple[Tensor, ...]:
+        """The vectors (B, hidden), and for each width the log-weights of splits."""
+        h, c = self._words(x)
+        states, splits, levels = [h], list[Tensor](), [self._level(h, c)]
+        for width in range(2, x.shape[1] + 1):
+            h, c, log_s = self._spans(levels, noise[width - 2] if noise else None)
             states.append(h)
             splits.append(log_s)
             levels.append(self._level(h, c))
-        return whole(states, lengths), ChartPosterior(tuple(splits), lengths, n)
+        return whole(states, lengths), *splits
 
     def _words(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """The states h and c of single words (B, n, hidden)."""
@@ -122,10 +147,24 @@ class ChartTreeLSTM(nn.Module):
 
     def _level(self, h: Tensor, c: Tensor) -> _Level:
         """What spans with the states h and c (B, spans, hidden) give to longer ones."""
-        left, right = self.parts(h).to(c.dtype).chunk(2, -1)
-        return _Level(left + self.input.bias, right, c)
+        of_left, of_right = self.parts.weight.chunk(2)
+        left, right = linear(h, of_left, self.input.bias), linear(h, of_right)
+        return _Level(left.to(c.dtype), right.to(c.dtype), c)
 
-    def _spans(self, levels: Sequence[_Level]) -> tuple[Tensor, Tensor, Tensor]:
+    def _noise(self, batch: int, n: int, x: Tensor) -> list[Tensor]:
+        """For each width from 2, what is added to the energies of splits; empty where nothing is.
+
+        Drawn before anything is read, so that what is read twice is read with the same numbers.
+        """
+        if self.choice != "gumbel" or not self.training:
+            return []
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        sizes = [(batch, width - 1, n - width + 1) for width in range(2, n + 1)]
+        return [-torch.empty(s, dtype=dtype, device=x.device).exponential_().log() for s in sizes]
+
+    def _spans(
+        self, levels: Sequence[_Level], noise: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """h and c (B, spans, hidden) of the next width, and the log-weights of its splits."""
         lefts, rights, cs = zip(*levels, strict=True)
         gates = left_parts(lefts) + right_parts(rights)
@@ -134,14 +173,12 @@ class ChartTreeLSTM(nn.Module):
         c = c + (f_left + 1).sigmoid() * left_parts(cs)
         c = c + (f_right + 1).sigmoid() * right_parts(cs)
         h = o.sigmoid() * c.tanh()
-        log_s, s = self._weights(cosine_similarity(h, self.direction.to(h.dtype), -1))
+        energy = cosine_similarity(h, self.direction.to(h.dtype), -1) / self.temperature
+        log_s, s = self._weights(energy if noise is None else energy + noise)
         return (s[..., None] * h).sum(1), (s[..., None] * c).sum(1), log_s
 
     def _weights(self, energy: Tensor) -> tuple[Tensor, Tensor]:
         """The weights s of splits (B, k, spans), their logarithms first."""
-        energy = energy / self.temperature
-        if self.choice == "gumbel" and self.training:
-            energy = energy - torch.empty_like(energy).exponential_().log()
         log_s = energy.log_softmax(1)
         s = log_s.exp()
         if self.choice == "soft":
@@ -154,3 +191,18 @@ class ChartTreeLSTM(nn.Module):
             f"{self.input_size}, {self.hidden_size}, choice={self.choice!r}, "
             f"temperature={self.temperature:g}"
         )
+
+
+def _widened(splits: Sequence[Tensor], n: int, like: Tensor) -> list[Tensor]:
+    """Log-weights of the splits of shorter sentences as those of n words have them.
+
+    All splits of spans beyond a sentence weigh the same.
+    """
+    found = list[Tensor]()
+    for k in range(1, n):
+        even, spans = -log(k), n - k
+        if k <= len(splits):
+            found.append(pad(splits[k - 1], (0, spans - splits[k - 1].shape[2]), value=even))
+        else:
+            found.append(like.new_full((len(like), k, spans), even))
+    return found
