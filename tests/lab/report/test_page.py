@@ -228,6 +228,25 @@ def test_gallery_is_escaped_and_marks_what_is_wrong(tmp_path: Path, write_run: W
     assert evil in page.text
 
 
+def test_galleries_of_readers(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=2)
+    edit(run / "config.json", model={"estimator": "chart"})
+    words = ["a", "small", "wood"]
+    tree = {"spans": [[0, 0], [0, 2], [1, 1], [1, 2], [2, 2]], "weight": 0.437}
+    drawn = {"words": words, "given": [3, 3, 0], "trees": [tree]}
+    plain = {"words": words, "given": [3, 3, 0], "trees": []}
+    for side in (drawn, plain):
+        example = {"label": "b", "prediction": {"b": 0.9}, "sides": [side]}
+        (run / "gallery.json").write_text(json.dumps([example]))
+        page = read(write_report([run], tmp_path / "report.html"))
+        assert ("43.7%" in page.text) == (side is drawn)
+        assert "a small wood" in page.text or side is drawn
+        assert "agree with the given tree" not in page.text
+    (run / "gallery.json").write_text(json.dumps([{"sides": [{**drawn, "words": words[:2]}]}]))
+    with pytest.raises(ValueError, match=r"example 0: tree 0: expected the 3 spans"):
+        write_report([run], tmp_path / "report.html")
+
+
 def test_settings_and_paths_are_escaped(tmp_path: Path, write_run: WriteRun) -> None:
     evil = '"><script>alert(1)</script>'
     runs = [write_run(tmp_path / name, seed=i, epochs=1) for i, name in enumerate(("<i>", "b&"))]

@@ -102,6 +102,16 @@ def test_gallery(model_and_split) -> None:
     assert sum(6 <= len(e["sides"][0]["words"]) <= 16 for e in shown) == min(5, handy)
 
 
+@pytest.mark.parametrize(("reader", "trees"), [("chart", 1), ("bow", 0)])
+def test_galleries_of_readers(reader: str, trees: int, make_config) -> None:
+    _, model, splits = prepare(make_config(reader))
+    for example in gallery(model, splits["validation"], k=3):
+        (side,) = example["sides"]
+        assert len(side["trees"]) == trees
+        assert all(len(tree["spans"]) == 2 * len(side["words"]) - 1 for tree in side["trees"])
+        assert "scores" not in side
+
+
 def test_a_small_split_is_shown_in_full(model_and_split) -> None:
     model, split = model_and_split
     assert len(gallery(model, split, k=50)) == len(split)

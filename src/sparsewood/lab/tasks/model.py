@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import torch
@@ -14,21 +13,16 @@ from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
+from sparsewood.lab.tasks._modules import encoders, latent_trees, with_trees
 from sparsewood.lab.tasks.brackets import BracketStatistics
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
-from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
+from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.readers import Reader, SentenceReader, name_of, parse
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
-from sparsewood.nn.chart_posterior import ChartPosterior
-from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.noise import GumbelNoise
-from sparsewood.nn.scorers import MLPArcScorer
-from sparsewood.nn.tree_messages import TreeMessages
 from sparsewood.posterior import Posterior
-from sparsewood.soft_posterior import SoftPosterior
-from sparsewood.structures.dependency import DependencyTrees
 
 
 class TreeModel(WordModel, Model):
@@ -57,7 +51,7 @@ class TreeModel(WordModel, Model):
         lowercase: bool = True,
         vectors: VectorReference | None = None,
     ) -> None:
-        encoder, second = _encoders(options, len(words))
+        encoder, second = encoders(options, len(words))
         vocabulary = Vocabulary(words, lowercase=lowercase)
         tuned = options.tune_vectors and self.tunes_vectors
         super().__init__(encoder, vocabulary, vectors, tuned=tuned, second=second)
@@ -69,7 +63,7 @@ class TreeModel(WordModel, Model):
         if isinstance(row, Reader):
             self.reader = SentenceReader(row, (options.embedding, options.hidden))
         else:
-            self.trees = _trees(options, row)
+            self.trees = latent_trees(options, row)
         self.dropout = nn.Dropout(options.dropout)
         self.add_layers()
 
@@ -243,7 +237,7 @@ class TreeModel(WordModel, Model):
         Out of training posteriors without trees are told of by their likeliest ones.
         """
         if not self.training:
-            return Output(loss, prediction, tuple(map(_with_trees, posteriors)))
+            return Output(loss, prediction, tuple(map(with_trees, posteriors)))
         if loss is not None and self.options.entropy > 0:
             loss = loss - self.options.entropy * sum(p.entropy() for p in posteriors)
         return Output(loss, prediction, posteriors)
@@ -251,7 +245,7 @@ class TreeModel(WordModel, Model):
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         split = self.encode([Example((sentence,)) for sentence in sentences])
         batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
-        return _with_trees(self.read(batch.sides[0])[0])
+        return with_trees(self.read(batch.sides[0])[0])
 
     def problems(self, batch: Batch) -> tuple[Problem, ...]:
         trees = self.trees
@@ -290,52 +284,3 @@ class TreeModel(WordModel, Model):
             if isinstance(metric, TreeStatistics):
                 found["histogram"] = {str(size): n for size, n in metric.histogram().items()}
         return found
-
-
-def _trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncoder:
-    latent = estimator.reads_scores
-    family = DependencyTrees(
-        projective=options.projective, single_root=options.single_root, root=options.known_root
-    )
-    return LatentTreeEncoder(
-        MLPArcScorer(options.hidden) if latent else None,
-        _composer(
-            options, options.embedding if options.composer_input == "words" else options.hidden
-        ),
-        family if latent else DependencyTrees(),
-        estimator=estimator,
-        noise=GumbelNoise(options.noise),
-    )
-
-
-def _composer(options: ModelConfig, input_size: int) -> nn.Module:
-    if options.composer == "messages":
-        return TreeMessages(input_size, options.hidden, options.message_steps)
-    return COMPOSERS[options.composer](input_size, options.hidden)
-
-
-def _with_trees(posterior: Posterior) -> Posterior:
-    """The likeliest tree of each sentence in place of a posterior without trees."""
-    if isinstance(posterior, ChartPosterior):
-        return posterior.likeliest()
-    if not isinstance(posterior, SoftPosterior):
-        return posterior
-    shape, trees = posterior.shape, posterior.mode.flatten(0, -2)
-    batch, dtype = posterior.sizes.shape, posterior.weights.dtype
-    return Posterior.uniform(posterior.structure, trees, batch, shape, posterior.lengths, dtype)
-
-
-def _encoders(options: ModelConfig, words: int) -> tuple[SentenceEncoder, SentenceEncoder | None]:
-    """That of the parser, and that of the composer where it has embeddings of its own."""
-    size, dropout = options.embedding, options.dropout
-    plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)
-    row = parse(options.estimator)
-    if isinstance(row, Reader):
-        only_words, own = row.input == "words", False
-    else:  # without a parser nothing else would read context
-        only_words = options.composer_input == "words" and not row.reads_scores
-        own = options.own_embeddings
-    if only_words:
-        return plain(), None
-    encoder = SentenceEncoder(words, size, options.hidden, dropout=dropout)
-    return encoder, plain() if own else None
