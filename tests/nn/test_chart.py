@@ -1,11 +1,12 @@
 """The chart TreeLSTM against a recursion over spans, and what its weights say of trees."""
 
-from collections.abc import Callable
+import weakref
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import sparsewood as sp
 from sparsewood.nn import ChartTreeLSTM, chart
@@ -140,44 +141,54 @@ def test_what_is_read_in_groups_and_again_has_the_same_gradient(choice, monkeypa
             torch.testing.assert_close(other, kept, rtol=0, atol=1e-12)
 
 
-def held(run: Callable[[], object]) -> int:
-    """Numbers that what `run` returns keeps for its backward pass, the gradient's own apart."""
-    sizes = dict[int, int]()
+class Peak(TorchDispatchMode):
+    """Counts the numbers that tensors made within it hold at once, at most."""
 
-    def pack(saved: Tensor) -> Tensor:
-        storage = saved.untyped_storage()
-        sizes[storage.data_ptr()] = storage.nbytes() // saved.element_size()
-        return saved
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+        self.alive = set[int]()
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
-        kept = run()
-    assert kept is not None  # alive so far, and with it what it holds: no address is given twice
-    return sum(sizes.values())
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for tensor in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(tensor, Tensor):
+                self._count(tensor.untyped_storage(), tensor.element_size())
+        return made
+
+    def _count(self, storage: torch.UntypedStorage, size: int) -> None:
+        if storage._cdata not in self.alive:
+            self.alive.add(storage._cdata)
+            self._add(storage.nbytes() // size)
+            weakref.finalize(storage, self._forget, storage._cdata, storage.nbytes() // size)
+
+    def _add(self, count: int) -> None:
+        self.now += count
+        self.most = max(self.most, self.now)
+
+    def _forget(self, storage: int, count: int) -> None:
+        self.alive.discard(storage)
+        self.now -= count
 
 
 def test_a_step_holds_no_more_than_there_is_room_for(monkeypatch):
-    model, room = ChartTreeLSTM(3, 16), 60_000
-    groups = list[tuple[Tensor, Tensor, list[Tensor]]]()
-
-    def spied(*args: Any) -> Any:
-        groups.append(args)
-        return read(*args)
-
-    read = model._read
-    x = torch.randn(12, 12, 3)
-    lengths = torch.tensor([12, 3, 5, 12, 7, 1, 9, 4, 5, 6, 7, 8])
+    model, n, room = ChartTreeLSTM(3, 16), 12, 500_000
     weights = sum(p.numel() for p in model.parameters())
-    assert held(lambda: model(x, lengths)) > 5 * room
+
+    def most(batch: int) -> int:
+        x, lengths = torch.randn(batch, n, 3), torch.arange(batch) % n + 1
+        with Peak() as peak:
+            model(x, lengths)[0].sum().backward()
+        model.zero_grad()
+        return peak.most
+
+    everything = most(64)
     monkeypatch.setattr(chart, "_ROOM", room)
-    monkeypatch.setattr(model, "_read", spied)
-    # Until the backward pass there are word vectors, and what has no entry for each unit.
-    assert held(lambda: model(x, lengths)) < room / 5
-    assert 3 < len(groups) < 9
-    for group in groups:
-        assert held(lambda group=group: read(*group)) < room + weights
-    forward = len(groups)
-    model(x, lengths)[0].sum().backward()
-    assert len(groups) == 3 * forward  # each is read again, once
+    small, large = most(16), most(64)
+    assert everything > 7 * room
+    assert small < room + 4 * weights
+    # Beyond the room there are h and c of all spans, and weights of splits, of the others.
+    assert large - small < 48 * (2 * 16 * n * (n + 1) // 2 + n**3)
 
 
 @pytest.mark.parametrize(("choice", "temperature"), [("soft", 1e-5), ("straight-through", 0.3)])
@@ -234,13 +245,18 @@ def test_the_posterior_mixes_with_others_and_shows_its_likeliest_tree():
         posterior.sample()
 
 
-def test_half_precision_keeps_states_in_float32():
+@pytest.mark.parametrize("room", [2**29, 0])
+def test_half_precision_keeps_states_in_float32(room, monkeypatch):
+    monkeypatch.setattr(chart, "_ROOM", room)
     model = made().float()
     with torch.autocast("cpu", torch.bfloat16):
         vectors, posterior = model(words(2, 4).float())
     assert vectors.dtype == torch.float32
     torch.testing.assert_close(vectors, model(words(2, 4).float())[0], rtol=0.1, atol=0.05)
     assert posterior.mode.shape == (2, 4, 4)
+    (half,) = torch.autograd.grad(vectors.sum(), model.direction)
+    (full,) = torch.autograd.grad(model(words(2, 4).float())[0].sum(), model.direction)
+    torch.testing.assert_close(half, full, rtol=0.1, atol=0.05)
 
 
 def test_bad_input_is_refused():

@@ -1,24 +1,24 @@
 """A TreeLSTM over all binary trees of a sentence at once: a chart of soft splits."""
 
 from collections.abc import Sequence
-from functools import partial
 from math import log
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, linear, one_hot, pad
-from torch.utils.checkpoint import checkpoint
 
 from sparsewood._numbers import check_choice, check_real
+from sparsewood.nn._chart_tables import ForgetfulChart
 from sparsewood.nn._check import masked_words
 from sparsewood.nn._spans import left_parts, right_parts, whole
 from sparsewood.nn.chart_posterior import ChartPosterior
 
 Choice = Literal["soft", "straight-through", "gumbel"]
 
-_ROOM = 2**29  # numbers that charts may hold at once for the backward pass
-_HELD = 14  # vectors of the size of a state that a split holds of them
+_ROOM = 2**29  # numbers that charts may hold at once
+_HELD = 14  # vectors of the size of a state that a split holds until the backward pass
+_FILLED = 32  # as many that a pair of words holds while a chart is filled again to go back
 
 
 class _Level(NamedTuple):
@@ -54,9 +54,10 @@ class ChartTreeLSTM(nn.Module):
     of these.
 
     A step of the chart is all splits of all spans of a width, in all sentences; the products with
-    U are made once for each span. O(n^3) time, and memory until the backward pass; where that would
+    U are made once for each span. O(n^3) time, and memory until the backward pass. Where that would
     be more than 2 GiB of float32 numbers, sentences of like length are read in groups that are
-    small enough, one after the other, and a second time in the backward pass.
+    small enough, of which h and c are kept, and all else is computed again in the backward pass,
+    which then has no derivative.
 
         chart = ChartTreeLSTM(300, 300)
         vectors, posterior = chart(x, lengths)               # (B, 300)
@@ -114,14 +115,17 @@ class ChartTreeLSTM(nn.Module):
     def _in_groups(self, x: Tensor, lengths: Tensor, noise: list[Tensor]) -> list[Tensor]:
         """What `_read` gives, read a few sentences at a time, the longest first."""
         longest, order = lengths.cpu().sort(descending=True, stable=True)
+        weights = *self.parts.weight.chunk(2), self.input.bias, self.direction
         found, start = list[list[Tensor]](), 0
         while start < len(order):
             n = int(longest[start])
-            rows = order[start : start + max(1, _ROOM // self._held(n))].to(x.device)
-            start += len(rows)
+            count = max(1, _ROOM // (_FILLED * self.hidden_size * n**2))
+            rows = order[start : start + count].to(x.device)
+            start += count
             own = [g[rows, :, : n - k] for k, g in enumerate(noise[: n - 1], 1)]
-            read = partial(checkpoint, self._read, use_reentrant=False, preserve_rng_state=False)
-            vectors, *splits = read(x[rows, :n], lengths[rows], own)
+            vectors, *splits = ForgetfulChart.apply(
+                self._cell, lengths[rows], own, *self._words(x[rows, :n]), *weights
+            )
             found.append([vectors, *_widened(splits, x.shape[1], vectors)])
         back = order.argsort().to(x.device)
         return [torch.cat(parts)[back] for parts in zip(*found, strict=True)]
@@ -131,7 +135,9 @@ class ChartTreeLSTM(nn.Module):
         h, c = self._words(x)
         states, splits, levels = [h], list[Tensor](), [self._level(h, c)]
         for width in range(2, x.shape[1] + 1):
-            h, c, log_s = self._spans(levels, noise[width - 2] if noise else None)
+            lefts, rights, cs = zip(*levels, strict=True)
+            parts = left_parts(lefts), right_parts(rights), left_parts(cs), right_parts(cs)
+            h, c, log_s = self._cell(*parts, self.direction, noise[width - 2] if noise else None)
             states.append(h)
             splits.append(log_s)
             levels.append(self._level(h, c))
@@ -162,18 +168,26 @@ class ChartTreeLSTM(nn.Module):
         sizes = [(batch, width - 1, n - width + 1) for width in range(2, n + 1)]
         return [-torch.empty(s, dtype=dtype, device=x.device).exponential_().log() for s in sizes]
 
-    def _spans(
-        self, levels: Sequence[_Level], noise: Tensor | None
+    def _cell(
+        self,
+        left: Tensor,
+        right: Tensor,
+        c_left: Tensor,
+        c_right: Tensor,
+        direction: Tensor,
+        noise: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """h and c (B, spans, hidden) of the next width, and the log-weights of its splits."""
-        lefts, rights, cs = zip(*levels, strict=True)
-        gates = left_parts(lefts) + right_parts(rights)
-        i, o, u, f_left, f_right = gates.chunk(5, -1)
+        """The spans of a width, from what both parts of their splits (B, k, spans, .) give.
+
+        Returns:
+            h and c (B, spans, hidden), and the log-weights of the splits (B, k, spans).
+        """
+        i, o, u, f_left, f_right = (left + right).chunk(5, -1)
         c = i.sigmoid() * u.tanh()
-        c = c + (f_left + 1).sigmoid() * left_parts(cs)
-        c = c + (f_right + 1).sigmoid() * right_parts(cs)
+        c = c + (f_left + 1).sigmoid() * c_left
+        c = c + (f_right + 1).sigmoid() * c_right
         h = o.sigmoid() * c.tanh()
-        energy = cosine_similarity(h, self.direction.to(h.dtype), -1) / self.temperature
+        energy = cosine_similarity(h, direction.to(h.dtype), -1) / self.temperature
         log_s, s = self._weights(energy if noise is None else energy + noise)
         return (s[..., None] * h).sum(1), (s[..., None] * c).sum(1), log_s
 

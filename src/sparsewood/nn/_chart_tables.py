@@ -1,0 +1,151 @@
+"""The chart of a few sentences that is forgotten but for its states, and filled again to go back.
+
+Tables hold what spans give to longer ones, so that the parts of all splits of all spans of a width
+are a view of them. That of left parts has at [b, v - 1, i] the span of v words that begins with
+word i, that of right parts at [b, n - v, j] the one that ends with word j: for the spans of w words
+
+    left[:, :w-1, :n-w+1],    right[:, n-w+1:, w-1:]
+
+are the parts (B, w - 1, n - w + 1, .), by the words left of the split and by the first word.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.functional import linear
+
+from sparsewood.nn._spans import whole
+
+# (gates of the left parts, of the right ones, c of the left, of the right, direction, noise)
+# -> h, c, log-weights
+Cell = Callable[..., tuple[Tensor, Tensor, Tensor]]
+
+
+class _Tables(NamedTuple):
+    """(B, n, n, 5 hidden) gates, then (B, n, n, hidden) states c; or the gradients of these."""
+
+    left: Tensor
+    right: Tensor
+    c_left: Tensor
+    c_right: Tensor
+
+    @classmethod
+    def zeros(cls, c: Tensor) -> "_Tables":
+        """For words with the states c (B, n, hidden)."""
+        batch, n, size = c.shape
+        gates, states = (batch, n, n, 5 * size), (batch, n, n, size)
+        return cls(*(c.new_zeros(shape) for shape in (gates, gates, states, states)))
+
+    def parts(self, width: int) -> list[Tensor]:
+        """Views of the parts of all spans of a width: those of `Cell`."""
+        n = self.left.shape[1]
+        first, last = slice(n - width + 1), slice(width - 1, None)
+        lefts, rights = slice(width - 1), slice(n - width + 1, None)
+        return [
+            self.left[:, lefts, first],
+            self.right[:, rights, last],
+            self.c_left[:, lefts, first],
+            self.c_right[:, rights, last],
+        ]
+
+    def spans(self, width: int) -> list[Tensor]:
+        """Views of the spans of a width (B, n - width + 1, .), in the order of the fields."""
+        n = self.left.shape[1]
+        left = (slice(None), width - 1, slice(n - width + 1))
+        right = (slice(None), n - width, slice(width - 1, None))
+        return [self.left[left], self.right[right], self.c_left[left], self.c_right[right]]
+
+    def fill(self, h: Tensor, c: Tensor, weights: Sequence[Tensor]) -> None:
+        """Enter the spans of a width with the states h and c (B, spans, hidden)."""
+        left, right, bias = weights
+        width = self.left.shape[1] - h.shape[1] + 1
+        values = linear(h, left, bias), linear(h, right), c, c
+        for place, value in zip(self.spans(width), values, strict=True):
+            place.copy_(value)
+
+
+class ForgetfulChart(torch.autograd.Function):
+    """The vectors (B, hidden) of sentences, and for each width the log-weights of splits.
+
+    Held until the backward pass: h and c of all spans. There the gradient of each width goes
+    through a graph of its own, from the longest spans down.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        cell: Cell,
+        lengths: Tensor,
+        noise: Sequence[Tensor],
+        h: Tensor,
+        c: Tensor,
+        left: Tensor,
+        right: Tensor,
+        bias: Tensor,
+        direction: Tensor,
+    ) -> tuple[Tensor, ...]:
+        tables, states, splits = _Tables.zeros(c), [(h, c)], list[Tensor]()
+        for width in range(2, c.shape[1] + 1):
+            tables.fill(*states[-1], (left, right, bias))
+            h, c, log_s = cell(*tables.parts(width), direction, _of(noise, width))
+            states.append((h, c))
+            splits.append(log_s)
+        ctx.cell, ctx.noise = cell, noise
+        ctx.autocast = c.device.type, torch.is_autocast_enabled(c.device.type)
+        ctx.precision = torch.get_autocast_dtype(c.device.type)
+        ctx.set_materialize_grads(False)
+        hs, cs = zip(*states, strict=True)
+        ctx.save_for_backward(lengths, left, right, bias, direction, *hs, *cs)
+        return whole(hs, lengths), *splits
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *grads: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        lengths, left, right, bias, direction, *states = ctx.saved_tensors
+        n = len(states) // 2
+        hs, cs = states[:n], states[n:]
+        tables, back = _Tables.zeros(cs[0]), _Tables.zeros(cs[0])
+        device, enabled = ctx.autocast
+        with torch.autocast(device, ctx.precision, enabled=enabled):
+            for h, c in zip(hs, cs, strict=True):
+                tables.fill(h, c, (left, right, bias))
+        of_vectors, *of_splits = grads
+        found = [torch.zeros_like(x) for x in (left, right, bias, direction)]
+        of_h = of_c = torch.empty(0)
+        for width in range(n, 0, -1):
+            of_left, of_right, *of_states = back.spans(width)
+            of_h, of_c = of_left @ left + of_right @ right, of_states[0] + of_states[1]
+            if of_vectors is not None:
+                of_h[:, 0] += of_vectors * (lengths == width)[:, None]
+            h = hs[width - 1].flatten(0, 1)
+            found[0].addmm_(of_left.flatten(0, 1).T, h)
+            found[1].addmm_(of_right.flatten(0, 1).T, h)
+            found[2] += of_left.sum((0, 1))
+            if width > 1:
+                inputs = [x.detach().requires_grad_() for x in (*tables.parts(width), direction)]
+                given = of_h, of_c, of_splits[width - 2]
+                *parts, of_direction = _through(ctx.cell, inputs, _of(ctx.noise, width), given)
+                for place, part in zip(back.parts(width), parts, strict=True):
+                    place += part
+                found[3] += of_direction
+        return None, None, None, of_h, of_c, *found
+
+
+def _of(noise: Sequence[Tensor], width: int) -> Tensor | None:
+    return noise[width - 2] if noise else None
+
+
+def _through(
+    cell: Cell, inputs: list[Tensor], noise: Tensor | None, given: Sequence[Tensor | None]
+) -> tuple[Tensor, ...]:
+    """The gradient of the inputs of a cell from that of what it gives."""
+    with torch.enable_grad():
+        outputs = cell(*inputs, noise)
+    pairs = [(x, g) for x, g in zip(outputs, given, strict=True) if g is not None]
+    used = [(x, g) for x, g in pairs if x.requires_grad]
+    return torch.autograd.grad([x for x, _ in used], inputs, [g for _, g in used])
