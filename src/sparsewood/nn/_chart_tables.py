@@ -109,30 +109,26 @@ class ForgetfulChart(torch.autograd.Function):
         lengths, left, right, bias, direction, *states = ctx.saved_tensors
         n = len(states) // 2
         hs, cs = states[:n], states[n:]
-        tables, back = _Tables.zeros(cs[0]), _Tables.zeros(cs[0])
+        tables = _Tables.zeros(cs[0])
         device, enabled = ctx.autocast
         with torch.autocast(device, ctx.precision, enabled=enabled):
             for h, c in zip(hs, cs, strict=True):
                 tables.fill(h, c, (left, right, bias))
         of_vectors, *of_splits = grads
+        back, of_h, of_c = _Tables.zeros(cs[0]), torch.empty(0), torch.empty(0)
         found = [torch.zeros_like(x) for x in (left, right, bias, direction)]
-        of_h = of_c = torch.empty(0)
         for width in range(n, 0, -1):
-            of_left, of_right, *of_states = back.spans(width)
-            of_h, of_c = of_left @ left + of_right @ right, of_states[0] + of_states[1]
+            h = hs[width - 1]
+            with torch.autocast(device, enabled=False):  # the pass back may be within one
+                of_h, of_c = _states_back(back.spans(width), h, (left, right), found)
             if of_vectors is not None:
                 of_h[:, 0] += of_vectors * (lengths == width)[:, None]
-            h = hs[width - 1].flatten(0, 1)
-            found[0].addmm_(of_left.flatten(0, 1).T, h)
-            found[1].addmm_(of_right.flatten(0, 1).T, h)
-            found[2] += of_left.sum((0, 1))
             if width > 1:
                 inputs = [x.detach().requires_grad_() for x in (*tables.parts(width), direction)]
                 given = of_h, of_c, of_splits[width - 2]
-                *parts, of_direction = _through(ctx.cell, inputs, _of(ctx.noise, width), given)
-                for place, part in zip(back.parts(width), parts, strict=True):
+                parts = _cell_back(ctx.cell, inputs, _of(ctx.noise, width), given)
+                for place, part in zip((*back.parts(width), found[3]), parts, strict=True):
                     place += part
-                found[3] += of_direction
         return None, None, None, of_h, of_c, *found
 
 
@@ -140,7 +136,25 @@ def _of(noise: Sequence[Tensor], width: int) -> Tensor | None:
     return noise[width - 2] if noise else None
 
 
-def _through(
+def _states_back(
+    spans: Sequence[Tensor], h: Tensor, weights: Sequence[Tensor], found: Sequence[Tensor]
+) -> tuple[Tensor, Tensor]:
+    """The gradients of h and c (B, spans, hidden) from those of what they give to longer spans.
+
+    Args:
+        spans: the latter, in the order of `_Tables`.
+        h: the states.
+        weights: U of left and of right parts.
+        found: the gradients of these and of b, which are added to.
+    """
+    of_left, of_right, of_c_left, of_c_right = spans
+    found[0].addmm_(of_left.flatten(0, 1).T, h.flatten(0, 1))
+    found[1].addmm_(of_right.flatten(0, 1).T, h.flatten(0, 1))
+    found[2].add_(of_left.sum((0, 1)))
+    return of_left @ weights[0] + of_right @ weights[1], of_c_left + of_c_right
+
+
+def _cell_back(
     cell: Cell, inputs: list[Tensor], noise: Tensor | None, given: Sequence[Tensor | None]
 ) -> tuple[Tensor, ...]:
     """The gradient of the inputs of a cell from that of what it gives."""
