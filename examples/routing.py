@@ -35,7 +35,7 @@ def draw(seed: int, even: bool) -> tuple[Tensor, Tensor]:
 # Three ways to share a batch out. For the matching every expert has a column for each of its 8
 # places, and what an input has of them is summed. Softmax picks the likeliest expert, and may pay
 # for uneven loads (Fedus et al. 2021). Its weight 10 and the temperature 3 did best on even
-# batches of other seeds; by chance, higher temperatures and more places would suit the matching better.
+# batches of other seeds; by chance, higher temperatures and more places suit the matching better.
 
 
 def route(how: str, scores: Tensor) -> tuple[Tensor, Tensor]:
