@@ -4,7 +4,7 @@ A latent program
 
 Questions in a language that nobody explains, `zug mip lal`, and their answers. Each word stands for
 an input or an operation, a question for a program, and only programs that run are structures. The
-alternative, a network from words and numbers to answers, is seldom right and lost in large numbers.
+alternative, here a small untuned network from words and numbers to answers, is seldom right.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Which words decide
 ==================
 
 A rationale is the few words of a review that its sentiment is read from; only the sentiment is
-given. Attention weighs words too, but its answer rests on all of them, and cut to the heaviest it
-is another. Here the classifier never sees more than four words; on SST that costs two points.
+given. Attention weighs words too, but its answer rests on all of them. Here the classifier never
+sees more than four. On SST that costs two points, as does cutting attention to four words.
 """
 
 import time

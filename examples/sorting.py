@@ -4,7 +4,7 @@ Learning to sort
 
 A network is shown lists of noisy pictures and their order, never the numbers on them. An order is a
 matching of pictures with places. With softmax two pictures share a place, and fewer lists come out
-right; Sinkhorn's iterations sort as well and leave something on every pair.
+right; Sinkhorn's iterations sort some more than SparseMAP, and leave something on every pair.
 """
 
 import time

@@ -89,7 +89,9 @@ export class Session {
     const start = performance.now();
     const most = Math.min(this.most ?? this.limit, this.limit);
     const cooled = this.cap === "support" && this.most !== null;
-    const caps = cooled ? { maxSupport: most } : { maxActive: most };
+    // An optimum needs no more structures than parts and one: a limit that cannot bind is none.
+    const free = this.most === null && this.scores.length < this.limit;
+    const caps = free ? {} : cooled ? { maxSupport: most } : { maxActive: most };
     try {
       this.before = this.solver.sparsemap(this.problem, { temperature: this.temperature, ...caps });
       this.error = "";
