@@ -98,7 +98,7 @@ RIGHT_BRANCHING = Measure(
     title="Spans of the likeliest binary tree that the right-branching one has",
     narrow="right\nbranch-\ning %",
 )
-TREES = (
-    *(SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS),
-    *(LEFT_BRANCHING, RIGHT_BRANCHING),
-)
+# A model's trees are of one kind.
+DEPENDENCY_TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS)
+BINARY_TREES = (LEFT_BRANCHING, RIGHT_BRANCHING)
+TREES = (*DEPENDENCY_TREES, *BINARY_TREES)
