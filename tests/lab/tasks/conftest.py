@@ -60,6 +60,21 @@ def _make(task: str, **options: Any) -> tuple[TreeModel, Batch]:
     return model, model.encode(corpus.splits["train"]).batch(range(8))
 
 
+def _check_learns(model: TreeModel, batch: Batch) -> None:
+    """Every parameter that is trained has a finite gradient, and a step along it helps."""
+    loss = model(batch).loss.mean()
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= 1e-3 * parameter.grad
+        assert model(batch).loss.mean() < loss
+
+
 def _tree_vectors(
     model: TreeModel, side: Padded, posterior: Posterior, b: int
 ) -> list[tuple[Tensor, Tensor]]:
@@ -111,3 +126,9 @@ def make() -> Callable[..., tuple[TreeModel, Batch]]:
 def tree_vectors() -> Callable[..., list[tuple[Tensor, Tensor]]]:
     """(model, side, posterior, b) -> weight and vector of each tree of sentence b."""
     return _tree_vectors
+
+
+@pytest.fixture
+def check_learns() -> Callable[[TreeModel, Batch], None]:
+    """(model, batch): its gradients are there and finite, and a step along them helps."""
+    return _check_learns
