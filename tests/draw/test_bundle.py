@@ -6,8 +6,10 @@ from base64 import b64decode
 from importlib.resources import files
 
 import pytest
+import torch
 
-from sparsewood.draw import _bundle
+import sparsewood as sp
+from sparsewood.draw import _bundle, show
 
 WEB = files("sparsewood.draw").joinpath("web")
 
@@ -80,3 +82,11 @@ def test_what_cannot_be_joined(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         joined(monkeypatch, **sources)
+
+
+def test_the_style_of_live_figures_leaves_drawings_on_the_same_page_alone() -> None:
+    drawn = show(sp.sparsemap(torch.randn(1, 3, 4), sp.DependencyTrees()))._repr_html_()
+    classes = set(re.findall(r'class="([\w -]+)"', drawn))
+    assert "sparsewood-trees" in classes
+    styled = set(re.findall(r"\.([\w-]+)", _bundle.style()))
+    assert not {name for value in classes for name in value.split()} & styled

@@ -95,6 +95,8 @@ def test_an_instance_too_large_to_answer() -> None:
 def test_the_reader_drags_and_python_hears(opened: "Page") -> None:
     state = opened.evaluate("model.state")
     check(state, answer(state))
+    # As notebooks do with keys that are not for an editor.
+    opened.evaluate("document.addEventListener('keydown', (event) => event.preventDefault())")
     opened.locator("input[type=range]").first.focus()
     for _ in range(5):
         opened.keyboard.press("ArrowRight")

@@ -64,7 +64,7 @@ class Card {
     this.score = make("small");
     this.drawn = ""; // what the drawing was made for
     this.element = make("button", { type: "button", class: "sparsewood-card", "data-key": key },
-      make("span", { class: "sparsewood-share" }, this.weight,
+      make("span", { class: "sparsewood-card-head" }, this.weight,
         make("span", { class: "sparsewood-bar" }, this.fill), this.score));
   }
 

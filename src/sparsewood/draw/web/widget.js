@@ -8,6 +8,10 @@ import { mount } from "./mount.js";
  */
 async function render({ model, el }) {
   const host = el.appendChild(document.createElement("div"));
+  host.addEventListener("keydown", (event) => {
+    // Or they are commands of the notebook: arrows leave the cell, two letters d delete it.
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+  });
   const asked = () => ({ temperature: model.get("temperature"), most: model.get("most"), scores: model.get("scores") });
   const figure = await mount(host, { ...model.get("data"), ...asked() });
   if (!figure) return undefined;
