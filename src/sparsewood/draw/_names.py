@@ -68,15 +68,18 @@ def labels_of(numbers: Tensor, labels: Sequence[str], what: str) -> tuple[str, .
 
 def given_rows(post: Posterior, given: Given | None, n: int) -> Tensor | None:
     """The given structure, an event (n, ...) of the family; what is beyond n is padding."""
-    if given is None:
-        return None
-    event = tuple(post.structures.shape[2:])
+    return None if given is None else given_event(given, (n, *post.structures.shape[2:]))
+
+
+def given_event(given: Given, event: tuple[int, ...], call: str = "show") -> Tensor:
+    """A given structure cut to the shape `event`, or ValueError; what is beyond is padding, -1."""
+    n = event[0]
     try:
         table = torch.as_tensor(given)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"show: given: expected {(n, *event)} integers, got {given!r}") from error
-    if table.shape[1:] != event or table.ndim == 0 or len(table) < n or (table[n:] != -1).any():
-        raise ValueError(f"show: given: expected {(n, *event)}, got {tuple(table.shape)}")
+        raise ValueError(f"{call}: given: expected {event} integers, got {given!r}") from error
+    if table.shape[1:] != event[1:] or table.ndim == 0 or len(table) < n or (table[n:] != -1).any():
+        raise ValueError(f"{call}: given: expected {event}, got {tuple(table.shape)}")
     return table[:n]
 
 

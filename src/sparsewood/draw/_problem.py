@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood.draw._names import Names, labels_of, named
+from sparsewood.draw._names import Given, Names, given_event, labels_of, named
 from sparsewood.draw.arcs import checked_heads
 from sparsewood.draw.families import family_of
 from sparsewood.inference._check import check_finite, check_input
@@ -133,15 +133,12 @@ def problem(
         lengths: (B,) or (B, d), the size of each instance; of (*parts) a number or (d,).
         instance: which of B.
     """
-    kind = None
-    if isinstance(structure, NativeStructure):
-        kind = _KINDS.get(structure.native.name)
-    if kind is None or not isinstance(structure, NativeStructure):
+    if not isinstance(structure, NativeStructure):
         raise ValueError(
             f"live: {structure} has no native family, so that a page cannot solve it; "
             "show(post) draws its posterior"
         )
-    family = family_of(structure, names, "live")
+    kind, family = _KINDS[structure.native.name], family_of(structure, names, "live")
     table, size = _one(scores, structure, lengths, instance)
     shape = kind.cut(size, tuple(table.shape))
     table = table[tuple(slice(n) for n in shape)]
@@ -181,22 +178,16 @@ def _names(
 
 
 def _given(
-    structure: NativeStructure, shape: Shape, given: Any, labels: Sequence[str] | None
+    structure: NativeStructure, shape: Shape, given: Given, labels: Sequence[str] | None
 ) -> Tensor:
     """The given structure in its encoding, or ValueError."""
     event = structure.event_shape(shape)
-    try:
-        table = torch.as_tensor(given)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"live: given: expected {event} integers, got {given!r}") from error
-    n = event[0]
-    if table.shape[1:] != event[1:] or table.ndim == 0 or len(table) < n or (table[n:] != -1).any():
-        raise ValueError(f"live: given: expected {event}, got {tuple(table.shape)}")
-    rows = table[:n].reshape(n, prod(event[1:]))
+    table, n = given_event(given, event, "live"), event[0]
+    rows = table.reshape(n, prod(event[1:]))
     if structure.native.name == "chain":
         labels_of(rows[:, 0], labels or (), "live: given")
     else:
         checked_heads(rows[:, 0], n, "live: given heads", unknown=True)
         if labels is not None:
             labels_of(rows[:, 1], labels, "live: given")
-    return table[:n].to(torch.int64)
+    return table.to(torch.int64)

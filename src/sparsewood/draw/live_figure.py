@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from sparsewood._files import written_whole
 from sparsewood._numbers import check_real, check_whole
 from sparsewood.draw._bundle import live_assets
 from sparsewood.draw._markup import element, escaped
@@ -77,14 +77,8 @@ class Live:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file, which is there in full or not at all."""
-        whole = Path(path)
-        draft = whole.with_name(f".{whole.stem}.{os.getpid()}{whole.suffix}")
-        try:
+        with written_whole(Path(path)) as draft:
             draft.write_text(self.page(), encoding="utf-8")
-            draft.replace(whole)
-        finally:
-            with suppress(OSError):
-                draft.unlink()
 
     @property
     def posterior(self) -> SparsePosterior:

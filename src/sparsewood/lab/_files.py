@@ -1,7 +1,6 @@
 """Files and folders that are there in full or not at all, whatever moment a process dies at."""
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -9,34 +8,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from sparsewood._files import sync, written_whole
+
 PARTIAL = ".partial"  # the suffix of a folder that is still being written
 _POLL = 0.1  # seconds between two looks at a lock
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A name to write to in the folder of `path`, renamed to `path` at the end.
-
-    A reader of `path` sees the old file or the new one, never a part; after an error, the old one.
-
-    Raises:
-        OSError: if the file cannot be written; it names `path`.
-    """
+    """`written_whole`, in a folder that is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix comes last, since some writers choose the format by it.
-    draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
+    with written_whole(path) as draft:
         yield draft
-        _sync(draft)
-        draft.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        if error.errno is None or error.filename not in (None, str(draft)):
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -63,15 +46,15 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield partial
         for file in sorted(partial.rglob("*")):
-            _sync(file)
-        _sync(partial)
+            sync(file)
+        sync(partial)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     if path.exists():
         shutil.rmtree(path)
     partial.rename(path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 @contextmanager
@@ -121,14 +104,3 @@ def try_lock(file: IO[str]) -> bool:
     except ImportError:  # no such locks on Windows
         return True
     return True
-
-
-def _sync(path: Path) -> None:
-    """Make the file or the folder's list of names lasting."""
-    if os.name == "nt" and path.is_dir():
-        return  # a folder cannot be opened there
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
