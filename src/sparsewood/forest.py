@@ -148,6 +148,24 @@ class Forest:
         """(N,) int64: the word of each node as a flat index into (B, n), -1 for a root node."""
         return torch.cat([self.words, self.words.new_tensor([-1])])[self.row]
 
+    def node_weights(self, weights: Tensor) -> Tensor:
+        """(N,) the total weight of the trees that each node is in, out of their weights (T,).
+
+        Differentiable. A tree that a node is in has it below one of its parents: from the roots
+        down, a node's weight is the sum over its parents'.
+        """
+        if weights.shape != self.roots.shape:
+            raise ValueError(
+                f"weights: expected {tuple(self.roots.shape)}, one for each tree, "
+                f"got {tuple(weights.shape)}"
+            )
+        total = weights.new_zeros(self.num_nodes).index_add(0, self.roots, weights)
+        for level in reversed(self.levels[1:]):  # leaves have no edges
+            edges = slice(level.first_edge, level.last_edge)
+            above = total.index_select(0, self.parents[edges])
+            total = total.index_add(0, self.children[edges], above)
+        return total
+
     @lazy
     def turned(self) -> tuple[Tensor, ...]:
         """What kernels go by on the way down; see `_cuda_forest.turn`."""

@@ -2,6 +2,7 @@
 
 from sparsewood.nn.chart import ChartTreeLSTM
 from sparsewood.nn.chart_posterior import ChartPosterior
+from sparsewood.nn.cross_attention import CrossAttention
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.losses import CRFLoss, HingeLoss, PerceptronLoss, SparseMAPLoss
@@ -23,6 +24,7 @@ __all__ = [
     "ChartPosterior",
     "ChartTreeLSTM",
     "ChildSumTreeLSTM",
+    "CrossAttention",
     "GumbelNoise",
     "HingeLoss",
     "LastState",

@@ -55,6 +55,26 @@ class TreeComposer(nn.Module, ABC):
         """
         return self(x, posterior.forest())
 
+    def subtrees(self, x: Tensor, forest: Forest, weights: Tensor) -> Tensor:
+        """The expected state of the subtree that each word heads, under a posterior over trees.
+
+            s_i = sum_h p(h | x) (the state of word i's node in tree h)
+
+        Args:
+            x: (B, n, input_size) word vectors, as in a call.
+            forest: the trees.
+            weights: (T,) their probabilities.
+
+        Returns:
+            (B, n, hidden_size), zero beyond the lengths; differentiable with respect to all.
+        """
+        _, nodes = self(x, forest, return_nodes=True)
+        words = forest.num_word_nodes
+        shares = forest.node_weights(weights)[:words, None].to(nodes.dtype)
+        flat = nodes.new_zeros(x.shape[0] * x.shape[1], self.hidden_size)
+        flat = flat.index_add(0, forest.word[:words], shares * nodes[:words])
+        return flat.unflatten(0, x.shape[:2])
+
     @overload
     def forward(
         self, x: Tensor, forest: Forest, return_nodes: Literal[False] = False

@@ -94,15 +94,27 @@ class LatentTreeEncoder(nn.Module):
         Returns:
             The posterior, and vectors (T, hidden); `posterior.expect(vectors)` is (B, hidden).
         """
-        batch, n = x.shape[:2]
-        estimator = self._estimator_for(heads, x, lengths)
-        unread = x.new_zeros(()).expand(batch, n, n + 1)
-        scores = unread if self.scorer is None else self.scores(x, forbidden)
-        posterior = estimator(scores, self.structure, lengths, generator=generator)
+        posterior = self.posterior(x, lengths, heads, forbidden=forbidden, generator=generator)
         x = x if words is None else words
         if hasattr(self.composer, "read"):
             return posterior, cast(TreeComposer, self.composer).read(x, posterior)
         return posterior, self.composer(x, posterior.forest())
+
+    def posterior(
+        self,
+        x: Tensor,
+        lengths: Tensor | None = None,
+        heads: Tensor | None = None,
+        *,
+        forbidden: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Posterior:
+        """That over trees alone, nothing being composed; the arguments are those of the call."""
+        batch, n = x.shape[:2]
+        estimator = self._estimator_for(heads, x, lengths)
+        unread = x.new_zeros(()).expand(batch, n, n + 1)
+        scores = unread if self.scorer is None else self.scores(x, forbidden)
+        return estimator(scores, self.structure, lengths, generator=generator)
 
     def scores(self, x: Tensor, forbidden: Tensor | None = None) -> Tensor:
         """(B, n, n + 1) the arc scores that the estimator is asked with, -inf where forbidden.

@@ -26,7 +26,7 @@ def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncode
     )
     return LatentTreeEncoder(
         MLPArcScorer(options.hidden) if latent else None,
-        _composer(
+        composer_of(
             options, options.embedding if options.composer_input == "words" else options.hidden
         ),
         family if latent else DependencyTrees(),
@@ -35,7 +35,7 @@ def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncode
     )
 
 
-def _composer(options: ModelConfig, input_size: int) -> nn.Module:
+def composer_of(options: ModelConfig, input_size: int) -> nn.Module:
     if options.composer == "messages":
         return TreeMessages(input_size, options.hidden, options.message_steps)
     return COMPOSERS[options.composer](input_size, options.hidden)

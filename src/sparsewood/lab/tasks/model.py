@@ -191,20 +191,39 @@ class TreeModel(WordModel, Model):
 
         With a reader, a posterior of weight 1 and a vector (B, hidden) for each sentence.
         """
-        x = self.encoder(side.tokens, side.lengths)
+        return self.composed(side, self.vectors_of(side))
+
+    def vectors_of(self, side: Padded) -> Tensor:
+        """(B, n, .) the words of one side as the parser reads them, or the reader."""
+        return self.encoder(side.tokens, side.lengths)
+
+    def composed(
+        self, side: Padded, x: Tensor, words: Tensor | None = None
+    ) -> tuple[Posterior, Tensor]:
+        """What `read` returns, of word vectors `x`.
+
+        Composer and reader read `words` (B, n, .) in place of what they are told to by the options.
+        """
         if self.reader is not None:
-            posterior, vectors = self.reader(x, side.lengths)
+            posterior, vectors = self.reader(x if words is None else words, side.lengths)
             return posterior, self.dropout(vectors)
         assert self.trees is not None
-        heads = side.heads if self.reads_heads else None
-        posterior, roots = self.trees(
-            x,
-            side.lengths,
-            heads,
-            words=self._words(side, self.trees.estimator),
-            forbidden=self._forbidden(side, latent=self.trees.scorer is not None),
-        )
+        if words is None:
+            words = self._words(side, self.trees.estimator)
+        posterior, roots = self.trees(x, side.lengths, words=words, **self._told(side))
         return posterior, self.dropout(roots)
+
+    def trees_of(self, side: Padded, x: Tensor) -> Posterior:
+        """Those of word vectors `x`, not composed; there must be no reader."""
+        assert self.trees is not None
+        return self.trees.posterior(x, side.lengths, **self._told(side))
+
+    def _told(self, side: Padded) -> dict[str, Tensor | None]:
+        """What is known of the trees of one side beforehand."""
+        assert self.trees is not None
+        heads = side.heads if self.reads_heads else None
+        latent = self.trees.scorer is not None
+        return {"heads": heads, "forbidden": self._forbidden(side, latent=latent)}
 
     def _words(self, side: Padded, estimator: Estimator) -> Tensor | None:
         """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
@@ -251,7 +270,7 @@ class TreeModel(WordModel, Model):
         trees = self.trees
         if trees is None or trees.scorer is None:
             return ()
-        read = [self.encoder(side.tokens, side.lengths) for side in batch.sides]
+        read = [self.vectors_of(side) for side in batch.sides]
         return tuple(
             Problem(
                 trees.scores(x, self._forbidden(side, latent=True)), trees.structure, side.lengths

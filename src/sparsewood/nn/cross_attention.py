@@ -1,0 +1,101 @@
+"""Two sentences that attend to each other: what ESIM puts between encoding and composition."""
+
+import torch
+from torch import Tensor, nn
+
+from sparsewood.estimators.base import Estimator, check_estimator
+from sparsewood.estimators.sparse_map import SparseMAP
+from sparsewood.nn._check import masked_words
+from sparsewood.nn.structured_attention import attend
+from sparsewood.structures._bipartite import Bipartite
+
+
+class CrossAttention(nn.Module):
+    """Each word joined with what it attends to in the other sentence, as in ESIM (Chen et al. 2017,
+    "Enhanced LSTM for natural language inference", sections 3.2 and 3.3).
+
+    With a_i and b_j the word vectors of the two sentences, scores e_ij = <a_i, b_j>, and attention
+    A (n, m) and B (m, n),
+
+        a'_i = relu(W [a_i; ã_i; a_i - ã_i; a_i * ã_i] + c),     ã_i = sum_j A_ij b_j
+        b'_j = relu(W [b_j; b̃_j; b_j - b̃_j; b_j * b̃_j] + c),     b̃_j = sum_i B_ji a_i
+
+    As there, A is a softmax over the rows of e and B one over its columns. Given a structure, say
+    `Matching()`, who goes with whom is one latent structure of both sentences: A is its marginals
+    and B = A^T. A word without a partner then attends to nothing, ã_i = 0.
+
+    Args:
+        size: of the word vectors.
+        output_size: of the vectors returned. Default: `size`.
+        structure: a family of pairs, `Matching` or `Alignment`; None for two softmaxes.
+        estimator: of its marginals.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        output_size: int | None = None,
+        *,
+        structure: Bipartite | None = None,
+        estimator: Estimator = SparseMAP(),
+    ) -> None:
+        super().__init__()
+        check_estimator(estimator)
+        if structure is not None and not isinstance(structure, Bipartite):
+            raise ValueError(f"structure: expected pairs of rows and columns, got {structure}")
+        self.size = size
+        self.structure = structure
+        self.estimator = estimator
+        self.join = nn.Linear(4 * size, size if output_size is None else output_size)
+
+    def forward(
+        self,
+        a: Tensor,
+        b: Tensor,
+        lengths: tuple[Tensor | None, Tensor | None] = (None, None),
+        *,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The words of both sentences, each knowing what it attends to in the other.
+
+        Args:
+            a, b: (B, n, size) and (B, m, size) word vectors; those beyond `lengths` may be anything.
+            lengths: (B,) words of each sentence, for either side. Default: all have full size.
+            generator: of the estimator's random numbers.
+
+        Returns:
+            (B, n, output_size) and (B, m, output_size).
+        """
+        (a, n), (b, m) = (
+            masked_words(x, sizes, self.size) for x, sizes in zip((a, b), lengths, strict=True)
+        )
+        if len(a) != len(b):
+            raise ValueError(
+                f"expected two sentences in each of a batch, got word vectors of shape "
+                f"{tuple(a.shape)} and {tuple(b.shape)}"
+            )
+        to_b, to_a = self._weights(a @ b.mT, n, m, generator)
+        return self._joined(a, attend(to_b, b, n.shape)), self._joined(b, attend(to_a, a, m.shape))
+
+    def _weights(
+        self, scores: Tensor, n: Tensor, m: Tensor, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """(B, n, m) and (B, m, n), how much each word attends to each of the other sentence."""
+        if self.structure is not None:
+            sizes = torch.stack([n, m], -1)
+            pairs = self.estimator(scores, self.structure, sizes, generator=generator).marginals
+            return pairs, pairs.mT
+        return _softmax(scores, m), _softmax(scores.mT, n)
+
+    def _joined(self, x: Tensor, other: Tensor) -> Tensor:
+        return self.join(torch.cat([x, other, x - other, x * other], -1)).relu()
+
+    def extra_repr(self) -> str:
+        kind = "softmax" if self.structure is None else f"{self.structure}, {self.estimator}"
+        return f"{self.size}, {kind}"
+
+
+def _softmax(scores: Tensor, columns: Tensor) -> Tensor:
+    """Over the first `columns` (B,) of each row of (B, n, m); zero in the others."""
+    inside = torch.arange(scores.shape[-1], device=scores.device) < columns[:, None]
+    return scores.masked_fill(~inside[:, None], -torch.inf).softmax(-1)
