@@ -33,6 +33,7 @@ EXAMPLES = {
     "sst": "--data data/sst --vectors glove.6B.300d.txt",
     "subj": "--data data/subj --vectors glove.6B.300d.txt",
     "snli": "--data data/snli --vectors glove.6B.300d.txt",
+    "mnli": "--data data/mnli --vectors glove.6B.300d.txt",
     "sick": "--data data/sick --vectors glove.6B.300d.txt",
     "revdict": "--max-length 30",
     "listops": "--max-depth 5 --hidden 64",

@@ -10,7 +10,7 @@ from sparsewood.lab.data.examples import Example
 
 LABELS = ("contradiction", "entailment", "neutral")
 _NUMBERS = {"1": "neutral", "2": "contradiction", "3": "entailment"}
-_COLUMNS = ("gold_label", "sentence1", "sentence2")
+COLUMNS = ("gold_label", "sentence1", "sentence2")
 _Row = tuple[int, Sequence[str]]  # line; label, premise, hypothesis
 
 
@@ -52,10 +52,10 @@ def _read_split(folder: Path, name: str) -> list[Example] | None:
     for suffix in (".jsonl", ".txt"):
         path = folder / f"snli_1.0_{name}{suffix}"
         if path.is_file():
-            return _examples(read_table(path, _COLUMNS), path)
+            return pairs_of(read_table(path, COLUMNS), path)
     paths = [folder / f"{part}.{name}" for part in ("labels", "s1", "s2")]
     if all(path.is_file() for path in paths):
-        return _examples(_three_files(paths), paths[0])
+        return pairs_of(_three_files(paths), paths[0])
     return None
 
 
@@ -78,10 +78,11 @@ def _read_numbered(path: Path) -> list[Example]:
         if len(columns) != 4 or columns[0] not in _NUMBERS:
             fault(path, number, "expected 1, 2 or 3, a label, premise and hypothesis between tabs")
         rows.append((number, (_NUMBERS[columns[0]], *columns[2:])))
-    return _examples(rows, path)
+    return pairs_of(rows, path)
 
 
-def _examples(rows: Iterable[_Row], path: Path) -> list[Example]:
+def pairs_of(rows: Iterable[_Row], path: Path) -> list[Example]:
+    """The pairs of rows that hold label, premise and hypothesis, those without a label left out."""
     examples = []
     for number, (label, *texts) in rows:
         label = label.strip()

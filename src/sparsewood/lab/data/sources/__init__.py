@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsewood.lab._json import decode, encode
 from sparsewood.lab.data.sources.base import Source
-from sparsewood.lab.data.sources.corpora import Sick, Snli, Sst, Subj
+from sparsewood.lab.data.sources.corpora import Mnli, Sick, Snli, Sst, Subj
 from sparsewood.lab.data.sources.listops import ListOps
 from sparsewood.lab.data.sources.own import Classify, Pairs
 from sparsewood.lab.data.sources.parse import Parse
@@ -15,6 +15,7 @@ __all__ = [
     "SOURCES",
     "Classify",
     "ListOps",
+    "Mnli",
     "Pairs",
     "Parse",
     "RevDict",
@@ -29,7 +30,7 @@ __all__ = [
 
 SOURCES: dict[str, type[Source]] = {
     source.name: source
-    for source in (Sst, Subj, Snli, Sick, RevDict, ListOps, Classify, Pairs, Parse)
+    for source in (Sst, Subj, Snli, Mnli, Sick, RevDict, ListOps, Classify, Pairs, Parse)
 }
 
 

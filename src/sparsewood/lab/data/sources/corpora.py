@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.mnli import read_mnli
 from sparsewood.lab.data.sick import read_sick
 from sparsewood.lab.data.snli import read_snli
 from sparsewood.lab.data.sources.base import Source, existing_folder
@@ -74,6 +75,25 @@ class Snli(Source):
 
     def read(self) -> Corpus:
         return Corpus("nli", read_snli(existing_folder(self.data, "snli_1.0_train.jsonl, ...")))
+
+
+@dataclass(frozen=True)
+class Mnli(Source):
+    """The Multi-Genre Natural Language Inference corpus.
+
+    Attributes:
+        data: the folder of multinli_1.0_{train,dev_matched,dev_mismatched}.jsonl, the same as .txt,
+            or of mnli_train.tsv and mnli_val.tsv. A tenth of the training split is held out.
+    """
+
+    name = "mnli"
+    task = "nli"
+
+    data: Path
+
+    def read(self) -> Corpus:
+        folder = existing_folder(self.data, "multinli_1.0_train.jsonl, ...")
+        return Corpus("nli", read_mnli(folder))
 
 
 @dataclass(frozen=True)
