@@ -44,6 +44,39 @@ def test_it_holds_each_distinct_subtree_once(
 
 
 @given(KINDS, LENGTHS, st.integers(1, 5), st.integers(0, 10**6))
+def test_weights_of_nodes_are_those_of_the_trees_they_are_in(
+    draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
+) -> None:
+    heads, sizes, instance = draw_trees(kind, lengths, trees, seed)
+    forest = sp.Forest.from_heads(heads, sizes, instance)
+    weights = torch.rand(len(heads), dtype=torch.float64, requires_grad=True)
+    found = forest.node_weights(weights)
+    words, n = forest.word.tolist(), forest.shape[1]
+    for node in range(forest.num_nodes):
+        subtree = read_node(forest, node)
+        holding = [
+            t
+            for t, row in enumerate(heads.tolist())
+            if (words[node] < 0 or words[node] // n == instance[t])
+            and subtree in _subtrees(_subtree(row[: lengths[instance[t]]], 0))
+            and (words[node] >= 0 or forest.roots[t] == node)
+        ]
+        torch.testing.assert_close(found[node], weights[holding].sum())
+    coefficients = torch.randn(forest.num_nodes, dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(coefficients @ found, weights)
+    one_by_one = [
+        float(coefficients @ forest.node_weights(unit)) for unit in torch.eye(len(weights)).double()
+    ]
+    torch.testing.assert_close(gradient, torch.tensor(one_by_one).double())
+
+
+def test_weights_that_are_not_one_for_each_tree_are_refused() -> None:
+    forest = sp.Forest.from_heads(torch.tensor([[0, 1]]), torch.tensor([2]), torch.tensor([0]))
+    with pytest.raises(ValueError, match=r"weights: expected \(1,\), one for each tree, got \(2,"):
+        forest.node_weights(torch.ones(2))
+
+
+@given(KINDS, LENGTHS, st.integers(1, 5), st.integers(0, 10**6))
 def test_nodes_are_numbered_level_by_level(
     draw_trees: Any, kind: str, lengths: list[int], trees: int, seed: int
 ) -> None:

@@ -45,6 +45,32 @@ def test_padding_is_not_read_and_gets_no_gradient(kind: Kind, forest: sp.Forest)
     assert (spoiled.grad[1, 1:] == 0).all()
 
 
+def test_subtrees_are_expected_states_tree_by_tree(kind: Kind) -> None:
+    torch.manual_seed(0)
+    lengths = torch.tensor([4, 1, 3])
+    post = sp.sparsemap(torch.randn(3, 4, 5).double(), sp.DependencyTrees(), lengths=lengths)
+    assert (post.sizes > 1).any()
+    net, x = kind(2, 3).double(), torch.randn(3, 4, 2).double()
+    x[1, 1:] = x[2, 3:] = torch.nan
+    found = net.subtrees(x, post.forest(), post.weights)
+    for b, n in enumerate(lengths.tolist()):
+        expected = torch.zeros(n, 3).double()
+        for weight, heads in zip(post[b].weights, post[b].structures, strict=True):
+            one = torch.tensor([n]), torch.tensor([0])
+            alone = sp.Forest.from_heads(heads[None, :n], *one)
+            _, nodes = net(x[b : b + 1, :n], alone, return_nodes=True)
+            expected[alone.word[:n]] += weight * nodes[:n]
+        torch.testing.assert_close(found[b, :n], expected)
+        assert not found[b, n:].any()
+
+
+def test_gradients_of_subtrees(kind: Kind, forest: sp.Forest) -> None:
+    net = kind(2, 3).double()
+    x = torch.randn(3, 5, 2, dtype=torch.float64, requires_grad=True)
+    weights = torch.rand(len(forest.roots), dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda x, w: net.subtrees(x, forest, w), (x, weights))
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_autocast_and_narrow_dtypes(kind: Kind, dtype: torch.dtype, forest: sp.Forest) -> None:
     torch.manual_seed(0)

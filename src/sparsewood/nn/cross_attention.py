@@ -59,7 +59,8 @@ class CrossAttention(nn.Module):
         """The words of both sentences, each knowing what it attends to in the other.
 
         Args:
-            a, b: (B, n, size) and (B, m, size) word vectors; those beyond `lengths` may be anything.
+            a, b: (B, n, size) and (B, m, size) word vectors; those beyond `lengths` may be
+                anything.
             lengths: (B,) words of each sentence, for either side. Default: all have full size.
             generator: of the estimator's random numbers.
 

@@ -8,11 +8,11 @@ from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.tasks import MEASURES
 
 
-def _write(folder: Path, epochs: int, stages: int = 0) -> None:
+def _write(folder: Path, epochs: int, stages: int = 0, *, trees: bool = True) -> None:
     run = folder / "left_to_right" / "lr-0.1" / "seed-3"
     run.mkdir(parents=True, exist_ok=True)
     (run / "config.json").write_text("{}")
-    validation = {"accuracy": 50.0, "support": 1.0}
+    validation = {"accuracy": 50.0} | ({"support": 1.0} if trees else {})
     records = [
         {"epoch": e, "seconds": 1.0, "best": e == 1 + stages, "validation": validation}
         for e in range(1, epochs + 1)
@@ -26,6 +26,13 @@ def test_new_epochs_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[
         _write(tmp_path, 3)
     told = capsys.readouterr().err.splitlines()
     assert [line.split(",")[2] for line in told] == [" seed 3: epoch 2", " seed 3: epoch 3"]
+
+
+def test_runs_without_trees_are_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Watch(tmp_path, MEASURES["accuracy"]):
+        _write(tmp_path, 1, trees=False)
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["left_to_right, lr 0.1, seed 3: epoch 1, validation 50.00, 1.0 s *"]
 
 
 def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

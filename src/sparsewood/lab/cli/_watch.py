@@ -109,7 +109,9 @@ class Watch(Progress):
 
     def _brief(self, record: dict[str, Any]) -> str:
         validation, star = record["validation"], " *" if record["best"] else ""
+        kept = validation.get(SUPPORT.name)  # readers have no trees to keep
+        trees = "" if kept is None else f"trees {SUPPORT.text(kept)}, "
         return (
-            f"epoch {record['epoch']}, validation {self._value(record)}, "
-            f"trees {SUPPORT.text(validation[SUPPORT.name])}, {record['seconds']:.1f} s{star}"
+            f"epoch {record['epoch']}, validation {self._value(record)}, {trees}"
+            f"{record['seconds']:.1f} s{star}"
         )

@@ -30,9 +30,10 @@ def read_mnli(folder: Path) -> dict[str, list[Example]]:
     train, test = folder / "mnli_train.tsv", folder / "mnli_val.tsv"
     if train.is_file() and test.is_file():
         return _splits(train, {"test": test}, _PART)
+    whole = "multinli_1.0_{train,dev_matched,dev_mismatched}.jsonl"
     raise ValueError(
-        f"{folder}: expected a folder with multinli_1.0_{{train,dev_matched,dev_mismatched}}.jsonl, "
-        "the same as .txt, or with mnli_train.tsv and mnli_val.tsv"
+        f"{folder}: expected a folder with {whole}, the same as .txt, or with mnli_train.tsv and "
+        "mnli_val.tsv"
     )
 
 

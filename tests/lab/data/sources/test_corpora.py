@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.data.sources import Sick, Snli, Source, Sst, Subj
+from sparsewood.lab.data.sources import Mnli, Sick, Snli, Source, Sst, Subj
 
 
 def test_sst(tmp_path: Path) -> None:
@@ -18,22 +18,26 @@ def test_sst(tmp_path: Path) -> None:
         Sst(tmp_path).load()
 
 
-def test_subj_sick_and_snli(tmp_path: Path) -> None:
+def test_subj_sick_and_inference(tmp_path: Path) -> None:
     for name in ("train", "dev", "test"):
         (tmp_path / f"subj_{name}.tsv").write_text("0\ta\t0\n")
         header = "gold_label\tsentence1\tsentence2\n"
         (tmp_path / f"snli_1.0_{name}.txt").write_text(f"{header}neutral\ta\tb\n")
+    for name in ("train", "val"):
+        header = "sentence1\tsentence2\tlabel\n"
+        (tmp_path / f"mnli_{name}.tsv").write_text(header + "a\tb\tneutral\n" * 10)
     for name in ("train", "trial", "test_annotated"):
         header = "sentence_A\tsentence_B\tentailment_judgment\n"
         (tmp_path / f"SICK_{name}.txt").write_text(f"{header}a\tb\tNEUTRAL\n")
-    for source, label in ((Subj, "objective"), (Snli, "neutral"), (Sick, "neutral")):
+    neutral = [(source, "neutral") for source in (Snli, Mnli, Sick)]
+    for source, label in ((Subj, "objective"), *neutral):
         corpus = source(tmp_path).load()
         assert corpus.task == source.task
         assert corpus.labels == [label]
         assert list(corpus.splits) == ["train", "validation", "test"]
 
 
-@pytest.mark.parametrize("source", [Sst, Subj, Snli, Sick])
+@pytest.mark.parametrize("source", [Sst, Subj, Snli, Mnli, Sick])
 def test_a_folder_that_is_not_there(source: type[Source], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="absent: no such folder; expected one with "):
         source(tmp_path / "absent").load()  # type: ignore[call-arg]
