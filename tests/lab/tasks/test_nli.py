@@ -59,6 +59,7 @@ def _alone(model: PairClassifier, batch: Batch, b: int) -> tuple[Tensor, ...]:
         n = int(side.lengths[b])
         x = model.encoder(side.tokens[b : b + 1, :n], torch.tensor([n]))
         read.append(x)
+        assert side.heads is not None
         heads = side.heads[b : b + 1, :n] if model.reads_heads else None
         posts.append(model.trees.posterior(x, heads=heads))
     if model.second_composer is None:

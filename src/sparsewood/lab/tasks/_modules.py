@@ -36,6 +36,7 @@ def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncode
 
 
 def composer_of(options: ModelConfig, input_size: int) -> nn.Module:
+    """That of the options, over word vectors of this size."""
     if options.composer == "messages":
         return TreeMessages(input_size, options.hidden, options.message_steps)
     return COMPOSERS[options.composer](input_size, options.hidden)

@@ -210,20 +210,22 @@ class TreeModel(WordModel, Model):
         assert self.trees is not None
         if words is None:
             words = self._words(side, self.trees.estimator)
-        posterior, roots = self.trees(x, side.lengths, words=words, **self._told(side))
+        heads, forbidden = self._told(side)
+        posterior, roots = self.trees(x, side.lengths, heads, words=words, forbidden=forbidden)
         return posterior, self.dropout(roots)
 
     def trees_of(self, side: Padded, x: Tensor) -> Posterior:
         """Those of word vectors `x`, not composed; there must be no reader."""
         assert self.trees is not None
-        return self.trees.posterior(x, side.lengths, **self._told(side))
+        heads, forbidden = self._told(side)
+        return self.trees.posterior(x, side.lengths, heads, forbidden=forbidden)
 
-    def _told(self, side: Padded) -> dict[str, Tensor | None]:
-        """What is known of the trees of one side beforehand."""
+    def _told(self, side: Padded) -> tuple[Tensor | None, Tensor | None]:
+        """What is known of the trees of one side beforehand: heads, and arcs that none has."""
         assert self.trees is not None
         heads = side.heads if self.reads_heads else None
         latent = self.trees.scorer is not None
-        return {"heads": heads, "forbidden": self._forbidden(side, latent=latent)}
+        return heads, self._forbidden(side, latent=latent)
 
     def _words(self, side: Padded, estimator: Estimator) -> Tensor | None:
         """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
