@@ -12,7 +12,7 @@ import uvicorn
 from sparsewood.lab.data import Corpus, Example, Sentence
 from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.serve.app import create_app, server_config
-from sparsewood.lab.tasks import ModelConfig, ParserConfig, build_model
+from sparsewood.lab.tasks import TASKS, ParserConfig, build_model
 
 _WORDS = "a small wood of oaks shades nobody far from here ."
 
@@ -28,7 +28,7 @@ def _served(
         parser = ParserConfig(embedding=4, characters=2, filters=3, layers=1, hidden=4, arc=4)
         model = build_model(corpus, parser)
     else:
-        config = ModelConfig(estimator, 6, 4, **options)  # pyright: ignore[reportArgumentType]
+        config = TASKS[task].config(estimator, 6, 4, **options)
         model = build_model(corpus, config)
     return Served(estimator.partition(":")[0], model.eval())
 

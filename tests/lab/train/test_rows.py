@@ -1,12 +1,25 @@
 """Estimators as rows: short names, and options where two share one."""
 
-from sparsewood.lab.train.rows import folder_name, labels, learns, short
+from sparsewood.lab.tasks import TASKS
+from sparsewood.lab.train.rows import folder_name, labels, learns, setting, short
 
 
 def test_names() -> None:
     assert short("sparsemap:max_active=10") == "sparsemap"
     assert folder_name("sparsemap:max_active=10") == "sparsemap-max_active=10"
     assert folder_name("flat") == "flat"
+
+
+def test_what_else_tells_rows_apart() -> None:
+    task = TASKS["nli"]
+    options = {"estimator": "sparsemap:max_active=10"}
+    assert task.row(options) == "sparsemap:max_active=10"
+    row = task.row({**options, "attention": "softmax", "attention_over": "subtrees"})
+    assert row == "sparsemap:max_active=10 + softmax + subtrees"
+    assert (short(row), setting(row)) == ("sparsemap + softmax + subtrees", "max_active=10")
+    assert learns(row)
+    assert not learns("flat + softmax")
+    assert task.variant(task.config("flat", attention="matching")) == "estimator flat + matching"
 
 
 def test_labels_tell_rows_apart() -> None:

@@ -44,9 +44,9 @@ class ReportedRun(Run):
 
     @property
     def estimator(self) -> str:
-        """Or what else tells runs of the task apart."""
-        name = "" if self.task is None else self.task.varies
-        return str(self.raw_config.get("model", {}).get(name, "unknown"))
+        """What tells runs of the task apart, as `Task.row` has it."""
+        model = self.raw_config.get("model", {})
+        return "unknown" if self.task is None else self.task.row(model)
 
     @cached_property
     def label(self) -> str:

@@ -8,7 +8,7 @@ from sparsewood.lab.tasks.measures import Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output, Ranks, TreeStatistics
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.nli import PairClassifier
+from sparsewood.lab.tasks.nli import PairClassifier, PairConfig
 from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.tasks.revdict import DictionaryConfig, ReverseDictionary
@@ -30,6 +30,7 @@ __all__ = [
     "ModelConfig",
     "Output",
     "PairClassifier",
+    "PairConfig",
     "ParserConfig",
     "Ranks",
     "ReverseDictionary",

@@ -140,4 +140,11 @@ class PairClassifier(Classifier):
         return [self.dropout(x) for x in joined]
 
 
-TASK = Task(PairClassifier, PairConfig, METRICS, PROBABILITIES, sides=2)
+TASK = Task(
+    PairClassifier,
+    PairConfig,
+    METRICS,
+    PROBABILITIES,
+    also=("attention", "attention_over"),
+    sides=2,
+)

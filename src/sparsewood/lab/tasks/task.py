@@ -20,6 +20,8 @@ from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.posterior import Posterior
 
+PLUS = " + "  # between an estimator and what else tells a run apart
+
 _CARD = """\
 ---
 {{ card_data }}
@@ -166,6 +168,7 @@ class Task:
         form: of the numbers of the labels that it answers with; None where it answers with trees.
         few: there are too many labels to list them all.
         varies: the option of the model that tells runs on the same data apart.
+        also: options that do so besides where they are not at their defaults.
         sides: sentences of an example.
         options: what runs begin with where that is not the default of `config`, which stays what
             configurations mean that do not name it.
@@ -178,6 +181,7 @@ class Task:
     form: str | None = None
     few: bool = False
     varies: str = "estimator"
+    also: tuple[str, ...] = ()
     sides: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
@@ -193,4 +197,14 @@ class Task:
 
     def variant(self, options: Any) -> str:
         """The option that tells runs apart, as messages name it: "estimator flat"."""
-        return f"{self.varies} {getattr(options, self.varies)}"
+        return f"{self.varies} {self.row(vars(options))}"
+
+    def row(self, options: Mapping[str, Any]) -> str:
+        """What runs with these options of the model are in tables: "flat", "flat + softmax".
+
+        Those that are not there are at their defaults.
+        """
+        default = vars(self.config())
+        named = ((name, options.get(name, default[name])) for name in self.also)
+        others = [str(value) for name, value in named if value != default[name]]
+        return PLUS.join([str(options.get(self.varies, "unknown")), *others])

@@ -3,16 +3,21 @@
 from collections.abc import Iterable
 
 from sparsewood.lab.tasks.readers import learns_trees, parse
+from sparsewood.lab.tasks.task import PLUS
 
 
 def short(estimator: str) -> str:
-    """The name without its options: "sparsemap" of "sparsemap:max_active=10"."""
-    return estimator.partition(":")[0]
+    """The name without its options: "sparsemap" of "sparsemap:max_active=10".
+
+    What else tells a row apart stays: "sparsemap + softmax".
+    """
+    name, plus, others = estimator.partition(PLUS)
+    return name.partition(":")[0] + plus + others
 
 
 def setting(estimator: str) -> str:
     """The options alone: "max_active=10" of "sparsemap:max_active=10"."""
-    return estimator.partition(":")[2]
+    return estimator.partition(PLUS)[0].partition(":")[2]
 
 
 def folder_name(estimator: str) -> str:
@@ -23,7 +28,7 @@ def folder_name(estimator: str) -> str:
 def learns(estimator: str) -> bool:
     """Whether its trees depend on what a model learns; False for one that is not known here."""
     try:
-        return learns_trees(parse(estimator))
+        return learns_trees(parse(estimator.partition(PLUS)[0]))
     except ValueError:
         return False
 
