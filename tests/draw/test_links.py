@@ -1,10 +1,14 @@
 """The drawing is read back: the pairs in it are the pairs given."""
 
+import re
+
 import pytest
 
 import sparsewood as sp
 from sparsewood.draw._shapes import Line, Text
-from sparsewood.draw.links import Pairing, Path
+from sparsewood.draw.links import Pairing, Path, attention
+from sparsewood.draw.svg import picture_file, picture_svg
+from sparsewood.draw.tikz import panel_tikz
 
 ROWS, COLUMNS = ("a", "b", "c"), ("x", "y", "z", "w")
 
@@ -56,3 +60,21 @@ def test_lines_join_their_words_and_the_rest_is_faint() -> None:
 def test_description() -> None:
     assert Pairing(ROWS, COLUMNS, ((0, 2),)).description() == "Matching: a – z"
     assert Path(ROWS, COLUMNS, ()).description() == "Alignment: nothing"
+
+
+def test_attention_is_as_dark_as_it_is_strong() -> None:
+    picture = attention(["a", "<b>"], ["x", "y"], [(1, 0, 0.25), (0, 1, 1.0), (1, 1, 0.75)])
+    assert picture.text() == ["a   ── y 100.0%", "<b> ── y 75.0%, x 25.0%"]
+    assert picture.parts() == ["a – y 100.0%", "<b> – x 25.0%", "<b> – y 75.0%"]
+    lines = [shape for shape in picture.panel().shapes if isinstance(shape, Line)]
+    assert [line.share for line in lines] == [1.0, 0.25, 0.75]
+    for drawn in (picture_svg(picture), picture_file(picture)):
+        assert re.findall(r'opacity="([\d.]+)"', drawn) == ["0.25", "0.75"]
+        assert "<b>" not in drawn
+    assert panel_tikz(picture.panel()).count("opacity=0.75") == 1
+
+
+@pytest.mark.parametrize("link", [(2, 0, 0.5), (0, -1, 0.5), (0, 0, 1.5)])
+def test_attention_that_cannot_be(link: tuple[int, int, float]) -> None:
+    with pytest.raises(ValueError, match="link .*: expected a word of 2, one of 1 and a weight"):
+        attention(["a", "b"], ["x"], [link])

@@ -62,10 +62,13 @@ def plain(module: CrossAttention, x: Tensor, other: Tensor, attention: Tensor) -
 def test_words_are_those_of_each_pair_alone(kind, sizes, seed):
     module = made(kind)
     (a, b), (n, m) = drawn(sizes, seed)
-    left, right = module(a, b, (n, m))
+    left, right, to_b, to_a = module(a, b, (n, m), return_weights=True)
     for i, (rows, columns) in enumerate(sizes):
         x, y = a[i, :rows], b[i, :columns]
         to_y, to_x = weights(module, x, y)
+        torch.testing.assert_close(to_b[i, :rows, :columns], to_y)
+        torch.testing.assert_close(to_a[i, :columns, :rows], to_x)
+        assert not to_b[i, :rows, columns:].any()
         torch.testing.assert_close(left[i, :rows], plain(module, x, y, to_y))
         torch.testing.assert_close(right[i, :columns], plain(module, y, x, to_x))
 

@@ -33,6 +33,7 @@ class Line:
         arrow: an arrowhead at the last point.
         dot: a dot at the first point.
         title: what it says when pointed at.
+        share: of its ink: less is fainter.
     """
 
     points: tuple[Point, ...]
@@ -40,6 +41,7 @@ class Line:
     arrow: bool = False
     dot: bool = False
     title: str = ""
+    share: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Matchings and alignments: two rows, and a line between what belongs together.
+"""Matchings, alignments and attention: two rows, and a line between what belongs together.
 
 What has no partner is faint. In text, a matching is its pairs one under another, and an alignment
 is written as such are: one column for each step of the path, a dash for a gap.
@@ -6,6 +6,7 @@ is written as such are: one column for each step of the path, a dash for a gap.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,7 @@ from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._names import Names, named, parts_of, size_of
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Line, Panel, Text
-from sparsewood.draw._sheet import Picture
+from sparsewood.draw._sheet import Picture, percent
 
 if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
@@ -41,6 +42,10 @@ class Links(Picture):
     def parts(self) -> list[str]:
         return [f"{self.rows[i]} – {self.columns[j]}" for i, j in self.pairs]
 
+    def shares(self) -> list[float]:
+        """Of the ink of each line."""
+        return [1.0] * len(self.pairs)
+
     def panel(self) -> Panel:
         sides = (self.rows, self.columns)
         sizes = [[max(8.0, text_width(name, SIZE)) for name in side] for side in sides]
@@ -48,8 +53,8 @@ class Links(Picture):
         above, below = (_justified(side, width) for side in sizes)
         top, bottom = MARGIN + SIZE, MARGIN + SIZE + _APART
         shapes: list[Text | Line | Box] = [
-            Line(((above[i], top + 6), (below[j], bottom - SIZE)), title=title)
-            for (i, j), title in zip(self.pairs, self.parts(), strict=True)
+            Line(((above[i], top + 6), (below[j], bottom - SIZE)), title=title, share=share)
+            for (i, j), title, share in zip(self.pairs, self.parts(), self.shares(), strict=True)
         ]
         for k, (side, places, y) in enumerate(
             ((self.rows, above, top), (self.columns, below, bottom))
@@ -87,6 +92,52 @@ class Pairing(Links):
         free = sorted(set(range(len(self.columns))) - set(partner.values()))
         lines += [f"{' ' * (width + 4)}{in_columns(self.columns[j])}" for j in free]
         return lines
+
+
+@dataclass(frozen=True)
+class Attention(Links):
+    """How much the words of two sentences attend to each other.
+
+    Attributes:
+        weights: of the pairs, from 0 to 1.
+    """
+
+    kind: ClassVar[str] = "Attention"
+
+    weights: tuple[float, ...]
+
+    def shares(self) -> list[float]:
+        return [min(1.0, weight) for weight in self.weights]
+
+    def parts(self) -> list[str]:
+        found = zip(super().parts(), self.weights, strict=True)
+        return [f"{pair} {percent(weight)}" for pair, weight in found]
+
+    def text(self) -> list[str]:
+        names = [in_columns(name) for name in self.rows]
+        width = max(map(cell_len, names))
+        lines = []
+        for i, name in enumerate(names):
+            found = zip(self.pairs, self.weights, strict=True)
+            partners = sorted(((w, j) for (row, j), w in found if row == i), reverse=True)
+            told = (f"{in_columns(self.columns[j])} {percent(w)}" for w, j in partners)
+            lines.append(f"{padded(name, width)} ── {', '.join(told)}" if partners else name)
+        return lines
+
+
+def attention(
+    rows: Sequence[str], columns: Sequence[str], links: Iterable[tuple[int, int, float]]
+) -> Attention:
+    """The picture of links (row, column, weight), or a ValueError that names the one at fault."""
+    found = sorted((int(i), int(j), float(weight)) for i, j, weight in links)
+    for i, j, weight in found:
+        if not (0 <= i < len(rows) and 0 <= j < len(columns) and 0 <= weight <= 1.001):
+            raise ValueError(
+                f"link {(i, j, weight)}: expected a word of {len(rows)}, one of {len(columns)} and "
+                "a weight from 0 to 1"
+            )
+    pairs, weights = tuple((i, j) for i, j, _ in found), tuple(weight for *_, weight in found)
+    return Attention(tuple(rows), tuple(columns), pairs, weights)
 
 
 class Path(Links):

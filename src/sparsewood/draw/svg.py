@@ -42,6 +42,13 @@ def picture_svg(picture: Picture, weight: float | None = None) -> str:
     return _svg(content, panel.width, panel.height, "sparsewood-tree", style)
 
 
+def picture_file(picture: Picture) -> str:
+    """One picture as a file of its own, with its colours for light and dark ground."""
+    panel = picture.panel()
+    told = element("title", escaped(picture.description())) + element("style", _DARK)
+    return _svg(told + _shapes(panel), panel.width, panel.height, "sparsewood-alone")
+
+
 def sheet_svg(sheet: Sheet) -> str:
     """The pictures one under another, their probabilities at the left, the certificate on top.
 
@@ -160,9 +167,10 @@ def _line(shape: Line) -> str:
         element("circle", cx=x, cy=y, r=3, fill=colour, stroke="none") if shape.dot else "",
         head,
     ]
-    faint = _FAINT if shape.kind == "faint" else None
+    ink = shape.share * (_FAINT if shape.kind == "faint" else 1)
     class_ = f"sparsewood-{shape.kind}"
-    return element("g", "".join(shapes), class_=class_, stroke=colour, opacity=faint)
+    opacity = None if ink == 1 else ink
+    return element("g", "".join(shapes), class_=class_, stroke=colour, opacity=opacity)
 
 
 def _path(points: list[Point]) -> str:

@@ -66,7 +66,8 @@ def _shape(shape: Text | Line | Box) -> str:
         return rf"\draw[{_options('rounded corners=2pt', style, dashed, shade)}] {path};"
     path = " -- ".join(f"({x:.1f}, {y:.1f})" for x, y in shape.points)
     ends = "->" if shape.arrow else "-"
-    drawn = rf"\draw[{_options(ends, 'rounded corners=4pt', style, dashed)}] {path};"
+    ink = "" if shape.share == 1 else f"opacity={shape.share:.2f}"
+    drawn = rf"\draw[{_options(ends, 'rounded corners=4pt', style, dashed, ink)}] {path};"
     x, y = shape.points[0]
     return drawn + rf" \fill[{style}] ({x:.1f}, {y:.1f}) circle (2pt);" * shape.dot
 

@@ -1,5 +1,7 @@
 """Two sentences that attend to each other: what ESIM puts between encoding and composition."""
 
+from typing import Literal, overload
+
 import torch
 from torch import Tensor, nn
 
@@ -8,6 +10,8 @@ from sparsewood.estimators.sparse_map import SparseMAP
 from sparsewood.nn._check import masked_words
 from sparsewood.nn.structured_attention import attend
 from sparsewood.structures._bipartite import Bipartite
+
+Lengths = tuple[Tensor | None, Tensor | None]
 
 
 class CrossAttention(nn.Module):
@@ -48,24 +52,47 @@ class CrossAttention(nn.Module):
         self.estimator = estimator
         self.join = nn.Linear(4 * size, size if output_size is None else output_size)
 
+    @overload
     def forward(
         self,
         a: Tensor,
         b: Tensor,
-        lengths: tuple[Tensor | None, Tensor | None] = (None, None),
+        lengths: Lengths = ...,
         *,
+        return_weights: Literal[False] = False,
         generator: torch.Generator | None = None,
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def forward(
+        self,
+        a: Tensor,
+        b: Tensor,
+        lengths: Lengths = ...,
+        *,
+        return_weights: Literal[True],
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+    def forward(
+        self,
+        a: Tensor,
+        b: Tensor,
+        lengths: Lengths = (None, None),
+        *,
+        return_weights: bool = False,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, ...]:
         """The words of both sentences, each knowing what it attends to in the other.
 
         Args:
             a, b: (B, n, size) and (B, m, size) word vectors; those beyond `lengths` may be
                 anything.
             lengths: (B,) words of each sentence, for either side. Default: all have full size.
+            return_weights: whether to return the attention too.
             generator: of the estimator's random numbers.
 
         Returns:
-            (B, n, output_size) and (B, m, output_size).
+            (B, n, output_size) and (B, m, output_size); with `return_weights` also A (B, n, m) and
+            B (B, m, n), zero in the columns of padding.
         """
         (a, n), (b, m) = (
             masked_words(x, sizes, self.size) for x, sizes in zip((a, b), lengths, strict=True)
@@ -75,8 +102,12 @@ class CrossAttention(nn.Module):
                 f"expected two sentences in each of a batch, got word vectors of shape "
                 f"{tuple(a.shape)} and {tuple(b.shape)}"
             )
-        to_b, to_a = self._weights(a @ b.mT, n, m, generator)
-        return self._joined(a, attend(to_b, b, n.shape)), self._joined(b, attend(to_a, a, m.shape))
+        weights = to_b, to_a = self._weights(a @ b.mT, n, m, generator)
+        joined = (
+            self._joined(a, attend(to_b, b, n.shape)),
+            self._joined(b, attend(to_a, a, m.shape)),
+        )
+        return (*joined, *weights) if return_weights else joined
 
     def _weights(
         self, scores: Tensor, n: Tensor, m: Tensor, generator: torch.Generator | None

@@ -112,6 +112,16 @@ def test_a_pair_and_a_parse(serves: Serves) -> None:
     assert (side["kept"], side["figure"]["most"], side["figure"]["cap"]) == (1, 1, "support")
 
 
+@pytest.mark.parametrize("kind", ["softmax", "matching"])
+def test_who_attends_to_whom_is_a_picture(kind: str, serves: Serves) -> None:
+    pair = [SENTENCE, typed_sentence("oaks")]
+    told = answer(serves(task="nli", attention=kind), pair)
+    assert told["variant"] == f"estimator sparsemap:max_active=10 + {kind}"
+    assert told["attention"].startswith("<svg")
+    assert f"{SENTENCE.words[0]} – oaks" in told["attention"] or kind == "matching"
+    assert answer(serves(task="nli"), pair)["attention"] is None
+
+
 def test_unknown_words_are_told(serves: Serves) -> None:
     known = answer(serves(), [SENTENCE])
     assert (known["sides"][0]["unknown"], known["notes"]) == ([], [])

@@ -110,9 +110,8 @@ def test_readers_attend_too(make, reader, kind, check_learns):
 def test_each_side_sees_the_other(make, attention):
     """Another hypothesis changes the vectors of the premise, and not its trees."""
     model, batch = make("nli", **attention)
-    (one, before), _ = model.read_pair(batch.sides)
-    other = Batch((batch.sides[0], batch.sides[0]), batch.targets, batch.rows)
-    (two, after), _ = model.read_pair(other.sides)
+    (one, before), *_ = model.read_pair(*batch.sides)
+    (two, after), *_ = model.read_pair(batch.sides[0], batch.sides[0])
     assert torch.equal(one.structures, two.structures)
     assert not torch.allclose(before, after)
 

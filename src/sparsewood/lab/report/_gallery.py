@@ -5,10 +5,11 @@ from typing import Any
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw.html import trees_html
+from sparsewood.draw.svg import picture_svg
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
 from sparsewood.lab.tasks.solved import live_side
-from sparsewood.lab.train.pictures import side_sheet
+from sparsewood.lab.train.pictures import attention_picture, side_sheet
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction
@@ -55,6 +56,7 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> st
     state = "" if right is None else "right" if right else "wrong"
     try:
         sides = [_side(side, k, len(example["sides"])) for k, side in enumerate(example["sides"])]
+        sides.append(_attention(example))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{run.folder / 'gallery.json'}: example {i}: {error}") from error
     return element(
@@ -75,6 +77,14 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
     if figure is not None:
         return name + figure.fragment()
     return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
+
+
+def _attention(example: Mapping[str, Any]) -> str:
+    """Who attends to whom; empty where nobody does."""
+    picture = attention_picture(example)
+    if picture is None:
+        return ""
+    return element("h4", "attention") + element("div", picture_svg(picture), class_="scroll")
 
 
 def _certificate(side: Mapping[str, Any]) -> str:

@@ -9,12 +9,14 @@ from typing import Any
 import torch
 
 from sparsewood.draw import Drawing
+from sparsewood.draw.svg import picture_file
 from sparsewood.estimators import Estimator, SparseMAP
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.tasks import TASKS, Model, TreeModel
+from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.solved import live_side, solved_for
-from sparsewood.lab.train.evaluate import sides_of
-from sparsewood.lab.train.pictures import side_sheet
+from sparsewood.lab.train.evaluate import attention_of, sides_of
+from sparsewood.lab.train.pictures import attention_picture, side_sheet
 
 TREES = 10  # listed of a sentence where nothing is asked
 _ANSWERS = 10  # labels or words
@@ -61,7 +63,8 @@ def answer(
         [{"heads", "weight"}], or [{"spans", "weight"}] of binary ones, heaviest first, `kept`, how
         many there are, `unknown` words, `status` and `gap` where trees were solved for, and either
         the data of a live `figure` or, where a figure cannot solve for them, a `picture` (SVG), or
-        neither, where there are no trees; `notes`, what is to be warned of.
+        neither, where there are no trees; `attention`, a picture (SVG) of how the sentences attend
+        to each other, None where they do not; `notes`, what is to be warned of.
 
     Raises:
         ValueError: where the model needs trees that the sentences do not come with.
@@ -84,6 +87,7 @@ def answer(
                 _side(model, sentence, side, most)
                 for sentence, side in zip(sentences, told, strict=True)
             ],
+            "attention": _attention(sentences, output),
             "notes": notes,
         }
 
@@ -102,6 +106,12 @@ def _side(model: Model, sentence: Sentence, side: dict[str, Any], most: int) -> 
         "figure": data,
         "picture": _picture(side, given, most) if data is None else None,
     }
+
+
+def _attention(sentences: Sequence[Sentence], output: Output) -> str | None:
+    sides = [{"words": sentence.words} for sentence in sentences]
+    picture = attention_picture({"sides": sides, **attention_of(sentences, output, 0)})
+    return None if picture is None else picture_file(picture)
 
 
 def _picture(side: dict[str, Any], given: Sequence[int] | None, most: int) -> str | None:

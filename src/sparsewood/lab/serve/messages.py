@@ -82,6 +82,9 @@ class Said(BaseModel):
         Field(description="labels with probabilities, or words with cosines; empty of a parser"),
     ]
     sides: list[Side]
+    attention: Annotated[
+        str | None, Field(description="SVG of how two sentences attend to each other")
+    ] = None
     notes: Annotated[list[str], Field(description="what is to be warned of")]
     error: Annotated[str | None, Field(description="why this run alone cannot answer")] = None
 

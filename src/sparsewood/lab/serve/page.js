@@ -7,7 +7,7 @@
  *    status: string | null, gap: number | null, figure: object | null,
  *    picture: string | null}} Side */
 /** @typedef {{name: string, variant: string, temperature: number | null,
- *    prediction: Record<string, number>, sides: Side[], notes: string[],
+ *    prediction: Record<string, number>, sides: Side[], attention: string | null, notes: string[],
  *    error: string | null}} Said */
 /** @typedef {{sides: string[], temperature: string}} Question */
 
@@ -167,6 +167,8 @@ function card(said) {
     ...said.notes.map((note) => make("p", { class: "wrong" }, note)),
     Object.keys(said.prediction).length ? bars(said.prediction) : null,
     ...said.sides.flatMap((one, i) => trees(one, said.sides.length > 1 ? setup.sides[i] : null)),
+    said.attention ? make("h3", {}, "attention") : null,
+    said.attention ? drawn(said.attention, "who attends to whom") : null,
   );
   if (said.temperature !== null) made.addEventListener("change", (event) => offer(said, made, event));
   return made;
@@ -225,12 +227,17 @@ function trees(one, name) {
   if (one.kept > one.trees.length) {
     told.push(make("p", {}, `the likeliest ${one.trees.length} of ${one.kept} trees`));
   }
-  const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(one.picture)}`;
   const alt = one.trees.map((t) => `${(100 * t.weight).toFixed(1)} %: ${spelled(t, one.words)}`);
-  const image = make("img", { src: address, alt: alt.join("; ") });
-  const width = Number(/ width="([\d.]+)"/.exec(one.picture)?.[1]);
+  return [...told, drawn(one.picture, alt.join("; "))];
+}
+
+/** A picture that the server drew. @param {string} svg @param {string} alt */
+function drawn(svg, alt) {
+  const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  const image = make("img", { src: address, alt });
+  const width = Number(/ width="([\d.]+)"/.exec(svg)?.[1]);
   image.style.minWidth = `${0.7 * width}px`; // before that it shrinks, then it scrolls
-  return [...told, make("div", { class: "picture", tabindex: "0" }, image)];
+  return make("div", { class: "picture", tabindex: "0" }, image);
 }
 
 /** A tree in letters: its heads, or brackets around its words. @param {Tree} tree @param {string[]} words */

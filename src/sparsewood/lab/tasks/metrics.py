@@ -23,11 +23,13 @@ class Output:
         loss: (B,) of each example; None where a target is unknown.
         prediction: (B, labels) the probability of each label, or (B, d) unit vectors.
         posteriors: over the trees of each side.
+        attention: (B, n, m) how much the words of two sides attend to each other, if they do.
     """
 
     loss: Tensor | None
     prediction: Tensor
     posteriors: tuple[Posterior, ...]
+    attention: Tensor | None = None
 
 
 def total_loss(output: Output) -> Tensor:

@@ -1,6 +1,6 @@
 """Natural language inference: a softmax over every pair of trees of premise and hypothesis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -23,6 +23,8 @@ from sparsewood.structures.matching import Matching
 
 Attention = Literal["none", "softmax", "matching"]
 Over = Literal["words", "subtrees"]
+_Side = tuple[Padded, Tensor]  # sentences, and vectors (B, n, .) of their words
+_Read = tuple[Posterior, Tensor]  # over trees, and a vector (T, hidden) for each
 
 
 @dataclass(frozen=True)
@@ -97,47 +99,48 @@ class PairClassifier(Classifier):
         self.output = nn.Linear(hidden, len(self.labels))
 
     def forward(self, batch: Batch) -> Output:
-        (left, u), (right, v) = self.read_pair(batch.sides)
+        (left, u), (right, v), attention = self.read_pair(*batch.sides)
         pairs = left.product(right)
         u, v = u[pairs.left], v[pairs.right]
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
         log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
         p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
-        return self.said(loss, p, left, right)
+        return replace(self.said(loss, p, left, right), attention=attention)
 
-    def read_pair(self, sides: tuple[Padded, ...]) -> list[tuple[Posterior, Tensor]]:
-        """What `read` returns of each side, which has looked at the other if there is attention."""
+    def read_pair(self, left: Padded, right: Padded) -> tuple[_Read, _Read, Tensor | None]:
+        """What `read` returns of each side, which has looked at the other if there is attention.
+
+        That comes last, (B, n, m): the mean of both ways.
+        """
         if self.attention is None:
-            return [self.read(side) for side in sides]
-        read = [self.vectors_of(side) for side in sides]
+            return self.read(left), self.read(right), None
+        x, y = self.vectors_of(left), self.vectors_of(right)
         if self.second_composer is not None:
-            return self._over_subtrees(sides, read)
-        joined = self._joined(sides, read)
-        return [self.composed(*told) for told in zip(sides, read, joined, strict=True)]
+            return self._over_subtrees((left, x), (right, y))
+        a, b, attention = self._joined((left, x), (right, y))
+        return self.composed(left, x, a), self.composed(right, y, b), attention
 
-    def _over_subtrees(
-        self, sides: tuple[Padded, ...], read: list[Tensor]
-    ) -> list[tuple[Posterior, Tensor]]:
+    def _over_subtrees(self, left: _Side, right: _Side) -> tuple[_Read, _Read, Tensor]:
         assert self.trees is not None
         first, second = self.trees.composer, self.second_composer
         assert isinstance(first, TreeComposer)
         assert isinstance(second, TreeComposer)
-        posteriors = [self.trees_of(side, x) for side, x in zip(sides, read, strict=True)]
-        forests = [posterior.forest() for posterior in posteriors]
-        states = [
-            self.dropout(first.subtrees(x, forest, posterior.weights))
-            for x, forest, posterior in zip(read, forests, posteriors, strict=True)
-        ]
-        joined = self._joined(sides, states)
-        roots = [second(x, forest) for x, forest in zip(joined, forests, strict=True)]
-        return list(zip(posteriors, map(self.dropout, roots), strict=True))
+        (g, x), (h, y) = ((self.trees_of(*side), side[1]) for side in (left, right))
+        forests = g.forest(), h.forest()
+        x = self.dropout(first.subtrees(x, forests[0], g.weights))
+        y = self.dropout(first.subtrees(y, forests[1], h.weights))
+        a, b, attention = self._joined((left[0], x), (right[0], y))
+        u, v = self.dropout(second(a, forests[0])), self.dropout(second(b, forests[1]))
+        return (g, u), (h, v), attention
 
-    def _joined(self, sides: tuple[Padded, ...], read: list[Tensor]) -> list[Tensor]:
-        """The vectors of both sides, each knowing what it attends to in the other."""
+    def _joined(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor, Tensor]:
+        """The vectors of both sides, each knowing what it attends to; and the attention."""
         assert self.attention is not None
-        premise, hypothesis = sides
-        joined = self.attention(*read, (premise.lengths, hypothesis.lengths))
-        return [self.dropout(x) for x in joined]
+        (one, x), (other, y) = left, right
+        lengths = one.lengths, other.lengths
+        a, b, to_b, to_a = self.attention(x, y, lengths, return_weights=True)
+        attention = (to_b.detach() + to_a.detach().mT) / 2
+        return self.dropout(a), self.dropout(b), attention
 
 
 TASK = Task(

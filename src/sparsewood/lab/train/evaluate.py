@@ -24,6 +24,7 @@ _WORDS = range(6, 17)  # how long sentences of a gallery should be
 _SUPPORT = range(2, 7)  # and how many trees they should have
 _LOOKED_AT = 400  # examples that a gallery is chosen from
 _SHOWN = 5  # labels listed with each example
+_LINKED = 0.05  # attention that is less is not told of
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
@@ -136,7 +137,21 @@ def _entry(
             {**side, "given": _compared(sentence)}
             for sentence, side in zip(example.sentences, sides, strict=True)
         ],
+        **attention_of(example.sentences, output, i),
     }
+
+
+def attention_of(sentences: Sequence[Sentence], output: Output, i: int) -> dict[str, Any]:
+    """`attention` of example `i`, where its two sentences attend to each other.
+
+    It is a list of [word of the first, word of the second, weight], words counted from 0.
+    """
+    if output.attention is None:
+        return {}
+    n, m = (len(sentence.words) for sentence in sentences)
+    weights = output.attention[i, :n, :m]
+    index = (weights >= _LINKED).nonzero().tolist()
+    return {"attention": [[*pair, round(float(weights[tuple(pair)]), 3)] for pair in index]}
 
 
 def _compared(sentence: Sentence) -> list[int] | None:
