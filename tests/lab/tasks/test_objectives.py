@@ -19,8 +19,8 @@ CANDIDATES, VECTORS = drawn(7, 3), drawn(9, 3)[2:6]
 TARGETS = torch.tensor([0, 3, 3, 6])
 
 
-def loss(objective: Any, *, draw: bool = False) -> Tensor:
-    options = {"scale": 5.0, "margin": 0.3}
+def loss(objective: Any, *, draw: bool = False, negatives: int | None = None) -> Tensor:
+    options: Any = {"scale": 5.0, "margin": 0.3, "negatives": negatives}
     return objective_loss(VECTORS, TARGETS, CANDIDATES, objective, **options, draw=draw)
 
 
@@ -44,6 +44,32 @@ def test_ranking_is_a_mean_over_others_and_its_draws_have_that_mean() -> None:
     draws = torch.stack([loss("ranking", draw=True) for _ in range(3000)])
     error = draws.std(0) / 3000**0.5
     assert ((draws.mean(0) - loss("ranking")).abs() < 4 * error + 1e-9).all()
+
+
+@pytest.mark.parametrize("negatives", [2, 6])
+def test_candidates_drawn_for_a_softmax_have_its_sum_as_mean(negatives: int) -> None:
+    torch.manual_seed(1)
+    draws = torch.stack([loss("softmax", draw=True, negatives=negatives) for _ in range(3000)])
+    sums, whole = draws.exp(), loss("softmax").exp()  # of all candidates, over the right one's
+    error = sums.std(0) / 3000**0.5
+    assert ((sums.mean(0) - whole).abs() < 4 * error).all()
+    assert (draws.std(0) > 0).all()
+
+
+def test_where_all_are_drawn_or_nothing_is_the_softmax_is_whole() -> None:
+    for told in (loss("softmax", draw=True, negatives=7), loss("softmax", negatives=2)):
+        torch.testing.assert_close(told, loss("softmax"))
+
+
+def test_gradients_of_drawn_candidates() -> None:
+    vectors = VECTORS.clone().requires_grad_()
+
+    def run(v: Tensor) -> Tensor:
+        torch.manual_seed(2)
+        options: Any = {"scale": 5.0, "margin": 0.3, "draw": True, "negatives": 4}
+        return objective_loss(v, TARGETS, CANDIDATES, "softmax", **options)
+
+    assert torch.autograd.gradcheck(run, [vectors])
 
 
 @pytest.mark.parametrize("objective", ["softmax", "cosine", "ranking"])

@@ -18,6 +18,7 @@ def objective_loss(
     scale: float,
     margin: float,
     draw: bool,
+    negatives: int | None = None,
 ) -> Tensor:
     """The loss (T,) of vectors v (T, d), with e_1 to e_V the candidates and y the target of each.
 
@@ -38,9 +39,13 @@ def objective_loss(
         scale: of cosines in the softmax.
         margin: of the ranking.
         draw: whether r is one candidate drawn evenly, or the loss a mean over all of them.
+        negatives: with `draw`, the sum of the softmax is estimated from so many candidates, drawn
+            evenly for all vectors together; None for all.
     """
     if objective == "softmax":
         with torch.autocast(vectors.device.type, enabled=False):  # scaled cosines need the digits
+            if draw and negatives is not None and negatives < len(candidates):
+                return _drawn_softmax(scale * vectors, targets, candidates, negatives)
             scores = scale * vectors @ candidates.T
         return cross_entropy(scores, targets, reduction="none")
     right = (vectors * candidates[targets]).sum(-1)
@@ -53,3 +58,21 @@ def objective_loss(
     all_of_them = relu(margin - right[:, None] + vectors @ candidates.T)
     own = all_of_them.gather(1, targets[:, None]).squeeze(1)
     return (all_of_them.sum(1) - own) / (len(candidates) - 1)
+
+
+def _drawn_softmax(vectors: Tensor, targets: Tensor, candidates: Tensor, count: int) -> Tensor:
+    """log Z - <v, e_y>, with an unbiased estimate of Z = sum_c exp <v, e_c> out of `count` draws.
+
+    The target's own term is exact; that of the k drawn others stands for all V - 1,
+
+        Z = exp <v, e_y> + (V - 1) / k * sum_{drawn c other than y} exp <v, e_c>
+
+    as in importance sampling with an even proposal (Bengio & Senécal 2003, section 2.3).
+    """
+    drawn = torch.randperm(len(candidates), device=targets.device)[:count]
+    others = drawn != targets[:, None]
+    weights = (len(candidates) - 1) / others.sum(1, keepdim=True)
+    scores = vectors @ candidates[drawn].T + weights.log()
+    right = (vectors * candidates[targets]).sum(-1, keepdim=True)
+    scores = torch.cat([right, scores.masked_fill(~others, -torch.inf)], 1)
+    return scores.logsumexp(1) - right.squeeze(1)

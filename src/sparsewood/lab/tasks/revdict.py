@@ -30,11 +30,14 @@ class DictionaryConfig(ModelConfig):
             cosines; "cosine", the distance to the word's vector; "ranking", to be nearer to it than
             to another word, drawn anew each time, by a margin.
         scale: of the cosines in the softmax.
+        negatives: in training, so many candidates drawn for each batch stand for all in the
+            softmax: quicker where they are many. None: all.
         margin: of the ranking.
     """
 
     objective: Objective = "cosine"
     scale: float = 30.0
+    negatives: int | None = None
     margin: float = 0.1
 
     def __post_init__(self) -> None:
@@ -44,6 +47,7 @@ class DictionaryConfig(ModelConfig):
             "model",
             self,
             ("scale", 0 < self.scale < float("inf"), "a positive number"),
+            ("negatives", self.negatives is None or self.negatives >= 2, "at least 2"),
             ("margin", 0 <= self.margin < float("inf"), "at least 0"),
         )
 
@@ -139,6 +143,7 @@ class ReverseDictionary(TreeModel):
             scale=options.scale,
             margin=options.margin,
             draw=self.training,
+            negatives=options.negatives,
         )
 
     def rank(self, prediction: Tensor, targets: Tensor) -> Tensor:
