@@ -75,7 +75,7 @@ def _alone(model: PairClassifier, batch: Batch, b: int) -> tuple[Tensor, ...]:
                 )
                 nodes = model.trees.composer(x, tree, return_nodes=True)[1][:-1]
                 expected = expected.index_add(0, tree.word[:-1], weight * nodes)
-            states.append(expected[None])
+            states.append(x + expected)
         joined = model.attention(*states)
         roots = [model.second_composer(x, p.forest()) for x, p in zip(joined, posts, strict=True)]
     return (*roots, *(post.weights for post in posts))

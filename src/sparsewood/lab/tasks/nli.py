@@ -72,10 +72,10 @@ class PairClassifier(Classifier):
     Niculae, Martins & Cardie (2018), section 4.2. With `attention`, the outlook of its section 6:
     ESIM over latent trees. What is composed are then words that know what they attend to in the
     other sentence (`nn.CrossAttention`). Over "subtrees", a first composer reads the words along
-    each tree, the expected states of the subtrees attend to each other, and a second one composes
-    what comes of that along the same trees, as the tree-structured model of Chen et al. (2017),
-    "Enhanced LSTM for natural language inference", section 3, does along a parser's. Trees are
-    scored without a look at the other sentence.
+    each tree, the words plus the expected states of their subtrees attend to each other, and a
+    second one composes what comes of that along the same trees, as the tree-structured model of
+    Chen et al. (2017), "Enhanced LSTM for natural language inference", section 3, does along a
+    parser's. Trees are scored without a look at the other sentence.
     """
 
     task = "nli"
@@ -127,8 +127,9 @@ class PairClassifier(Classifier):
         assert isinstance(second, TreeComposer)
         (g, x), (h, y) = ((self.trees_of(*side), side[1]) for side in (left, right))
         forests = g.forest(), h.forest()
-        x = self.dropout(first.subtrees(x, forests[0], g.weights))
-        y = self.dropout(first.subtrees(y, forests[1], h.weights))
+        # A word is heard beside its subtree: without it, attention hardly learns.
+        x = x + self.dropout(first.subtrees(x, forests[0], g.weights))
+        y = y + self.dropout(first.subtrees(y, forests[1], h.weights))
         a, b, attention = self._joined((left[0], x), (right[0], y))
         u, v = self.dropout(second(a, forests[0])), self.dropout(second(b, forests[1]))
         return (g, u), (h, v), attention
