@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
+from sparsewood.lab.tasks.pretrained import BILSTM, ENCODERS, encoder_checks, pretrained_name
 from sparsewood.lab.tasks.readers import Reader, name_of, parse, rows
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
@@ -30,6 +31,10 @@ class ModelConfig:
         estimator: where the trees come from; a name, and after a colon its options. The paper's
             solver stopped after ten steps. Or a reader, which has no dependency trees: mean, bow,
             lstm, chart.
+        encoder: what gives words their vectors in the sentence: "bilstm" over embeddings, or in
+            place of both "hf:NAME", a pretrained encoder in a folder or on the Hugging Face hub.
+            A word is the mean of its sub-words.
+        tune_encoder: go on learning the pretrained encoder.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
@@ -37,10 +42,11 @@ class ModelConfig:
         composer: how a tree becomes a vector: "tree_lstm", "tree_gru", "ordered", which reads the
             children of a word one after another, or "messages", which reads soft trees too.
         message_steps: how often messages are passed, with the composer "messages".
-        composer_input: what the composer reads of a word: the vector of the BiLSTM, which has seen
+        composer_input: what the composer reads of a word: the vector of the encoder, which has seen
             the sentence ("context"), or the embedding ("words"). With the latter only the parser
             has context, and what words are to each other is the trees' to tell.
-        own_embeddings: parser and composer have embeddings of their own, with "words".
+        own_embeddings: parser and composer have embeddings of their own, with "words"; a pretrained
+            encoder shares none anyway.
         noise: the scale of Gumbel noise on the arc scores, in training.
         entropy: the loss of an example is less by this times the entropy of its trees, in training.
         projective: only projective trees are latent.
@@ -53,6 +59,8 @@ class ModelConfig:
     """
 
     estimator: Annotated[str, ESTIMATORS] = "sparsemap:max_active=10"
+    encoder: Annotated[str, ENCODERS] = BILSTM
+    tune_encoder: bool = False
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
@@ -74,6 +82,16 @@ class ModelConfig:
         """Whether examples need heads."""
         return isinstance(parse(self.estimator), Given)
 
+    @property
+    def pretrained(self) -> bool:
+        """Whether the encoder is a pretrained one."""
+        return pretrained_name(self.encoder) is not None
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether word vectors are of use."""
+        return not self.pretrained or self.composer_input == "words"
+
     def __post_init__(self) -> None:
         estimator = parse(self.estimator)
         fitting = [name for name, composer in COMPOSERS.items() if _fits(composer, estimator)]
@@ -81,6 +99,7 @@ class ModelConfig:
         check(
             "model",
             self,
+            *encoder_checks(self.encoder, self.tune_encoder),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
