@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 TEXT = "oak elm ash yew fir box may bay fig tea the red fox likes good dull films Oak MAX MIN 1 2 3"
-LIMIT = 24  # positions
+LIMIT = 48  # positions
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 

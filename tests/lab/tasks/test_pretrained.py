@@ -79,7 +79,7 @@ def alone(folder: Path, encoder: PretrainedEncoder, words: list[str]) -> Tensor:
 def test_a_word_is_the_mean_of_its_subwords_whatever_the_batch(folders, kind: str) -> None:
     encoder = encoder_of(folders(kind))
     vectors = read(encoder, SENTENCES)
-    assert vectors.shape == (3, 10, 6)
+    assert vectors.shape == (3, 11, 6)
     for words, found in zip(SENTENCES, vectors, strict=True):
         torch.testing.assert_close(found[: len(words)], alone(folders(kind), encoder, words))
         assert not found[len(words) :].any()
@@ -89,14 +89,18 @@ def test_a_word_is_the_mean_of_its_subwords_whatever_the_batch(folders, kind: st
 def test_sentences_of_more_subwords_than_positions_are_read(folders, kind: str) -> None:
     encoder = encoder_of(folders(kind))
     long = SENTENCES[2] * 12
-    assert len(encoder.split(long)) > 2
+    windows = encoder.split(long)
+    assert len(windows) > 2
+    states: dict[int, list[Tensor]] = {}
+    for subwords, owners in windows:
+        ids = torch.tensor([subwords])
+        (found,) = encoder.network(input_ids=ids).last_hidden_state
+        for owner, state in zip(owners, found, strict=True):
+            states.setdefault(owner, []).append(state)
+    means = torch.stack([torch.stack(states[i]).mean(0) for i in range(len(long))])
     vectors = read(encoder, [long, SENTENCES[0]])
-    assert vectors.isfinite().all()
-    assert vectors[0].any(-1).all()
+    torch.testing.assert_close(vectors[0], encoder.projection(means))
     torch.testing.assert_close(vectors[1, :4], read(encoder, SENTENCES[:1])[0])
-    # In the middle, where windows have the same words around, every round is alike.
-    short = SENTENCES[0]
-    assert len(encoder.split(short)) == 1
 
 
 def test_a_frozen_encoder_stays_as_it_is(save_encoder, tmp_path: Path) -> None:
@@ -143,8 +147,9 @@ def test_every_row_learns_without_embeddings(
     before = {name: p.clone() for name, p in model.encoder.network.named_parameters()}
     check_learns(model, batch)
     after = dict(model.encoder.network.named_parameters())
-    same = [name for name, p in before.items() if torch.equal(p, after[name])]
-    assert len(same) == (0 if tuned else len(before))
+    same = {name for name, p in before.items() if torch.equal(p, after[name])}
+    # Attention does not change with the bias of all keys.
+    assert same == ({name for name in before if name.endswith("key.bias")} if tuned else {*before})
 
 
 @pytest.mark.parametrize("row", ["bow", "lstm", "chart", "top-k:k=3"])
@@ -257,12 +262,8 @@ def test_a_parser_learns(encoder_folder: Path, tuned: bool) -> None:
         model(batch).loss.sum().backward()
         optimizer.step()
     model.eval()
-    right = [
-        tuple(row[: int(n)]) for row, n in zip(batch.heads.tolist(), batch.lengths, strict=True)
-    ]
-    assert (
-        model.parse(["the red fox likes figs".split(), "oak likes tea".split(), ["elm"]]) == right
-    )
+    sentences = ["the red fox likes figs".split(), "oak likes tea".split(), ["elm"]]
+    assert model.parse(sentences) == [(3, 3, 4, 0, 4), (2, 0, 2), (0,)]
     assert model.unknown(["foxes", "木"]) == ["木"]
 
 

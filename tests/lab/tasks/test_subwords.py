@@ -1,5 +1,6 @@
 """Words as sub-words, and windows of them."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -71,7 +72,7 @@ def test_windows_hold_every_subword_once(pieces: Any, limit: int) -> None:
         assert all(w.subwords == [CLS, *[oak] * (len(w.owners) - 2), SEP] for w in windows)
         assert max(len(w.subwords) for w in windows) == min(n, room) + 2
         assert [i for w in windows for i in w.owners if i >= 0] == list(range(n))
-        for before, after in zip(windows, windows[1:], strict=False):
+        for before, after in pairwise(windows):
             # What is read has a quarter of a window before and after it.
             own = len(before.owners) - 1 - max(k for k, i in enumerate(before.owners) if i >= 0)
             assert own - 1 >= room // 4
