@@ -211,7 +211,10 @@ class TrainingState:
     def _restore_from(self, path: Path, folder: Path) -> None:
         state = checkpoint.load(path, _ENTRIES)
         if state["fingerprint"] != self._fingerprint:
-            raise ValueError(f"{folder}: the data or word vectors have changed since the run began")
+            raise ValueError(
+                f"{folder}: the data, word vectors or pretrained encoder have changed since the "
+                "run began"
+            )
         checkpoint.load_weights(path, self.model)
         if self._average is not None:
             checkpoint.load_weights(path, self.judged, average=True)
