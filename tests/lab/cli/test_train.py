@@ -166,4 +166,4 @@ def test_a_pretrained_encoder(
     assert "accuracy" in prints("evaluate", "run", "classify", "--train", "train.tsv")
     missing = fails(*train, "--encoder", "hf:./tiny")
     assert missing == "model.encoder: no such folder of a pretrained encoder: tiny"
-    assert "--encoder bilstm|hf:NAME" in prints("train", "classify", "--help")
+    assert "--encoder TEXT" in prints("train", "classify", "--help")

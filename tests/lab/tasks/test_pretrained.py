@@ -71,7 +71,7 @@ def alone(folder: Path, encoder: PretrainedEncoder, words: list[str]) -> Tensor:
         vectors: list[Tensor] = []
         for i in range(len(words)):
             own = [states[k] for k, owner in enumerate(owners) if owner == i]
-            vectors.append(encoder.projection(sum(own) / len(own)))  # type: ignore[arg-type]
+            vectors.append(encoder.projection(sum(own) / len(own)))
     return torch.stack(vectors)
 
 
@@ -285,7 +285,7 @@ def test_bad_options(kind: Any) -> None:
 
 
 def test_vectors_that_nothing_would_read_are_refused(corpus, vectors, encoder_folder: Path) -> None:
-    told = {"encoder": f"hf:{encoder_folder}"}
+    told: Any = {"encoder": f"hf:{encoder_folder}"}
     for task, options in (("classify", ModelConfig(**told)), ("parse", ParserConfig(**told))):
         with pytest.raises(ValueError, match="vectors: the encoder hf:.* takes their place"):
             build_model(corpus(task), options, vectors)

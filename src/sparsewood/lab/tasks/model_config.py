@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
-from sparsewood.lab.tasks.pretrained import BILSTM, ENCODERS, encoder_checks, pretrained_name
+from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 from sparsewood.lab.tasks.readers import Reader, name_of, parse, rows
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
@@ -31,9 +31,9 @@ class ModelConfig:
         estimator: where the trees come from; a name, and after a colon its options. The paper's
             solver stopped after ten steps. Or a reader, which has no dependency trees: mean, bow,
             lstm, chart.
-        encoder: what gives words their vectors in the sentence: "bilstm" over embeddings, or in
-            place of both "hf:NAME", a pretrained encoder in a folder or on the Hugging Face hub.
-            A word is the mean of its sub-words.
+        encoder: "bilstm" over embeddings, or in place of both a pretrained one, "hf:NAME". It gives
+            words their vectors in the sentence; NAME is a folder or a name on the Hugging Face hub,
+            and a word the mean of its sub-words.
         tune_encoder: go on learning the pretrained encoder.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
@@ -59,8 +59,6 @@ class ModelConfig:
     """
 
     estimator: Annotated[str, ESTIMATORS] = "sparsemap:max_active=10"
-    encoder: Annotated[str, ENCODERS] = BILSTM
-    tune_encoder: bool = False
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
@@ -76,6 +74,8 @@ class ModelConfig:
     known_root: int | None = None
     leaves: tuple[str, ...] = ()
     loss: Literal["marginal", "expected"] = "marginal"
+    encoder: str = BILSTM
+    tune_encoder: bool = False
 
     @property
     def needs_heads(self) -> bool:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from torch import Tensor
 
 from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
 from sparsewood.lab._checks import check
-from sparsewood.lab.tasks.pretrained import BILSTM, ENCODERS, encoder_checks, pretrained_name
+from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "crf": crf_loss,
@@ -26,9 +26,9 @@ class ParserConfig:
 
     Attributes:
         loss: of the arc scores against the heads.
-        encoder: what gives words their vectors in the sentence: "bilstm", or in place of it and of
-            all that it reads "hf:NAME", a pretrained encoder in a folder or on the Hugging Face
-            hub. A word is the mean of its sub-words.
+        encoder: "bilstm", or in place of it and of all that it reads a pretrained one, "hf:NAME".
+            NAME is a folder or a name on the Hugging Face hub, and a word the mean of its
+            sub-words.
         tune_encoder: go on learning the pretrained encoder.
         embedding: size of the learned word embeddings, and of the projected word vectors.
         characters: size of the learned embeddings of characters.
@@ -43,8 +43,6 @@ class ParserConfig:
     needs_heads: ClassVar[bool] = True
 
     loss: Literal["crf", "sparsemap", "hinge", "perceptron"] = "crf"
-    encoder: Annotated[str, ENCODERS] = BILSTM
-    tune_encoder: bool = False
     embedding: int = 100
     characters: int = 50
     filters: int = 100
@@ -53,6 +51,8 @@ class ParserConfig:
     arc: int = 500
     dropout: float = 0.33
     projective: bool = False
+    encoder: str = BILSTM
+    tune_encoder: bool = False
 
     @property
     def pretrained(self) -> bool:

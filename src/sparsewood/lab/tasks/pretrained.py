@@ -15,7 +15,6 @@ from sparsewood.lab._extras import require
 from sparsewood.lab.tasks.subwords import SubWords
 
 BILSTM = "bilstm"
-ENCODERS = f"{BILSTM}|hf:NAME"  # what help offers
 _PREFIX = "hf:"
 
 
