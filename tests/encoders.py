@@ -1,45 +1,47 @@
 """Tiny encoders of transformers, made from a configuration and saved to a folder."""
 
 from pathlib import Path
+from string import ascii_lowercase, digits
 from typing import Any
 
 import torch
 
-TEXT = "oak elm ash yew fir box may bay fig tea the red fox likes good dull films Oak MAX MIN 1 2 3"
+WORDS = "oak elm ash yew fir box may bay fig tea the red fox like good dull film".split()
+MERGES = "Ġ o,a k,Ġo ak,e l,el m,Ġ elm,Ġ t,h e,Ġt he,Ġ f,o x,Ġf ox,Ġ O,ĠO ak".split(",")
 LIMIT = 48  # positions
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def word_pieces() -> Any:
     """A tokenizer in lower case whose words may be unknown, [CLS] and [SEP] around them."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    tokenizer: Any = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    letters = [*ascii_lowercase, *digits]
+    pieces = [*_SPECIAL, *letters, *(f"##{c}" for c in letters), *WORDS]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    tokenizer: Any = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=70, special_tokens=list(_SPECIAL), show_progress=False
-    )
-    tokenizer.train_from_iterator([TEXT], trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return tokenizer
+    return _between(tokenizer)
 
 
 def byte_pairs() -> Any:
     """A tokenizer of bytes, to which a word has a space before it, [CLS] and [SEP] around them."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer, models, pre_tokenizers
 
-    tokenizer: Any = Tokenizer(models.BPE())
+    merges = [(pair.split()[0], pair.split()[1]) for pair in MERGES]
+    bytes_of = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pieces = [*_SPECIAL, *bytes_of, *("".join(pair) for pair in merges)]
+    vocabulary = {piece: i for i, piece in enumerate(pieces)}
+    tokenizer: Any = Tokenizer(models.BPE(vocabulary, merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=290,
-        special_tokens=list(_SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator([TEXT], trainer)
+    return _between(tokenizer)
+
+
+def _between(tokenizer: Any) -> Any:
+    from tokenizers import processors
+
+    tokenizer.add_special_tokens(list(_SPECIAL))
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )

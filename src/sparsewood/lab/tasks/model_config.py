@@ -31,9 +31,9 @@ class ModelConfig:
         estimator: where the trees come from; a name, and after a colon its options. The paper's
             solver stopped after ten steps. Or a reader, which has no dependency trees: mean, bow,
             lstm, chart.
-        encoder: "bilstm" over embeddings, or in place of both a pretrained one, "hf:NAME". It gives
-            words their vectors in the sentence; NAME is a folder or a name on the Hugging Face hub,
-            and a word the mean of its sub-words.
+        encoder: "bilstm" over embeddings, or "hf:NAME", a pretrained one. It gives words their
+            vectors in the sentence. A pretrained one takes the place of both; NAME is a folder or a
+            name on the Hugging Face hub, and a word the mean of its sub-words.
         tune_encoder: go on learning the pretrained encoder.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
