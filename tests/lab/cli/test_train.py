@@ -140,3 +140,30 @@ def test_ctrl_c(
     said = capsys.readouterr().err.strip()
     resume = f"sparsewood train --resume {tmp_path / 'run'}"
     assert said == f"sparsewood: stopped; all is saved; to go on: {resume}"
+
+
+def test_a_pretrained_encoder(
+    save_encoder: Callable[..., Path],
+    prints: Callable[..., str],
+    fails: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trained by its folder; told of, drawn and evaluated without it."""
+    monkeypatch.chdir(tmp_path)
+    save_encoder(tmp_path / "tiny")
+    rows = [f"{'good' if i % 2 else 'dull'}\tthe red fox likes {i} elms\n" for i in range(20)]
+    (tmp_path / "train.tsv").write_text("".join(rows))
+    small = "--hidden 6 --max-epochs 1 --threads 1 --device cpu".split()
+    train = ["train", "classify", "--train", "train.tsv", *small]
+    tuned = ["--tune-encoder", "--encoder-lr", "1e-4"]
+    text = prints(*train, "--encoder", "hf:tiny", *tuned, "--out", "run")
+    assert "best epoch 1 of 1" in text
+    assert json.loads(Path("run/config.json").read_text())["model"]["encoder"] == "hf:tiny"
+    (tmp_path / "tiny").rename(tmp_path / "gone")
+    assert "foxes" in prints("predict", "run", "The foxes like elms")
+    assert "elms" in prints("trees", "run", "The foxes like elms")
+    assert "accuracy" in prints("evaluate", "run", "classify", "--train", "train.tsv")
+    missing = fails(*train, "--encoder", "hf:./tiny")
+    assert missing == "model.encoder: no such folder of a pretrained encoder: tiny"
+    assert "--encoder TEXT" in prints("train", "classify", "--help")

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -135,3 +136,12 @@ def test_given_trees_must_be_given(serves: Serves) -> None:
     with pytest.raises(ValueError, match="given reads given trees, and a typed sentence has none"):
         answer(run, [SENTENCE])
     assert answer(run, [typed_sentence("[MAX 2 9 ]")])["sides"][0]["trees"][0]["weight"] == 1
+
+
+def test_a_pretrained_encoder_answers(serves: Serves, encoder_folder: Path) -> None:
+    run = serves(encoder=f"hf:{encoder_folder}")
+    said = answer(run, [typed_sentence("the Red fox likes 木")])
+    assert sum(said["prediction"].values()) == pytest.approx(1)
+    (side,) = said["sides"]
+    assert side["unknown"] == ["木"]
+    assert side["figure"]["shape"] == [5, 6]

@@ -44,7 +44,8 @@ def test_vocabulary_of_training_without_vectors():
 
 
 def test_vocabulary_of_all_splits_with_vectors(vectors):
-    model = SentenceClassifier.build(one_word_splits(), replace(SMALL, embedding=300), vectors)
+    large = replace(SMALL, embedding=300)
+    model: Any = SentenceClassifier.build(one_word_splits(), large, vectors)
     assert model.vocabulary.words == ["<unk>", "oak", "ash", "elm"]
     assert model.options.embedding == vectors.size
     table = model.encoder.embedding.weight

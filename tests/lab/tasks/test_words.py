@@ -29,7 +29,7 @@ def vector_file(tmp_path: Path) -> Path:
     return path
 
 
-def saved(path: Path, folder: Path, task: str = "classify", **options: Any) -> TreeModel:
+def saved(path: Path, folder: Path, task: str = "classify", **options: Any) -> Any:
     """A model that was trained on "oak elm xyzzy"; its folder is `folder`."""
     rows = [example("Oak elm xyzzy", "oak"), example("elm", "elm")]
     candidates = ("oak", "elm") if task == "revdict" else ()

@@ -91,6 +91,7 @@ def test_missing_and_unknown_parts(make_config) -> None:
         {"seed": -1},
         {"checkpoint_minutes": 0.0},
         {"parser_lr": 0.0},
+        {"encoder_lr": -0.1},
         {"composer_first": -1},
         {"anneal_epochs": -1},
         {"average": 1.0},
@@ -120,6 +121,21 @@ def test_what_is_told_of_latent_trees_fits_the_model(make_config, make_parser_co
         training = replace(parser.training, **{name: value, "anneal_epochs": 1})
         with pytest.raises(ValueError, match=f"training.{name}: a model for parse has no latent"):
             replace(parser, training=training)
+
+
+def test_what_is_told_of_encoders_fits_the_model(make_config, make_parser_config) -> None:
+    config, parser = make_config(), make_parser_config()
+    with pytest.raises(ValueError, match="training.encoder_lr: there is no encoder that is tuned"):
+        replace(config, training=replace(config.training, encoder_lr=0.1))
+    with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):
+        replace(parser, model=replace(parser.model, encoder="hf:oak"))
+    told = replace(config.model, encoder="hf:oak", tune_encoder=True)
+    source = replace(config.source, vectors="vectors.txt")
+    with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):
+        replace(config, source=source, model=told)
+    words = replace(told, composer_input="words")  # the composer reads them
+    training = replace(config.training, encoder_lr=0.1)
+    assert replace(config, source=source, model=words, training=training).model == words
 
 
 def test_stages_need_accuracy(make_config, make_parser_config) -> None:

@@ -19,6 +19,7 @@ def test_what_else_tells_rows_apart() -> None:
     assert (short(row), setting(row)) == ("sparsemap + softmax + subtrees", "max_active=10")
     assert learns(row)
     assert not learns("flat + softmax")
+    assert short(task.row({**options, "encoder": "hf:tiny"})) == "sparsemap + hf:tiny"
     assert task.variant(task.config("flat", attention="matching")) == "estimator flat + matching"
 
 

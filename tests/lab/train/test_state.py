@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from sparsewood.estimators import SparseMAP
 from sparsewood.lab.tasks import TreeModel, load_model
@@ -206,6 +206,94 @@ def test_what_is_drawn_and_remembered_resumes(
         if ".memory." in k
     }
     assert any(v.any() for v in memory.values()) == ("aimle" in estimator or "moving" in estimator)
+
+
+def with_encoder(config: RunConfig, folder: Path, **options: Any) -> RunConfig:
+    return replace(config, model=replace(config.model, encoder=f"hf:{folder}", **options))
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_a_pretrained_encoder_resumes(
+    make_config, outcome, recording, save_encoder, tmp_path: Path, tuned: bool
+) -> None:
+    class Stops(recording):
+        def step(self, step: int, values: Any) -> None:
+            super().step(step, values)
+            if self.steps == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    folder = save_encoder(tmp_path / "encoder", hidden_dropout_prob=0.2)
+    config = with_encoder(make_config(lr=0.1, max_epochs=2), folder, tune_encoder=tuned)
+    train(config, tmp_path / "whole", progress=QUIET)
+    with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
+        train(config, tmp_path / "parts", resume=True, progress=Stops())
+    train(config, tmp_path / "parts", resume=True, progress=QUIET)
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    # What training does not change is in the model, and not in each checkpoint.
+    kept = load_file(tmp_path / "parts" / "checkpoints" / "0002" / "model.safetensors")
+    assert any(name.startswith("encoder.network.") for name in kept) == tuned
+    whole = load_file(tmp_path / "parts" / "model" / "model.safetensors")
+    assert any(name.startswith("encoder.network.") for name in whole)
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_another_encoder_in_the_same_place_is_noticed(
+    make_config, save_encoder, tmp_path: Path, tuned: bool
+) -> None:
+    """Other weights where they stay fixed, another tokenizer in any case."""
+    folder = save_encoder(tmp_path / "encoder")
+    config = with_encoder(make_config(max_epochs=1), folder, tune_encoder=tuned)
+    train(config, tmp_path / "run", progress=QUIET)
+    (tmp_path / "run" / "result.json").unlink()
+    folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="no such folder of a pretrained encoder"):
+        train(config, tmp_path / "run", resume=True, progress=QUIET)
+    (tmp_path / "elsewhere").rename(folder)
+    if tuned:
+        path = folder / "tokenizer.json"
+        told = json.loads(path.read_text())
+        assert told["normalizer"].pop("lowercase")
+        path.write_text(
+            json.dumps(told | {"normalizer": told["normalizer"] | {"lowercase": False}})
+        )
+    else:
+        path = folder / "model.safetensors"
+        save_file({k: v + 1 for k, v in load_file(path).items()}, path, {"format": "pt"})
+    with pytest.raises(ValueError, match="pretrained encoder have changed since the run began"):
+        train(config, tmp_path / "run", resume=True, progress=QUIET)
+
+
+@pytest.mark.parametrize(
+    ("training", "shares"),
+    [
+        ({}, {"encoder.network": 1, "encoder.projection": 1, "trees.scorer": 1}),
+        ({"parser_lr": 0.1}, {"encoder.network": 0.2, "trees.scorer": 0.2, "second": 1}),
+        ({"encoder_lr": 0.05}, {"encoder.network": 0.1, "encoder.projection": 1, "trees": 1}),
+        (
+            {"encoder_lr": 0.05, "parser_lr": 0.1},
+            {"encoder.network": 0.1, "encoder.projection": 0.2, "trees.scorer": 0.2, "output": 1},
+        ),
+    ],
+)
+def test_a_tuned_encoder_has_a_rate_of_its_own(
+    make_config, encoder_folder: Path, tmp_path: Path, training: dict, shares: dict[str, float]
+) -> None:
+    words = {"tune_encoder": True, "composer_input": "words"}
+    config = with_encoder(make_config(warm_up=4, max_epochs=1), encoder_folder, **words)
+    config = replace(config, training=replace(config.training, **training))
+    rates: list[list[float]] = []
+    state = watch(
+        config,
+        tmp_path,
+        lambda state: rates.append([group["lr"] for group in state.optimizer.param_groups]),
+    )
+    last = {id(p): group["lr"] for group in state.optimizer.param_groups for p in group["params"]}
+    assert len(last) == len(state.learned)
+    assert rates[0] == pytest.approx([rate / 4 for rate in rates[-1]])
+    for name, parameter in state.model.named_parameters():
+        for start, share in shares.items():
+            if name.startswith(start):
+                assert last[id(parameter)] == pytest.approx(0.5 * share), name
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": "batches", "reduction": "sum", "clip": 5.0}])

@@ -33,6 +33,7 @@ from sparsewood.lab.train.sweep import sweep
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
 EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
+_RARE = ("encoder", "lr", "patience", "seed", "device", "threads")  # shown by --help-all alone
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def main(args: list[str]) -> None:
         [
             Group("search", SweepOptions, ("space", "trials", "out", "prune", "workers")),
             place_group(),
-            *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
+            *config_groups(source, args, rare=_RARE),
         ],
         DESCRIPTION,
         example("sweep", source.name, EXAMPLE),

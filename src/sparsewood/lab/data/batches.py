@@ -12,6 +12,7 @@ from torch import Tensor
 from sparsewood._host import move
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vocabulary import Vocabulary
+from sparsewood.lab.data.windows import Splitter, padded_windows
 
 Shuffle = Literal["examples", "batches"]
 
@@ -28,12 +29,17 @@ class Padded:
         lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
         scored: (B, n) bool, which words have a head that means something; None: all, or no heads.
+        subwords: (R, p) int64, windows of sub-words, -1 beyond their ends; None: words alone.
+        owners: (R, p) int64, the word that each is part of, b * n + i for word i of sentence b; -1
+            for none.
     """
 
     tokens: Tensor
     lengths: Tensor
     heads: Tensor | None
     scored: Tensor | None = None
+    subwords: Tensor | None = None
+    owners: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -98,13 +104,18 @@ class EncodedSplit:
         examples: all with the same number of sentences.
         vocabulary: of the words.
         labels: label i is the integer i.
+        split_words: into sub-words, for a model that reads these.
 
     Raises:
         ValueError: if a label is not among `labels`, or the examples are not alike.
     """
 
     def __init__(
-        self, examples: Sequence[Example], vocabulary: Vocabulary, labels: Sequence[str]
+        self,
+        examples: Sequence[Example],
+        vocabulary: Vocabulary,
+        labels: Sequence[str],
+        split_words: Splitter | None = None,
     ) -> None:
         self.examples = examples
         index = {label: i for i, label in enumerate(labels)} | {"": -1}
@@ -121,6 +132,9 @@ class EncodedSplit:
             raise ValueError(f"examples of {sorted(widths)} sentences in one split")
         self.tokens = [[vocabulary.encode(s.words) for s in e.sentences] for e in examples]
         self.lengths = [max(map(len, sides)) for sides in self.tokens]
+        self.windows = None
+        if split_words is not None:
+            self.windows = [[split_words(s.words) for s in e.sentences] for e in examples]
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -139,14 +153,18 @@ class EncodedSplit:
     def _pad(self, rows: Sequence[int], side: int) -> Padded:
         tokens = [self.tokens[row][side] for row in rows]
         lengths = torch.tensor([len(t) for t in tokens])
+        table, subwords, owners = padded(tokens, 0), None, None
+        if self.windows is not None:
+            windows = [self.windows[row][side] for row in rows]
+            subwords, owners = padded_windows(windows, table.shape[1])
         sentences = [self.examples[row].sentences[side] for row in rows]
         known = [s.heads for s in sentences if s.heads is not None]
         if len(known) < len(rows):
-            return Padded(padded(tokens, 0), lengths, None)
+            return Padded(table, lengths, None, None, subwords, owners)
         scored = None
         if any(s.scored is not None for s in sentences):
             scored = padded([s.scored or [True] * len(s.words) for s in sentences], False)
-        return Padded(padded(tokens, 0), lengths, padded(known, -1), scored)
+        return Padded(table, lengths, padded(known, -1), scored, subwords, owners)
 
 
 def padded(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:

@@ -1,11 +1,16 @@
 """The modules that the options of a model ask for, and what is told of their trees."""
 
+from collections.abc import Iterable
 from functools import partial
+from typing import NamedTuple
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator
+from sparsewood.lab.data.batches import Padded
 from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
+from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder
 from sparsewood.lab.tasks.readers import Reader, parse
 from sparsewood.nn.chart_posterior import ChartPosterior
 from sparsewood.nn.encoder import SentenceEncoder
@@ -53,17 +58,78 @@ def with_trees(posterior: Posterior) -> Posterior:
     return Posterior.uniform(posterior.structure, trees, batch, shape, posterior.lengths, dtype)
 
 
-def encoders(options: ModelConfig, words: int) -> tuple[SentenceEncoder, SentenceEncoder | None]:
-    """That of the parser, and that of the composer where it has embeddings of its own."""
+def arcs_from(leaves: Iterable[int], side: Padded, options: ModelConfig) -> Tensor:
+    """(B, n, n + 1) bool, the arcs from words whose tokens are `leaves`.
+
+    None of a sentence that has no tree without these.
+    """
+    leaf = torch.zeros_like(side.tokens, dtype=torch.bool)
+    for token in leaves:  # few; a tensor of them would be copied
+        leaf |= side.tokens == token
+    inside = torch.arange(leaf.shape[1], device=leaf.device) < side.lengths[:, None]
+    others, root = inside & ~leaf, options.known_root
+    if root is not None:
+        others = others[:, root - 1 : root]
+    if root is not None or options.single_root:  # else there is the flat tree
+        leaf &= others.any(1, keepdim=True)
+    heads = nn.functional.pad(leaf, (1, 0))
+    return heads[:, None].expand(-1, leaf.shape[1], -1)
+
+
+class Read(NamedTuple):
+    """What a model reads of a word.
+
+    Attributes:
+        context: a vector that has seen the sentence.
+        embedding: one that has not: the only one, or what the composer reads beside the parser.
+    """
+
+    context: bool
+    embedding: bool
+
+
+def read_of(options: ModelConfig) -> Read:
+    """What is read of a word for a composer, or a reader, and for what scores trees."""
+    row = parse(options.estimator)
+    words = options.composer_input == "words"
+    if isinstance(row, Reader):
+        context = row.input == "context" or (options.pretrained and not words)
+        return Read(context, not context)
+    # Without a parser nothing else would read context.
+    return Read(not words or row.reads_scores, words)
+
+
+def has_embeddings(options: ModelConfig) -> bool:
+    """Whether words have embeddings: a pretrained encoder reads none."""
+    read = read_of(options)
+    return read.embedding or not options.pretrained
+
+
+def encoders(
+    options: ModelConfig, words: int, pretrained: Pretrained | None = None
+) -> tuple[SentenceEncoder | PretrainedEncoder, SentenceEncoder | None]:
+    """That of the parser, and that of the composer where it has embeddings of its own.
+
+    Args:
+        options: of the model.
+        words: of the vocabulary.
+        pretrained: the pretrained encoder, where its weights are to come later.
+    """
     size, dropout = options.embedding, options.dropout
     plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)
-    row = parse(options.estimator)
-    if isinstance(row, Reader):
-        only_words, own = row.input == "words", False
-    else:  # without a parser nothing else would read context
-        only_words = options.composer_input == "words" and not row.reads_scores
-        own = options.own_embeddings
-    if only_words:
+    read = read_of(options)
+    if not read.context:
         return plain(), None
-    encoder = SentenceEncoder(words, size, options.hidden, dropout=dropout)
+    own = read.embedding and (options.own_embeddings or options.pretrained)
+    encoder = (
+        PretrainedEncoder.make(
+            options.encoder,
+            pretrained,
+            options.hidden,
+            tuned=options.tune_encoder,
+            dropout=dropout,
+        )
+        if options.pretrained
+        else SentenceEncoder(words, size, options.hidden, dropout=dropout)
+    )
     return encoder, plain() if own else None

@@ -12,6 +12,7 @@ from sparsewood._host import host_copy, move
 from sparsewood.lab.data.batches import padded
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
+from sparsewood.lab.data.windows import Splitter, padded_windows
 
 _PADDING, _UNKNOWN, _START, _END = range(4)  # characters that are none
 _FIRST = 4  # the integer of the first character that is one
@@ -31,6 +32,7 @@ class ParserBatch:
         punctuation: (B, n) bool, the words that are nothing but punctuation.
         lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
+        subwords, owners: as `Padded` has them, for a pretrained encoder.
     """
 
     rows: Tensor
@@ -41,6 +43,8 @@ class ParserBatch:
     punctuation: Tensor
     lengths: Tensor
     heads: Tensor | None
+    subwords: Tensor | None = None
+    owners: Tensor | None = None
 
     @property
     def units(self) -> int:
@@ -86,14 +90,20 @@ class ParserInput:
         words: those that training has seen often enough; the first is "<unk>".
         vector_words: those with a vector; the first is "<unk>", with none.
         characters: those of the words of training.
+        split_words: into sub-words, for a pretrained encoder.
     """
 
     def __init__(
-        self, words: Sequence[str], vector_words: Sequence[str], characters: Sequence[str]
+        self,
+        words: Sequence[str],
+        vector_words: Sequence[str],
+        characters: Sequence[str],
+        split_words: Splitter | None = None,
     ) -> None:
         self.words = Vocabulary(words)
         self.vector_words = Vocabulary(vector_words)
         self.characters = list(characters)
+        self._split_words = split_words
         self._index = {c: i for i, c in enumerate(characters, _FIRST)}
 
     @property
@@ -108,6 +118,10 @@ class ParserInput:
         lengths = torch.tensor([len(s.words) for s in sentences])
         distinct = {word: i for i, word in enumerate({w: None for s in sentences for w in s.words})}
         heads = [s.heads for s in sentences if s.heads is not None]
+        subwords, owners = None, None
+        if self._split_words is not None:
+            windows = [self._split_words(s.words) for s in sentences]
+            subwords, owners = padded_windows(windows, int(lengths.max()))
         return ParserBatch(
             torch.tensor(range(len(sentences)) if rows is None else rows),
             padded([self.words.encode(s.words) for s in sentences], 0),
@@ -117,6 +131,8 @@ class ParserInput:
             padded([[is_punctuation(w) for w in s.words] for s in sentences], False),
             lengths,
             padded(heads, -1) if len(heads) == len(sentences) else None,
+            subwords,
+            owners,
         )
 
     def _spell(self, word: str) -> list[int]:

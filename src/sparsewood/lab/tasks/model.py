@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self, cast
 
-import torch
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Problem
@@ -13,13 +12,22 @@ from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
-from sparsewood.lab.tasks._modules import encoders, latent_trees, with_trees
+from sparsewood.lab.tasks._modules import (
+    arcs_from,
+    encoders,
+    has_embeddings,
+    latent_trees,
+    read_of,
+    with_trees,
+)
 from sparsewood.lab.tasks.brackets import BracketStatistics
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
 from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder, saved, unread_vectors
 from sparsewood.lab.tasks.readers import Reader, SentenceReader, name_of, parse
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
+from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 from sparsewood.nn.noise import GumbelNoise
 from sparsewood.posterior import Posterior
@@ -29,7 +37,8 @@ class TreeModel(WordModel, Model):
     """Words -> embeddings -> BiLSTM -> trees -> composer -> a vector for each tree.
 
     Where the option `estimator` names a reader there are no dependency trees, and that reads the
-    embeddings, or the vectors of the BiLSTM: a vector for each sentence.
+    embeddings, or the vectors of the BiLSTM: a vector for each sentence. A pretrained encoder takes
+    the place of embeddings and BiLSTM.
 
     Args:
         options: the shape of the model.
@@ -38,6 +47,8 @@ class TreeModel(WordModel, Model):
         lowercase: look words up in lower case.
         vectors: the file that the embeddings started from. Out of training, words outside the
             vocabulary get their vectors from it, if it is there unchanged.
+        pretrained: a pretrained encoder, with any weights. Default: that of the option `encoder`,
+            with its own.
     """
 
     config_class: ClassVar[type[ModelConfig]] = ModelConfig
@@ -50,8 +61,9 @@ class TreeModel(WordModel, Model):
         labels: list[str],
         lowercase: bool = True,
         vectors: VectorReference | None = None,
+        pretrained: Pretrained | None = None,
     ) -> None:
-        encoder, second = encoders(options, len(words))
+        encoder, second = encoders(options, len(words), pretrained)
         vocabulary = Vocabulary(words, lowercase=lowercase)
         tuned = options.tune_vectors and self.tunes_vectors
         super().__init__(encoder, vocabulary, vectors, tuned=tuned, second=second)
@@ -61,7 +73,8 @@ class TreeModel(WordModel, Model):
         self.trees: LatentTreeEncoder | None = None
         self.reader: SentenceReader | None = None
         if isinstance(row, Reader):
-            self.reader = SentenceReader(row, (options.embedding, options.hidden))
+            size = options.hidden if read_of(options).context else options.embedding
+            self.reader = SentenceReader(row, (size, options.hidden))
         else:
             self.trees = latent_trees(options, row)
         self.dropout = nn.Dropout(options.dropout)
@@ -82,15 +95,23 @@ class TreeModel(WordModel, Model):
         min_count: int = 1,
     ) -> Self:
         """With `vectors` the vocabulary is that of all splits, since a word that was not seen in
-        training has a vector too; without, that of the training split.
+        training has a vector too; without, that of the training split. Where there are no
+        embeddings, it is the words of the option `leaves`.
         """
-        if vectors is None:
+        if vectors is not None and not options.reads_vectors:
+            raise ValueError(unread_vectors(options.encoder))
+        embeddings = has_embeddings(options)
+        if not embeddings:
+            leaves = (Sentence((word,)) for word in options.leaves)
+            vocabulary = Vocabulary.build(leaves, lowercase=lowercase)
+        elif vectors is None:
             train = (s for example in corpus.splits["train"] for s in example.sentences)
             vocabulary = Vocabulary.build(train, lowercase=lowercase, min_count=min_count)
         else:
-            options = replace(options, embedding=vectors.size)
             vocabulary = Vocabulary.build(corpus.sentences(), lowercase=lowercase)
-        name = None if vectors is None else vectors.name
+        if vectors is not None:
+            options = replace(options, embedding=vectors.size)
+        name = vectors.name if vectors is not None and embeddings else None
         reference = None if name is None else VectorReference.to(name)
         model = cls(options, vocabulary.words, cls.labels_of(corpus), lowercase, reference)
         model.start_from(vectors)
@@ -113,6 +134,7 @@ class TreeModel(WordModel, Model):
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
             "vectors": None if self.vectors is None else asdict(self.vectors),
+            **saved(self.encoder),
         }
 
     @classmethod
@@ -124,6 +146,7 @@ class TreeModel(WordModel, Model):
             config["labels"],
             config["lowercase"],
             None if told is None else VectorReference(**told),
+            Pretrained.saved_in(config),
         )
 
     @property
@@ -168,9 +191,14 @@ class TreeModel(WordModel, Model):
             return []
         parts: list[nn.Module] = [self.trees.scorer]
         if self.options.composer_input == "words":
-            assert self.encoder.lstm is not None
-            parts.append(self.encoder.lstm if self.second is None else self.encoder)
+            parts.append(self.encoder if self.second is not None else self._lstm)
         return [p for part in parts for p in part.parameters() if p.requires_grad]
+
+    @property
+    def _lstm(self) -> nn.LSTM:
+        assert isinstance(self.encoder, SentenceEncoder)
+        assert self.encoder.lstm is not None
+        return self.encoder.lstm
 
     @property
     def reads_heads(self) -> bool:
@@ -184,18 +212,21 @@ class TreeModel(WordModel, Model):
         """
         if not self.training:
             self.read_words([s.words for example in examples for s in example.sentences])
-        return EncodedSplit(examples, self.vocabulary, self.labels)
+        return EncodedSplit(examples, self.vocabulary, self.labels, self.split_words)
+
+    def context(self, side: Padded) -> Tensor:
+        """(B, n, hidden) the vectors of the encoder, embeddings where it is nothing else."""
+        if not isinstance(self.encoder, PretrainedEncoder):
+            return self.encoder(side.tokens, side.lengths)
+        assert side.subwords is not None, "the batch was made for another model"
+        return self.encoder(side.subwords, side.owners, *side.tokens.shape)
 
     def read(self, side: Padded) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree.
 
         With a reader, a posterior of weight 1 and a vector (B, hidden) for each sentence.
         """
-        return self.composed(side, self.vectors_of(side))
-
-    def vectors_of(self, side: Padded) -> Tensor:
-        """(B, n, .) the words of one side as the parser reads them, or the reader."""
-        return self.encoder(side.tokens, side.lengths)
+        return self.composed(side, self.context(side))
 
     def composed(
         self, side: Padded, x: Tensor, words: Tensor | None = None
@@ -233,6 +264,7 @@ class TreeModel(WordModel, Model):
             return self.second(side.tokens, side.lengths)
         if self.options.composer_input == "context" or not estimator.reads_scores:
             return None
+        assert isinstance(self.encoder, SentenceEncoder)
         return self.dropout(self.encoder.embedding(side.tokens))
 
     def _forbidden(self, side: Padded, *, latent: bool) -> Tensor | None:
@@ -240,17 +272,7 @@ class TreeModel(WordModel, Model):
         if not self.options.leaves or not latent:
             return None
         known = [w for w in map(self.vocabulary.form, self.options.leaves) if w in self.vocabulary]
-        leaf = torch.zeros_like(side.tokens, dtype=torch.bool)
-        for token in self.vocabulary.encode(known):  # few; a tensor of them would be copied
-            leaf |= side.tokens == token
-        inside = torch.arange(leaf.shape[1], device=leaf.device) < side.lengths[:, None]
-        others, root = inside & ~leaf, self.options.known_root
-        if root is not None:
-            others = others[:, root - 1 : root]
-        if root is not None or self.options.single_root:  # else there is the flat tree
-            leaf &= others.any(1, keepdim=True)
-        heads = nn.functional.pad(leaf, (1, 0))
-        return heads[:, None].expand(-1, leaf.shape[1], -1)
+        return arcs_from(self.vocabulary.encode(known), side, self.options)
 
     def said(self, loss: Tensor | None, prediction: Tensor, *posteriors: Posterior) -> Output:
         """An output, the bonus for the entropy of the posteriors taken off the loss in training.
@@ -265,14 +287,14 @@ class TreeModel(WordModel, Model):
 
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
         split = self.encode([Example((sentence,)) for sentence in sentences])
-        batch = split.batch(range(len(sentences))).to(self.encoder.embedding.weight.device)
+        batch = split.batch(range(len(sentences))).to(next(self.parameters()).device)
         return with_trees(self.read(batch.sides[0])[0])
 
     def problems(self, batch: Batch) -> tuple[Problem, ...]:
         trees = self.trees
         if trees is None or trees.scorer is None:
             return ()
-        read = [self.vectors_of(side) for side in batch.sides]
+        read = map(self.context, batch.sides)
         return tuple(
             Problem(
                 trees.scores(x, self._forbidden(side, latent=True)), trees.structure, side.lengths

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
+from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 from sparsewood.lab.tasks.readers import Reader, name_of, parse, rows
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
@@ -30,6 +31,10 @@ class ModelConfig:
         estimator: where the trees come from; a name, and after a colon its options. The paper's
             solver stopped after ten steps. Or a reader, which has no dependency trees: mean, bow,
             lstm, chart.
+        encoder: "bilstm" over embeddings, or "hf:NAME", a pretrained one. It gives words their
+            vectors in the sentence. A pretrained one takes the place of both; NAME is a folder or a
+            name on the Hugging Face hub, and a word the mean of its sub-words.
+        tune_encoder: go on learning the pretrained encoder.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
@@ -37,10 +42,11 @@ class ModelConfig:
         composer: how a tree becomes a vector: "tree_lstm", "tree_gru", "ordered", which reads the
             children of a word one after another, or "messages", which reads soft trees too.
         message_steps: how often messages are passed, with the composer "messages".
-        composer_input: what the composer reads of a word: the vector of the BiLSTM, which has seen
+        composer_input: what the composer reads of a word: the vector of the encoder, which has seen
             the sentence ("context"), or the embedding ("words"). With the latter only the parser
             has context, and what words are to each other is the trees' to tell.
-        own_embeddings: parser and composer have embeddings of their own, with "words".
+        own_embeddings: parser and composer have embeddings of their own, with "words"; a pretrained
+            encoder shares none anyway.
         noise: the scale of Gumbel noise on the arc scores, in training.
         entropy: the loss of an example is less by this times the entropy of its trees, in training.
         projective: only projective trees are latent.
@@ -68,11 +74,23 @@ class ModelConfig:
     known_root: int | None = None
     leaves: tuple[str, ...] = ()
     loss: Literal["marginal", "expected"] = "marginal"
+    encoder: str = BILSTM
+    tune_encoder: bool = False
 
     @property
     def needs_heads(self) -> bool:
         """Whether examples need heads."""
         return isinstance(parse(self.estimator), Given)
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether the encoder is a pretrained one."""
+        return pretrained_name(self.encoder) is not None
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether word vectors are of use."""
+        return not self.pretrained or self.composer_input == "words"
 
     def __post_init__(self) -> None:
         estimator = parse(self.estimator)
@@ -81,6 +99,7 @@ class ModelConfig:
         check(
             "model",
             self,
+            *encoder_checks(self.encoder, self.tune_encoder),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from sparsewood._numbers import check_choice
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch, Padded
-from sparsewood.lab.tasks._modules import composer_of
+from sparsewood.lab.tasks._modules import composer_of, read_of
 from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.mixture import mixture_loss, widened
@@ -88,9 +88,8 @@ class PairClassifier(Classifier):
         self.attention: CrossAttention | None = None
         self.second_composer: nn.Module | None = None
         if self.options.attention != "none":
-            only_words = self.reader is not None and self.reader.kind.input == "words"
             self.attention = CrossAttention(
-                self.options.embedding if only_words else hidden,
+                hidden if read_of(self.options).context else self.options.embedding,
                 structure=Matching() if self.options.attention == "matching" else None,
             )
         if self.options.attention_over == "subtrees":
@@ -114,7 +113,7 @@ class PairClassifier(Classifier):
         """
         if self.attention is None:
             return self.read(left), self.read(right), None
-        x, y = self.vectors_of(left), self.vectors_of(right)
+        x, y = self.context(left), self.context(right)
         if self.second_composer is not None:
             return self._over_subtrees((left, x), (right, y))
         a, b, attention = self._joined((left, x), (right, y))
@@ -149,6 +148,6 @@ TASK = Task(
     PairConfig,
     METRICS,
     PROBABILITIES,
-    also=("attention", "attention_over"),
+    also=("encoder", "attention", "attention_over"),
     sides=2,
 )

@@ -1,77 +1,31 @@
 """A dependency parser: words in, one tree for each sentence out."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from sparsewood.estimators import Problem
-from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsemap_loss
-from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import cut_by_words
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
 from sparsewood.lab.tasks._parser_input import ParserBatch, ParserInput, ParserSplit, characters_of
+from sparsewood.lab.tasks._spelling import Spelling
 from sparsewood.lab.tasks.attachment import Attachment
 from sparsewood.lab.tasks.measures import LOSS, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
+from sparsewood.lab.tasks.parser_config import LOSSES, ParserConfig
+from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder, saved, unread_vectors
 from sparsewood.lab.tasks.task import Model, Task
 from sparsewood.nn._bilstm import run_bilstm
 from sparsewood.nn.scorers import BiaffineArcScorer
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
-LOSSES: dict[str, Callable[..., Tensor]] = {
-    "crf": crf_loss,
-    # The scores of an untrained parser are all alike: SparseMAP would keep some n^2 trees.
-    "sparsemap": partial(sparsemap_loss, max_active=50),
-    "hinge": hinge_loss,
-    "perceptron": perceptron_loss,
-}
 _BUDGET = 5000  # the most words, padding included, that are parsed at a time
-
-
-@dataclass(frozen=True)
-class ParserConfig:
-    """The shape of a parser, and what it is trained by.
-
-    Attributes:
-        loss: of the arc scores against the heads.
-        embedding: size of the learned word embeddings, and of the projected word vectors.
-        characters: size of the learned embeddings of characters.
-        filters: of the convolution over characters; the size of what it says of a word.
-        layers: of the BiLSTM.
-        hidden: of each direction of a layer.
-        arc: size of the vectors that the biaffine scorer compares.
-        dropout: on words as a whole, between layers, and in the scorer.
-        projective: parse to projective trees only.
-    """
-
-    needs_heads: ClassVar[bool] = True
-
-    loss: Literal["crf", "sparsemap", "hinge", "perceptron"] = "crf"
-    embedding: int = 100
-    characters: int = 50
-    filters: int = 100
-    layers: int = 3
-    hidden: int = 400
-    arc: int = 500
-    dropout: float = 0.33
-    projective: bool = False
-
-    def __post_init__(self) -> None:
-        sizes = ("embedding", "characters", "filters", "layers", "hidden", "arc")
-        check(
-            "model",
-            self,
-            ("loss", self.loss in LOSSES, f"one of {', '.join(LOSSES)}"),
-            *((name, getattr(self, name) >= 1, "at least 1") for name in sizes),
-            ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
-        )
 
 
 class DependencyParser(Model):
@@ -79,8 +33,8 @@ class DependencyParser(Model):
 
     The parser of Dozat & Manning (2017), without tags and labels. A word is three vectors side by
     side: a learned one, a fixed one that is projected, and what a convolution says of its
-    characters (Ma & Hovy 2016). Each of the three is left out for some words while training. Trees
-    have one root.
+    characters (Ma & Hovy 2016). Each of the three is left out for some words while training. A
+    pretrained encoder takes the place of all that comes before the scorer. Trees have one root.
 
     Args:
         options: the shape of the parser.
@@ -88,6 +42,8 @@ class DependencyParser(Model):
         characters: those with a learned embedding.
         vector_words: the words with a fixed vector; the first is "<unk>", whose vector is zero.
         vector_size: of those; 0: there are none.
+        pretrained: a pretrained encoder, with any weights. Default: that of the option `encoder`,
+            with its own.
     """
 
     task = "parse"
@@ -100,16 +56,30 @@ class DependencyParser(Model):
         characters: list[str],
         vector_words: list[str],
         vector_size: int,
+        pretrained: Pretrained | None = None,
     ) -> None:
         super().__init__()
         self.options: ParserConfig = options
-        self.input = ParserInput(words, vector_words, characters)
         self.structure = DependencyTrees(projective=options.projective, single_root=True)
-        self.embedding = nn.Embedding(len(words), options.embedding)
-        self.spelling = _Spelling(self.input.alphabet, options.characters, options.filters)
+        self.encoder: PretrainedEncoder | None = None
+        split = None
+        if options.pretrained:
+            size, tuned = 2 * options.hidden, options.tune_encoder
+            self.encoder = PretrainedEncoder.make(options.encoder, pretrained, size, tuned=tuned)
+            split = self.encoder.split
+        self.input = ParserInput(words, vector_words, characters, split)
+        if self.encoder is None:
+            self._add_bilstm(vector_size)
+        self.scorer = BiaffineArcScorer(2 * options.hidden, options.arc, dropout=options.dropout)
+
+    def _add_bilstm(self, vector_size: int) -> None:
+        """Give the parser a BiLSTM, and what it reads."""
+        options, words = self.options, len(self.input.words)
+        self.embedding = nn.Embedding(words, options.embedding)
+        self.spelling = Spelling(self.input.alphabet, options.characters, options.filters)
         width = options.embedding + options.filters
         # Half precision is kept on disk and in memory: the numbers have few digits anyway.
-        table = torch.zeros(len(vector_words), vector_size, dtype=torch.float16)
+        table = torch.zeros(len(self.input.vector_words), vector_size, dtype=torch.float16)
         self.register_buffer("vectors", table)
         if vector_size:
             self.projection = nn.Linear(vector_size, options.embedding)
@@ -118,7 +88,6 @@ class DependencyParser(Model):
         self.layers = nn.ModuleList(
             nn.LSTM(size, options.hidden, batch_first=True, bidirectional=True) for size in sizes
         )
-        self.scorer = BiaffineArcScorer(2 * options.hidden, options.arc, dropout=options.dropout)
 
     @classmethod
     def build(
@@ -131,8 +100,13 @@ class DependencyParser(Model):
         min_count: int = 1,
     ) -> Self:
         """Of the words, the learned embeddings have those of the training split that are frequent
-        enough, the fixed vectors all that have one. Spellings tell upper from lower case.
+        enough, the fixed vectors all that have one. Spellings tell upper from lower case. A
+        pretrained encoder has no use for any of them.
         """
+        if options.pretrained:
+            if vectors is not None:
+                raise ValueError(unread_vectors(options.encoder))
+            return cls(options, [UNKNOWN], [], [UNKNOWN], 0)
         sentences = [s for example in corpus.splits["train"] for s in example.sentences]
         words = Vocabulary.build(sentences, min_count=min_count).words
         known = [] if vectors is None else sorted({w.lower() for w in vectors.words} - {UNKNOWN})
@@ -148,19 +122,30 @@ class DependencyParser(Model):
             "words": self.input.words.words,
             "characters": self.input.characters,
             "vector_words": self.input.vector_words.words,
-            "vector_size": self.vectors.shape[1],
+            "vector_size": 0 if self.encoder is not None else self.vectors.shape[1],
+            **saved(self.encoder),
         }
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         names = ("words", "characters", "vector_words", "vector_size")
-        return cls(ParserConfig(**config["options"]), *(config[name] for name in names))
+        options, shape = ParserConfig(**config["options"]), Pretrained.saved_in(config)
+        return cls(options, *(config[name] for name in names), pretrained=shape)
 
     def encode(self, examples: Sequence[Example]) -> ParserSplit:
         return ParserSplit(examples, self.input)
 
     def scores(self, batch: ParserBatch) -> Tensor:
         """Arc scores (B, n, n + 1) of a batch on the parser's device."""
+        if self.encoder is None:
+            x = self._read(batch)
+        else:
+            assert batch.subwords is not None, "the batch was made for another parser"
+            x = self.encoder(batch.subwords, batch.owners, *batch.words.shape)
+        return self.scorer(self._drop_features(x)).float()
+
+    def _read(self, batch: ParserBatch) -> Tensor:
+        """(B, n, 2 * hidden) the vectors of the BiLSTM."""
         known = [self.embedding(batch.words), self.spelling(batch.spellings)[batch.spelled]]
         if self.vectors.shape[1]:
             rows = self.vectors[batch.vectors].to(self.projection.weight.dtype)
@@ -169,7 +154,7 @@ class DependencyParser(Model):
         for layer in self.layers:
             assert isinstance(layer, nn.LSTM)
             x = run_bilstm(layer, self._drop_features(x), batch.lengths)
-        return self.scorer(self._drop_features(x)).float()
+        return x
 
     def forward(self, batch: ParserBatch) -> Output:
         """The loss of each sentence is a sum over its words; the prediction is the arc scores.
@@ -199,11 +184,15 @@ class DependencyParser(Model):
         return (Problem(self.scores(batch), self.structure, batch.lengths),)
 
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
-        batch = self.input.batch(sentences).to(self.embedding.weight.device)
+        batch = self.input.batch(sentences).to(next(self.parameters()).device)
         return self._best(self.scores(batch), batch.lengths)
 
     def unknown(self, words: Iterable[str]) -> list[str]:
-        """Those of which the parser sees nothing but the spelling."""
+        """Those of which the parser sees nothing but the spelling, or has no sub-word."""
+        if self.encoder is not None:
+            text = list(words)
+            never = self.encoder.split.unknown(text)
+            return [word for word in text if word in never]
         known = (self.input.words, self.input.vector_words)
         return [word for word in words if not any(word in vocabulary for vocabulary in known)]
 
@@ -255,22 +244,6 @@ class DependencyParser(Model):
         return x * nn.functional.dropout(
             x.new_ones(len(x), 1, x.shape[2]), self.options.dropout, self.training
         )
-
-
-class _Spelling(nn.Module):
-    """A vector for each word from its characters: (U, c) -> (U, filters).
-
-    A convolution over three characters, the largest answer of each filter.
-    """
-
-    def __init__(self, alphabet: int, size: int, filters: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(alphabet, size, padding_idx=0)
-        self.convolution = nn.Conv1d(size, filters, 3, padding=1)
-
-    def forward(self, spellings: Tensor) -> Tensor:
-        answers = self.convolution(self.embedding(spellings).mT)
-        return answers.masked_fill(spellings[:, None] == 0, -torch.inf).amax(-1)
 
 
 _UAS = Measure(

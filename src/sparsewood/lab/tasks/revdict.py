@@ -18,6 +18,7 @@ from sparsewood.lab.tasks.mixture import widened
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.objectives import Objective, objective_loss
+from sparsewood.lab.tasks.pretrained import Pretrained
 from sparsewood.lab.tasks.task import Task
 
 
@@ -39,6 +40,10 @@ class DictionaryConfig(ModelConfig):
     scale: float = 30.0
     negatives: int | None = None
     margin: float = 0.1
+
+    @property
+    def reads_vectors(self) -> bool:
+        return True  # candidates have theirs
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,8 +91,9 @@ class ReverseDictionary(TreeModel):
         labels: list[str],
         lowercase: bool = True,
         vectors: VectorReference | None = None,
+        pretrained: Pretrained | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors)
+        super().__init__(options, words, labels, lowercase, vectors, pretrained)
 
     def add_layers(self) -> None:
         self.output = nn.Linear(self.options.hidden, self.options.embedding)

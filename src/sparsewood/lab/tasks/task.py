@@ -18,6 +18,7 @@ from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
+from sparsewood.lab.tasks.pretrained import PretrainedEncoder
 from sparsewood.posterior import Posterior
 
 PLUS = " + "  # between an estimator and what else tells a run apart
@@ -68,6 +69,11 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     def parser_parameters(self) -> list[nn.Parameter]:
         """Those learned parameters that do no more than say which trees are likely."""
         return []
+
+    def encoder_parameters(self) -> list[nn.Parameter]:
+        """Those learned parameters that a pretrained encoder came with."""
+        found = (m.network for m in self.modules() if isinstance(m, PretrainedEncoder))
+        return [p for network in found for p in network.parameters() if p.requires_grad]
 
     @property
     def reads_heads(self) -> bool:
@@ -181,7 +187,7 @@ class Task:
     form: str | None = None
     few: bool = False
     varies: str = "estimator"
-    also: tuple[str, ...] = ()
+    also: tuple[str, ...] = ("encoder",)
     sides: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)

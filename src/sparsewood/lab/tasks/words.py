@@ -8,6 +8,8 @@ from torch import Tensor, nn
 
 from sparsewood.lab.data.vectors import VectorReference, WordVectors, load_vectors
 from sparsewood.lab.data.vocabulary import Vocabulary
+from sparsewood.lab.tasks.pretrained import PretrainedEncoder
+from sparsewood.lab.tasks.subwords import SubWords
 from sparsewood.nn.encoder import SentenceEncoder
 
 _LOOKS = 8  # into a file of vectors for some words, before all of it is read and kept
@@ -18,7 +20,7 @@ class WordModel(nn.Module):
     """What reads words, whichever task it is for.
 
     Args:
-        encoder: with an embedding for each word of the vocabulary.
+        encoder: with an embedding for each word of the vocabulary, or pretrained.
         vocabulary: the words.
         vectors: the file that the embeddings started from, if any.
         tuned: whether training changes vectors that are given.
@@ -27,7 +29,7 @@ class WordModel(nn.Module):
 
     def __init__(
         self,
-        encoder: SentenceEncoder,
+        encoder: SentenceEncoder | PretrainedEncoder,
         vocabulary: Vocabulary,
         vectors: VectorReference | None,
         *,
@@ -52,20 +54,27 @@ class WordModel(nn.Module):
 
     def set_vectors(self, vectors: Tensor) -> None:
         """Start the embeddings from (V, embedding) pretrained vectors, fixed unless tuned."""
-        weight = self.encoder.embedding.weight
-        if vectors.shape != weight.shape:
-            raise ValueError(
-                f"vectors: expected {tuple(weight.shape)} for {len(self.vocabulary)} words of size "
-                f"{weight.shape[1]}, got {tuple(vectors.shape)}"
-            )
         for encoder in self._encoders:
+            weight = encoder.embedding.weight
+            if vectors.shape != weight.shape:
+                raise ValueError(
+                    f"vectors: expected {tuple(weight.shape)} for {len(self.vocabulary)} words of "
+                    f"size {weight.shape[1]}, got {tuple(vectors.shape)}"
+                )
             with torch.no_grad():
-                encoder.embedding.weight.copy_(self.embedded(vectors))
-            encoder.embedding.weight.requires_grad_(self._tuned)
+                weight.copy_(self.embedded(vectors))
+            weight.requires_grad_(self._tuned)
 
     @property
     def _encoders(self) -> list[SentenceEncoder]:
-        return [self.encoder] if self.second is None else [self.encoder, self.second]
+        """Those with embeddings."""
+        both = (self.encoder, self.second)
+        return [encoder for encoder in both if isinstance(encoder, SentenceEncoder)]
+
+    @property
+    def split_words(self) -> SubWords | None:
+        """What splits words for a pretrained encoder; None without one."""
+        return self.encoder.split if isinstance(self.encoder, PretrainedEncoder) else None
 
     def embedded(self, vectors: Tensor) -> Tensor:
         """The embeddings that start from these vectors (words, embedding)."""
@@ -113,11 +122,19 @@ class WordModel(nn.Module):
         return self._table or load_vectors(name, words, cache=False)
 
     def unknown(self, words: Iterable[str]) -> list[str]:
-        """Those of `words` that the model knows nothing of: no embedding, or one of zeros."""
+        """Those of `words` that the model knows nothing of: no embedding, or one of zeros.
+
+        To a pretrained encoder only those are unknown that it has no sub-word for.
+        """
         text = list(words)
+        if self.split_words is not None:
+            never = self.split_words.unknown(text)
+            text = [word for word in text if word in never]
+        if not self._encoders:
+            return text
         index = self.vocabulary.encode(text)
         distinct = sorted(set(index))  # few of a large vocabulary, where one sentence is asked for
-        rows = self.encoder.embedding.weight.detach()[distinct]
+        rows = self._encoders[0].embedding.weight.detach()[distinct]
         known = dict(zip(distinct, (rows != 0).any(-1).tolist(), strict=True)) | {0: False}
         return [word for word, i in zip(text, index, strict=True) if not known[i]]
 

@@ -1,8 +1,8 @@
 """Checkpoints: the weights and all else that going on bit for bit takes.
 
 `checkpoints/0003` is the state after epoch 3, `checkpoints/0003-000120` that after 120 more steps.
-Weights that training does not change (given word vectors) are left out: the run makes them anew
-from its source, and `fingerprint` tells whether they are the same.
+Weights that training does not change (given word vectors, a pretrained encoder) are left out: the
+run makes them anew from where it had them, and `fingerprint` tells whether they are the same.
 """
 
 import io
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from sparsewood.lab._files import PARTIAL, new_folder
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Example
+from sparsewood.lab.tasks.pretrained import PretrainedEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
@@ -113,11 +114,17 @@ def prune(folder: Path, keep: Iterable[str]) -> None:
 
 
 def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:
-    """A short hash of the data: words, labels and heads, and the weights that stay fixed."""
+    """A short hash of the data: words, labels and heads, and what stays fixed of the model.
+
+    That is weights, and the tokenizer of a pretrained encoder.
+    """
     digest = blake2b(digest_size=16)
     state = model.state_dict()
-    for name in sorted(_fixed(model)):
+    for name in sorted(_fixed(model) & state.keys()):  # some buffers are made anew each time
         digest.update(state[name].cpu().contiguous().numpy().tobytes())
+    for module in model.modules():
+        if isinstance(module, PretrainedEncoder):
+            digest.update(module.shape.tokenizer.encode())
     for split in splits:
         for part in as_bytes(split.examples):
             digest.update(part)

@@ -11,6 +11,7 @@ from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.classify import ACCURACY
+from sparsewood.lab.tasks.pretrained import unread_vectors
 from sparsewood.lab.train.anneal import annealings
 
 
@@ -24,6 +25,8 @@ class TrainingConfig:
         parser_lr: that of what scores latent trees: the scorer, and where the composer reads words,
             the BiLSTM; its embeddings too where it has its own. None: as `lr`. It rises and falls
             as `lr` does.
+        encoder_lr: that of a pretrained encoder that is tuned, whatever reads it. None: as `lr`, or
+            `parser_lr` where it is a part of the parser. It rises and falls as `lr` does.
         composer_first: so many epochs at the start, what scores latent trees does not learn.
         anneal: numbers of the estimator, and "noise", that change from epoch to epoch, as
             "temperature=4:1" or "max_active=2:10": from the first epoch's value to that of all
@@ -67,6 +70,7 @@ class TrainingConfig:
     optimizer: Literal["sgd", "adam"] = "adam"
     lr: float = 0.001
     parser_lr: float | None = None
+    encoder_lr: float | None = None
     composer_first: int = 0
     anneal: tuple[str, ...] = ()
     anneal_epochs: int = 0
@@ -100,7 +104,8 @@ class TrainingConfig:
             values = {name: getattr(self, name) for name in names}
             return [(n, v is None or v >= least, f"at least {least}") for n, v in values.items()]
 
-        limited = ("parser_lr", "clip", "threads", "max_seconds", "checkpoint_minutes")
+        rates = ("parser_lr", "encoder_lr")
+        limited = (*rates, "clip", "threads", "max_seconds", "checkpoint_minutes")
         limits = {name: getattr(self, name) for name in limited}
         rising = all(a < b for a, b in pairwise((0, *self.short_first)))
         check(
@@ -151,6 +156,7 @@ class RunConfig:
                 f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
             )
         self._check_latent()
+        self._check_encoder()
         criterion = TASKS[self.source.task].metrics.criterion
         if self.training.short_first and criterion is not ACCURACY:
             raise ValueError(
@@ -170,6 +176,16 @@ class RunConfig:
                     f"training.{name}: a model for {self.source.name} has no latent trees, got "
                     f"{value!r}"
                 )
+
+    def _check_encoder(self) -> None:
+        """Raise ValueError where source or training tell of an encoder what the model has not."""
+        if self.source.vectors is not None and not self.model.reads_vectors:
+            raise ValueError(f"source.{unread_vectors(self.model.encoder)}")
+        if self.training.encoder_lr is not None and not self.model.tune_encoder:
+            raise ValueError(
+                "training.encoder_lr: there is no encoder that is tuned (model.tune_encoder), got "
+                f"{self.training.encoder_lr!r}"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """As plain dictionaries, numbers and strings."""

@@ -53,7 +53,12 @@ class TrainingState:
         self.model, self.group, self._config = model, group, config
         self.learned = [p for p in model.parameters() if p.requires_grad]
         self._parser = model.parser_parameters()
-        groups, self._shares = _by_rate(self.learned, self._parser, config)
+        groups, self._shares = _by_rate(
+            self.learned,
+            (self._parser, config.parser_lr),
+            (model.encoder_parameters(), config.encoder_lr),
+            lr=config.lr,
+        )
         self.optimizer = _optimizer(groups, config)
         self._average = _Average(model, config.average) if config.average else None
         self.judged = model if self._average is None else self._average.model
@@ -206,7 +211,10 @@ class TrainingState:
     def _restore_from(self, path: Path, folder: Path) -> None:
         state = checkpoint.load(path, _ENTRIES)
         if state["fingerprint"] != self._fingerprint:
-            raise ValueError(f"{folder}: the data or word vectors have changed since the run began")
+            raise ValueError(
+                f"{folder}: the data, word vectors or pretrained encoder have changed since the "
+                "run began"
+            )
         checkpoint.load_weights(path, self.model)
         if self._average is not None:
             checkpoint.load_weights(path, self.judged, average=True)
@@ -259,13 +267,22 @@ class TrainingState:
 
 
 def _by_rate(
-    learned: list[nn.Parameter], parser: list[nn.Parameter], config: TrainingConfig
+    learned: list[nn.Parameter], *apart: tuple[list[nn.Parameter], float | None], lr: float
 ) -> tuple[list[list[nn.Parameter]], list[float]]:
-    """The parameters of each learning rate, and its share in that of the step."""
-    if config.parser_lr is None or not parser:
-        return [learned], [1.0]
-    apart = set(parser)
-    return [[p for p in learned if p not in apart], parser], [1.0, config.parser_lr / config.lr]
+    """The parameters of each learning rate, and its share in that of the step.
+
+    Args:
+        learned: all of them.
+        apart: some, and a rate of their own unless that is None; of several the last one counts.
+        lr: that of the others.
+    """
+    groups, shares = [learned], [1.0]
+    for own, rate in apart:
+        if rate is not None and own:
+            taken = set(own)
+            groups = [*([p for p in group if p not in taken] for group in groups), own]
+            shares.append(rate / lr)
+    return groups, shares
 
 
 def _optimizer(groups: list[list[nn.Parameter]], config: TrainingConfig) -> torch.optim.Optimizer:
