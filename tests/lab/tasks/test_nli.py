@@ -120,9 +120,9 @@ def test_a_model_with_attention_comes_back_from_a_folder(make, attention, tmp_pa
     model, batch = make("nli", **attention)
     model = model.float().eval()
     model.save_pretrained(tmp_path)
-    again = load_model(tmp_path)
-    assert again.options == model.options
-    torch.testing.assert_close(again(batch).prediction, model(batch).prediction)
+    for again in (load_model(tmp_path), PairClassifier.from_pretrained(tmp_path).eval()):
+        assert again.options == model.options
+        torch.testing.assert_close(again(batch).prediction, model(batch).prediction)
 
 
 def test_attention_that_cannot_be_is_refused():

@@ -33,8 +33,9 @@ def build_model(
 
     The arguments are those of `Model.build`.
     """
-    kind = TASKS[corpus.task].model
-    return kind.build(corpus, options, vectors, lowercase=lowercase, min_count=min_count)
+    task = TASKS[corpus.task]
+    options = task.completed(options)
+    return task.model.build(corpus, options, vectors, lowercase=lowercase, min_count=min_count)
 
 
 def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> Model:

@@ -9,11 +9,13 @@ from torch import Tensor, nn
 from sparsewood._numbers import check_choice
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch, Padded
+from sparsewood.lab.data.vectors import VectorReference
 from sparsewood.lab.tasks._modules import composer_of, read_of
 from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.mixture import mixture_loss, widened
 from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.pretrained import Pretrained
 from sparsewood.lab.tasks.readers import Reader, parse
 from sparsewood.lab.tasks.task import Task
 from sparsewood.nn._composer import TreeComposer
@@ -82,6 +84,18 @@ class PairClassifier(Classifier):
     config_class = PairConfig
 
     options: PairConfig
+
+    # `from_pretrained` reads the class of the options here.
+    def __init__(
+        self,
+        options: PairConfig,
+        words: list[str],
+        labels: list[str],
+        lowercase: bool = True,
+        vectors: VectorReference | None = None,
+        pretrained: Pretrained | None = None,
+    ) -> None:
+        super().__init__(options, words, labels, lowercase, vectors, pretrained)
 
     def add_layers(self) -> None:
         hidden = self.options.hidden

@@ -201,6 +201,12 @@ class Task:
         """The options of a model that runs begin with, but for `options`."""
         return self.config(**{**self.options, **options})
 
+    def completed(self, options: Any) -> Any:
+        """`options`, the task's own at their defaults where they are of a class that has none."""
+        if type(options) is not self.config and isinstance(options, self.config.__mro__[1:-1]):
+            return self.config(**vars(options))
+        return options
+
     def variant(self, options: Any) -> str:
         """The option that tells runs apart, as messages name it: "estimator flat"."""
         return f"{self.varies} {self.row(vars(options))}"

@@ -151,6 +151,7 @@ class RunConfig:
             object.__setattr__(self, "model", TASKS[self.source.task].default_options())
         if self.training is None:
             object.__setattr__(self, "training", TrainingConfig.default(self.source))
+        object.__setattr__(self, "model", TASKS[self.source.task].completed(self.model))
         if not isinstance(self.model, kind):
             raise TypeError(
                 f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
