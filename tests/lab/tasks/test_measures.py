@@ -1,7 +1,10 @@
 """Every task says what is measured of it, and what is measured is what it says."""
 
+from typing import get_args
+
 import pytest
 
+from sparsewood.lab.data.examples import TargetKind
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks import MEASURES, TASKS, Measure
 from sparsewood.lab.tasks.measures import TREES
@@ -39,7 +42,8 @@ def test_one_name_means_one_thing() -> None:
         for measure in task.metrics.measures:
             assert MEASURES[measure.name] is measure
     assert list(MEASURES)[-len(TREES) :] == [measure.name for measure in TREES]
-    assert {source.task for source in SOURCES.values()} == set(TASKS)
+    targets = get_args(TargetKind)
+    assert {s.task_of({"target": t}) for s in SOURCES.values() for t in targets} == set(TASKS)
 
 
 def test_text_and_heading() -> None:

@@ -1,6 +1,9 @@
 """What the numbers of a result are called, how they are written, and which one matters."""
 
+import math
 from dataclasses import dataclass
+
+_HANDY = (1e-3, 1e6)  # numbers that digits after the point suit
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,7 @@ class Measure:
         brief: how a line of progress tells it, "accuracy {:.2f}"; None leaves it out.
         compared: tables of several runs have a column for it.
         title: above a chart of it by epoch.
+        any_size: values may be tiny or huge, and then have so many significant digits instead.
         narrow: the label above a narrow column, in two lines; by default parted at its first space.
     """
 
@@ -27,11 +31,14 @@ class Measure:
     brief: str | None = None
     compared: bool = False
     title: str = ""
+    any_size: bool = False
     narrow: str = ""
 
-    def text(self, value: float) -> str:
-        """The value in digits."""
-        return f"{value:.{self.digits}f}"
+    def text(self, value: float, sign: str = "") -> str:
+        """The value in digits; `sign` "+" writes that of positive ones too."""
+        handy = not self.any_size or value == 0 or _HANDY[0] <= abs(value) < _HANDY[1]
+        form = "f" if handy or not math.isfinite(value) else "g"
+        return f"{value:{sign}.{self.digits}{form}}"
 
     @property
     def heading(self) -> str:

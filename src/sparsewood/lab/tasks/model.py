@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Problem
-from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
+from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded, class_targets
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
@@ -184,7 +184,11 @@ class TreeModel(WordModel, Model):
         """
         if not self.training:
             self.read_words([s.words for example in examples for s in example.sentences])
-        return EncodedSplit(examples, self.vocabulary, self.labels)
+        return EncodedSplit(examples, self.vocabulary, self.targets_of(examples))
+
+    def targets_of(self, examples: Sequence[Example]) -> Tensor:
+        """What is to be said of the examples, as `Batch.targets` has it."""
+        return class_targets(examples, self.labels)
 
     def read(self, side: Padded) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree.
@@ -258,11 +262,6 @@ class TreeModel(WordModel, Model):
             )
             for x, side in zip(read, batch.sides, strict=True)
         )
-
-    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
-        """The `k` likeliest labels of example `i`, with probabilities."""
-        p, index = output.prediction[i].float().topk(min(k, len(self.labels)))
-        return {self.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 
     @abstractmethod
     def new_metric(self, *, training: bool) -> LossMetric:

@@ -1,17 +1,15 @@
-"""Natural language inference: a softmax over every pair of trees of premise and hypothesis."""
+"""Pairs of sentences: a class, a number or labels by every pair of their trees."""
 
 import torch
 from torch import nn
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.mixture import mixture_loss, widened
-from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.task import Task
+from sparsewood.lab.tasks.target_model import TargetModel, task_of
+from sparsewood.lab.tasks.targets import Labels, Numbers
 
 
-class PairClassifier(Classifier):
+class PairClassifier(TargetModel):
     """p(y | x) = sum_{g, h} p(g | premise) p(h | hypothesis) p(y | g, h, x).
 
     With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
@@ -24,16 +22,28 @@ class PairClassifier(Classifier):
 
     def add_layers(self) -> None:
         self.compare = nn.Linear(4 * self.options.hidden, self.options.hidden)
-        self.output = nn.Linear(self.options.hidden, len(self.labels))
+        super().add_layers()
 
     def forward(self, batch: Batch) -> Output:
         (left, u), (right, v) = (self.read(side) for side in batch.sides)
         pairs = left.product(right)
         u, v = u[pairs.left], v[pairs.right]
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
-        log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
-        p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
-        return self.said(loss, p, left, right)
+        return self.answered(self.dropout(hidden), pairs, batch.targets, left, right)
 
 
-TASK = Task(PairClassifier, ModelConfig, METRICS, PROBABILITIES, sides=2)
+class PairRegressor(PairClassifier):
+    """A number by the same layers, in the unit of the data: see `Numbers`."""
+
+    task = "nli-number"
+    says = Numbers
+
+
+class PairLabeller(PairClassifier):
+    """Any number of labels by the same layers: see `Labels`."""
+
+    task = "nli-labels"
+    says = Labels
+
+
+TASKS = tuple(task_of(m, sides=2) for m in (PairClassifier, PairRegressor, PairLabeller))
