@@ -66,7 +66,9 @@ def main(args: list[str]) -> None:
         [
             Group("search", SweepOptions, ("space", "trials", "out", "prune", "workers")),
             place_group(),
-            *config_groups(source, args, rare=["lr", "patience", "seed", "device", "threads"]),
+            *config_groups(
+                source, args, rare=["lr", "batch", "patience", "seed", "device", "threads"]
+            ),
         ],
         DESCRIPTION,
         example("sweep", source.name, EXAMPLE),

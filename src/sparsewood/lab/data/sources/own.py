@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from sparsewood._numbers import check_choice
 from sparsewood.lab.data.examples import Corpus, TargetKind
@@ -30,8 +30,8 @@ class Classify(Source):
         encoding: of the files.
         skip_bad: pass over rows that cannot be read, and list them; otherwise the first one is an
             error.
-        target: what the labels are: one class of each example; a number, to be predicted as such;
-            or any number of labels, none among them.
+        target: class, number or labels: what examples are labelled with. One class each; a number,
+            to be predicted as such; or any number of labels, also none.
         label_separator: between the labels of an example, with the target "labels".
     """
 
@@ -47,7 +47,7 @@ class Classify(Source):
     delimiter: str | None = None
     encoding: str = "utf-8"
     skip_bad: bool = False
-    target: TargetKind = field(default="class", kw_only=True)
+    target: Annotated[TargetKind, "KIND"] = field(default="class", kw_only=True)
     label_separator: str = field(default=_SEPARATOR, kw_only=True)
 
     def __post_init__(self) -> None:
