@@ -50,3 +50,22 @@ def test_text_and_heading() -> None:
     measure = Measure("share", "share of all", 1)
     assert measure.text(2.345) == "2.3"
     assert measure.heading == "share\nof all"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0000"),
+        (0.30126, "0.3013"),
+        (-0.00123, "-0.0012"),
+        (0.00012346, "0.0001235"),
+        (1.23456, "1.2346"),
+        (181.3328, "181.33"),
+        (123456.7, "123457"),
+        (1.5e12, "1.5e+12"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_measure_in_the_unit_of_the_data(value: float, text: str) -> None:
+    assert Measure("error", "error", 4, any_size=True).text(value) == text
+    assert Measure("error", "error", 4, any_size=True).text(abs(value), "+")[0] == "+"

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-_HANDY = (1e-3, 1e6)  # numbers that digits after the point suit
+_HANDY = range(-3, 6)  # powers of ten of numbers that digits after the point suit
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class Measure:
         brief: how a line of progress tells it, "accuracy {:.2f}"; None leaves it out.
         compared: tables of several runs have a column for it.
         title: above a chart of it by epoch.
-        any_size: values may be tiny or huge, and then have so many significant digits instead.
+        any_size: values may be tiny or huge: one above 1 has fewer digits after the point, so that
+            it has one more in all, and beyond that so many significant ones are written.
         narrow: the label above a narrow column, in two lines; by default parted at its first space.
     """
 
@@ -36,9 +37,14 @@ class Measure:
 
     def text(self, value: float, sign: str = "") -> str:
         """The value in digits; `sign` "+" writes that of positive ones too."""
-        handy = not self.any_size or value == 0 or _HANDY[0] <= abs(value) < _HANDY[1]
-        form = "f" if handy or not math.isfinite(value) else "g"
-        return f"{value:{sign}.{self.digits}{form}}"
+        digits, form = self.digits, "f"
+        if self.any_size and value != 0 and math.isfinite(value):
+            power = math.floor(math.log10(abs(value)))
+            if power in _HANDY:
+                digits -= min(max(power, 0), digits)
+            else:
+                form = "g"
+        return f"{value:{sign}.{digits}{form}}"
 
     @property
     def heading(self) -> str:
