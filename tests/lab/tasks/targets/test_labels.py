@@ -2,11 +2,13 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any, Literal
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.tasks import LabelCounts, Labels, Output
@@ -14,6 +16,14 @@ from sparsewood.lab.tasks import LabelCounts, Labels, Output
 NAMES = ["elm", "fir", "oak"]
 SIDE = (Sentence(("tree",)),)
 TABLE = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=1, max_size=12)
+
+
+def judged(
+    z: Tensor, mixed: Any, has: Tensor, loss: Literal["marginal", "expected"]
+) -> tuple[Tensor, Tensor]:
+    p, found = Labels(NAMES).judge(z, mixed.posterior, has, loss)
+    assert found is not None
+    return p, found
 
 
 def sigmoid(x: float) -> float:
@@ -25,7 +35,7 @@ def test_probabilities_and_loss_are_sums_over_structures(mixture, seed, pairs, l
     mixed = mixture(2, seed, pairs=pairs)
     z = 2 * torch.randn(mixed.total, 3, dtype=torch.float64)
     has = torch.tensor([[1, 0, 1], [0, 0, 0]])
-    p, found = Labels(NAMES).judge(z, mixed.posterior, has, loss)
+    p, found = judged(z, mixed, has, loss)
     for b, parts in enumerate(mixed.parts(z)):
         wanted = 0.0
         for i in range(3):
@@ -44,18 +54,18 @@ def test_probabilities_and_loss_are_sums_over_structures(mixture, seed, pairs, l
 def test_gradients_agree_with_finite_differences(mixture, loss, pairs):
     mixed, has = mixture(2, 3, pairs=pairs), torch.tensor([[1, 0, 1], [0, 1, 0]])
     z = torch.randn(mixed.total, 3, dtype=torch.float64).requires_grad_()
-    labels = Labels(NAMES)
-    assert torch.autograd.gradcheck(lambda z: labels.judge(z, mixed.posterior, has, loss)[1], z)
+    assert torch.autograd.gradcheck(lambda z: judged(z, mixed, has, loss)[1], z)
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
 def test_extreme_scores_keep_loss_and_gradient(mixture, loss):
     mixed = mixture(1, 0)
     z = torch.full((mixed.total, 3), -1000.0).requires_grad_()
-    p, found = Labels(NAMES).judge(z, mixed.posterior, torch.tensor([[1, 1, 0]]), loss)
+    p, found = judged(z, mixed, torch.tensor([[1, 1, 0]]), loss)
     assert p.max() == 0  # it underflows
     torch.testing.assert_close(found, torch.tensor([2000 / 3]))
     found.sum().backward()
+    assert z.grad is not None
     torch.testing.assert_close(z.grad.sum(0), torch.tensor([-1 / 3, -1 / 3, 0.0]))
 
 

@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy
 import pytest
@@ -9,14 +10,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from torch import Tensor
 
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.tasks import NumberErrors, Numbers, Output, build_model, load_model
 from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.target_model import TargetModel
 from sparsewood.lab.tasks.targets.numbers import correlation, mean_ranks
 
 NUMBERS = st.integers(-40, 40).map(lambda x: x / 8)  # equal now and then
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=2, max_size=40)
+scipy: Any = stats  # whose types are not told
 SIDE = (Sentence(("oak",)),)
 
 
@@ -26,20 +30,27 @@ def fitted(*numbers: float) -> Numbers:
     return target
 
 
+def judged(
+    target: Numbers, z: Tensor, mixed: Any, y: Tensor, loss: Literal["marginal", "expected"]
+) -> tuple[Tensor, Tensor]:
+    answer, found = target.judge(z, mixed.posterior, y, loss)
+    assert found is not None
+    return answer, found
+
+
 @given(seed=st.integers(0, 50), pairs=st.booleans(), loss=st.sampled_from(["marginal", "expected"]))
 def test_answer_and_loss_are_sums_over_structures(mixture, seed, pairs, loss):
     target, mixed = fitted(10.0, 14.0), mixture(3, seed, pairs=pairs)  # mean 12, deviation 2
     z = torch.randn(mixed.total, 1, dtype=torch.float64)
     wanted = [12.5, 9.0, 30.0]
-    answer, found = target.judge(
-        z, mixed.posterior, torch.tensor(wanted, dtype=torch.float64), loss
-    )
+    y = torch.tensor(wanted, dtype=torch.float64)
+    answer, found = judged(target, z, mixed, y, loss)
     for b, parts in enumerate(mixed.parts(z)):
         r = sum(weight * float(value) for weight, value in parts)
-        y = (wanted[b] - 12) / 2
-        each = sum(weight * (y - float(value)) ** 2 for weight, value in parts)
+        right = (wanted[b] - 12) / 2
+        each = sum(weight * (right - float(value)) ** 2 for weight, value in parts)
         assert float(answer[b]) == pytest.approx(12 + 2 * r)
-        assert float(found[b]) == pytest.approx((y - r) ** 2 if loss == "marginal" else each)
+        assert float(found[b]) == pytest.approx((right - r) ** 2 if loss == "marginal" else each)
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
@@ -48,15 +59,15 @@ def test_gradients_agree_with_finite_differences(mixture, loss, pairs):
     target, mixed = fitted(1.0, 5.0), mixture(2, 3, pairs=pairs)
     z = torch.randn(mixed.total, 1, dtype=torch.float64).requires_grad_()
     y = torch.tensor([2.0, -4.0], dtype=torch.float64)
-    assert torch.autograd.gradcheck(lambda z: target.judge(z, mixed.posterior, y, loss)[1], z)
+    assert torch.autograd.gradcheck(lambda z: judged(target, z, mixed, y, loss)[1], z)
 
 
 def test_the_unit_of_the_data_is_that_of_answers_alone(mixture):
     mixed, y = mixture(3, 0), torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
     z = torch.randn(mixed.total, 1, dtype=torch.float64)
-    plain, loss = fitted(*y.tolist()).judge(z, mixed.posterior, y, "marginal")
+    plain, loss = judged(fitted(*y.tolist()), z, mixed, y, "marginal")
     far = 1e9 + y / 1000
-    moved, same = fitted(*far.tolist()).judge(z.float(), mixed.posterior, far, "marginal")
+    moved, same = judged(fitted(*far.tolist()), z.float(), mixed, far, "marginal")
     torch.testing.assert_close(same, loss.float(), rtol=1e-3, atol=1e-3)
     # In float32 all of them would be equal.
     torch.testing.assert_close(1000 * (moved - 1e9), plain, rtol=1e-3, atol=1e-3)
@@ -100,9 +111,9 @@ def test_measures_agree_with_scipy(pairs):
     if numpy.ptp(right) == 0 or numpy.ptp(said) == 0:
         assert found["pearson"] == found["spearman"] == 0
         return
-    assert found["spearman"] == pytest.approx(stats.spearmanr(right, said).statistic, abs=1e-9)
-    assert found["pearson"] == pytest.approx(stats.pearsonr(right, said).statistic, abs=1e-9)
-    assert mean_ranks(right).tolist() == stats.rankdata(right).tolist()
+    assert found["spearman"] == pytest.approx(scipy.spearmanr(right, said).statistic, abs=1e-9)
+    assert found["pearson"] == pytest.approx(scipy.pearsonr(right, said).statistic, abs=1e-9)
+    assert mean_ranks(right).tolist() == scipy.rankdata(right).tolist()
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
@@ -137,6 +148,8 @@ def test_outcomes_are_what_the_criterion_is_the_mean_of(make):
 @pytest.mark.parametrize("task", ["classify-number", "nli-number"])
 def test_a_saved_model_keeps_the_unit(corpus, tmp_path, task):
     model = build_model(corpus(task), ModelConfig(hidden=6, embedding=4)).eval()
+    assert isinstance(model, TargetModel)
+    assert isinstance(model.target, Numbers)
     numbers = [float(example.label) for example in corpus(task).splits["train"]]
     assert float(model.target.mean) == pytest.approx(numpy.mean(numbers))
     assert float(model.target.deviation) == pytest.approx(numpy.std(numbers))
