@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsewood.lab.data.batches import Batches, EncodedSplit, Shuffle
+from sparsewood.lab.data.batches import Batches, EncodedSplit, Shuffle, class_targets
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import UNKNOWN, Vocabulary
 
@@ -22,7 +22,7 @@ def sentence(length: int, heads: bool = True) -> Sentence:
 
 def split(lengths: list[int], heads: bool = True) -> EncodedSplit:
     examples = [Example((sentence(n, heads),), "xy"[n % 2]) for n in lengths]
-    return EncodedSplit(examples, VOCABULARY, ["x", "y"])
+    return EncodedSplit(examples, VOCABULARY, class_targets(examples, ["x", "y"]))
 
 
 def test_a_batch_pads_words_and_heads():
@@ -31,7 +31,7 @@ def test_a_batch_pads_words_and_heads():
         Example((sentence(3), sentence(2)), ""),
         Example((sentence(1), sentence(1)), "x"),
     ]
-    encoded = EncodedSplit(pairs, VOCABULARY, ["x", "y"])
+    encoded = EncodedSplit(pairs, VOCABULARY, class_targets(pairs, ["x", "y"]))
     batch = encoded.batch([1, 0])
     left, right = batch.sides
     assert left.tokens.tolist() == [[1, 2, 3], [1, 2, 0]]
@@ -48,7 +48,7 @@ def test_a_batch_pads_words_and_heads():
 def test_a_batch_says_which_words_are_scored():
     some = Sentence(("a", "b"), (0, 1), (True, False))
     examples = [Example((s,), "x") for s in (some, sentence(3), sentence(1, heads=False))]
-    encoded = EncodedSplit(examples, VOCABULARY, ["x"])
+    encoded = EncodedSplit(examples, VOCABULARY, class_targets(examples, ["x"]))
     (both,) = encoded.batch([0, 1]).sides
     assert both.scored is not None
     assert both.scored.tolist() == [[True, False, False], [True, True, True]]
@@ -72,15 +72,15 @@ def test_moving_a_batch_keeps_rows_on_the_cpu():
 def test_an_unknown_label_is_named():
     examples = [Example((sentence(1),), "x"), Example((sentence(1),), "z")]
     with pytest.raises(ValueError, match="example 1: the label 'z' is not one of the 1 .*: 'x'$"):
-        EncodedSplit(examples, VOCABULARY, ["x"])
+        class_targets(examples, ["x"])
     with pytest.raises(ValueError, match="one of the 11 .*'9', ...$"):
-        EncodedSplit(examples, VOCABULARY, [*"0123456789x"])
+        class_targets(examples, [*"0123456789x"])
 
 
 def test_sentences_and_pairs_do_not_mix():
     examples = [Example((sentence(1),), "x"), Example((sentence(1), sentence(1)), "x")]
     with pytest.raises(ValueError, match=r"examples of \[1, 2\] sentences in one split"):
-        EncodedSplit(examples, VOCABULARY, ["x"])
+        EncodedSplit(examples, VOCABULARY, class_targets(examples, ["x"]))
 
 
 @given(st.lists(st.integers(1, 9), max_size=250), st.integers(1, 7), st.sampled_from(ORDERS))

@@ -4,7 +4,9 @@ from types import SimpleNamespace
 import pytest
 
 from sparsewood.lab._extras import MissingExtra
+from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.hub import read_hub
+from sparsewood.lab.data.reading import Reading
 
 
 class _Rows(list[dict[str, object]]):
@@ -43,3 +45,30 @@ def test_what_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtra, match=r"sparsewood\[hub\]"):
         read_hub("hf:it", "y", ["a"])
+
+
+class _Classes:
+    names = ("no", "yes", "maybe")
+
+
+class _Sequence:
+    feature = _Classes
+
+
+def test_numbers_and_lists_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(values: list[object], feature: object, how: Reading) -> list[Example]:
+        rows = _Rows([{"a": "one two", "b": "", "y": value} for value in values])
+        rows.features = {"y": feature}  # type: ignore[misc]
+        _fake(monkeypatch, {"train": rows})
+        return read_hub("hf:it", "y", ["a"], how).get("train", [])
+
+    numbers = read([0.1, -1, None, 3], None, Reading(target="number"))
+    assert [example.label for example in numbers] == ["0.1", "-1", "3"]
+    with pytest.raises(ValueError, match="hf:it train:1: label: expected a finite number"):
+        read([0.1, float("nan")], None, Reading(target="number"))
+    several = Reading(target="labels")
+    found = read([[2, 0], [], None, [1]], _Sequence, several)
+    assert [example.labels for example in found] == [("maybe", "no"), (), ("yes",)]
+    assert read([["x"], "x|y"], None, several)[1].labels == ("x", "y")
+    with pytest.raises(ValueError, match="label: expected one, got 2: --target labels"):
+        read([[0, 1]], _Sequence, Reading())

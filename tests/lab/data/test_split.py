@@ -20,3 +20,18 @@ def test_no_label_leaves_training() -> None:
         assert splits["validation"]
     alone = Example((Sentence(("a",)),), "x")
     assert hold_out([alone]) == {"train": [alone], "validation": []}
+
+
+def test_numbers_are_held_out_however_different():
+    examples = [Example((Sentence(("a",)),), str(i)) for i in range(20)]
+    assert len(hold_out(examples, target="number")["validation"]) == 2
+    assert hold_out(examples)["validation"] == []
+
+
+def test_none_of_several_labels_leaves_training():
+    rare = [Example((Sentence(("a",)),), labels=("x", f"own {i}")) for i in range(10)]
+    plain = [Example((Sentence(("a",)),), labels=("x",) * (i % 2)) for i in range(30)]
+    for seed in range(20):
+        held = hold_out([*rare, *plain], seed, "labels")["validation"]
+        assert held
+        assert not set(held) & set(rare)

@@ -22,8 +22,13 @@ def _served(
 ) -> Served:
     torch.manual_seed(0)
     words = tuple(_WORDS.split())
-    sides = (Sentence(words, (0,) * len(words)),) * (2 if task == "nli" else 1)
-    corpus = Corpus(task, {"train": [Example(sides, "good"), Example(sides, "bad")]})
+    sides = (Sentence(words, (0,) * len(words)),) * TASKS[task].sides
+    examples = {
+        "class": [Example(sides, "good"), Example(sides, "bad")],
+        "number": [Example(sides, "1000"), Example(sides, "3000")],
+        "labels": [Example(sides, labels=("old", "tall")), Example(sides, labels=())],
+    }
+    corpus = Corpus(task, {"train": examples[TASKS[task].answer]})
     if task == "parse":
         parser = ParserConfig(embedding=4, characters=2, filters=3, layers=1, hidden=4, arc=4)
         model = build_model(corpus, parser)

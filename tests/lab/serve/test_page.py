@@ -150,3 +150,33 @@ def test_the_endpoint_is_described(page: "Page", serves: Serves, serving: Servin
     page.get_by_role("heading", name="POST /answer").wait_for()
     assert page.get_by_role("heading", name="Question").count() == 1
     assert "curl -X POST http://127.0.0.1:" in page.locator("pre").inner_text()
+
+
+def test_a_number_has_no_bar(page: "Page", serves: Serves, serving: Serving) -> None:
+    page.goto(serving(serves("flat", task="nli-number")))
+    for side in ("premise", "hypothesis"):
+        page.get_by_label(side, exact=True).fill(SENTENCE)
+    page.get_by_label("hypothesis", exact=True).press("Enter")
+    _answered(page)
+    name, value = page.locator("#answer .told").inner_text().split()
+    assert name == "number"
+    assert 1000 < float(value) < 3000  # in the unit of the data
+    assert page.locator("#state").inner_text().startswith(f"flat: number {value}, ")
+    assert page.locator("#answer .bar").count() == 0
+
+
+def test_labels_that_are_told(page: "Page", serves: Serves, serving: Serving) -> None:
+    served = serves("flat", task="classify-labels")
+    output = served.model.get_submodule("output")
+    assert isinstance(output, torch.nn.Linear)
+    with torch.no_grad():
+        output.weight.zero_()
+        output.bias.copy_(torch.tensor([2.0, -2.0]))
+    page.goto(serving(served))
+    _ask(page, SENTENCE)
+    assert page.locator("#state").inner_text() == "flat: old 88.1 %, 1 tree"
+    assert page.locator("#answer .bar").count() == 2
+    with torch.no_grad():
+        output.bias.fill_(-2.0)
+    _ask(page, SENTENCE)
+    assert page.locator("#state").inner_text() == "flat: no label, 1 tree"

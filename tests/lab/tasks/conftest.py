@@ -42,8 +42,12 @@ def _corpus(task: str) -> Corpus:
     labels = WORDS if task == "revdict" else ["no", "yes", "maybe"]
 
     def example(i: int) -> Example:
-        sides = 2 if task == "nli" else 1
-        return Example(tuple(_sentence(draw) for _ in range(sides)), labels[i % len(labels)])
+        sides = tuple(_sentence(draw) for _ in range(TASKS[task].sides))
+        if TASKS[task].answer == "labels":
+            return Example(sides, labels=tuple(labels[: i % 3]))
+        if TASKS[task].answer == "number":
+            return Example(sides, str(100 + i**2 / 8))
+        return Example(sides, labels[i % len(labels)])
 
     sizes = {"train": 8, "validation": 4, "test": 4}
     splits = {name: [example(i) for i in range(size)] for name, size in sizes.items()}

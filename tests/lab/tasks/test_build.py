@@ -19,7 +19,7 @@ def test_every_task_has_its_model(corpus, vectors, task):
     assert type(model) is TASKS[task].model
     assert model.task == task
     wanted = list(corpus(task).candidates) if task == "revdict" else corpus(task).labels
-    assert model.labels == wanted
+    assert model.labels == ([] if TASKS[task].answer == "number" else wanted)
 
 
 def one_word_splits() -> Corpus:

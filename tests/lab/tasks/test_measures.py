@@ -1,7 +1,10 @@
 """Every task says what is measured of it, and what is measured is what it says."""
 
+from typing import get_args
+
 import pytest
 
+from sparsewood.lab.data.examples import TargetKind
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.tasks import MEASURES, TASKS, Measure
 from sparsewood.lab.tasks.measures import TREES
@@ -39,10 +42,30 @@ def test_one_name_means_one_thing() -> None:
         for measure in task.metrics.measures:
             assert MEASURES[measure.name] is measure
     assert list(MEASURES)[-len(TREES) :] == [measure.name for measure in TREES]
-    assert {source.task for source in SOURCES.values()} == set(TASKS)
+    targets = get_args(TargetKind)
+    assert {s.task_of({"target": t}) for s in SOURCES.values() for t in targets} == set(TASKS)
 
 
 def test_text_and_heading() -> None:
     measure = Measure("share", "share of all", 1)
     assert measure.text(2.345) == "2.3"
     assert measure.heading == "share\nof all"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0000"),
+        (0.30126, "0.3013"),
+        (-0.00123, "-0.0012"),
+        (0.00012346, "0.0001235"),
+        (1.23456, "1.2346"),
+        (181.3328, "181.33"),
+        (123456.7, "123457"),
+        (1.5e12, "1.5e+12"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_measure_in_the_unit_of_the_data(value: float, text: str) -> None:
+    assert Measure("error", "error", 4, any_size=True).text(value) == text
+    assert Measure("error", "error", 4, any_size=True).text(abs(value), "+")[0] == "+"

@@ -84,7 +84,7 @@ def test_padding_changes_nothing(make, corpus, task, estimator):
 def test_unknown_targets_give_predictions_without_loss(make, task):
     model, batch = make(task)
     known = model(batch)
-    batch.targets[3] = -1
+    batch.targets[3] = torch.nan if batch.targets.is_floating_point() else -1
     output = model(batch)
     assert output.loss is None
     torch.testing.assert_close(output.prediction, known.prediction)
@@ -279,7 +279,7 @@ def test_the_bonus_for_entropy(make, task):
     assert (bonus > 0).any()
     torch.testing.assert_close(model(batch).loss, output.loss - bonus)
     assert torch.equal(model.eval()(batch).loss, output.loss)
-    batch.targets[0] = -1
+    batch.targets[0] = torch.nan if batch.targets.is_floating_point() else -1
     assert model.train()(batch).loss is None
 
 
@@ -298,7 +298,8 @@ def test_half_precision_keeps_the_digits_of_the_loss(make, task):
     with torch.autocast("cpu", torch.bfloat16):
         output = model(batch)
     assert output.posteriors[0].weights.dtype == torch.bfloat16
-    assert output.loss.dtype == output.prediction.dtype == torch.float32
+    assert output.loss.dtype == torch.float32
+    assert output.prediction.dtype.itemsize >= 4
     torch.testing.assert_close(output.loss, exact.loss, rtol=0.1, atol=0.1)
     output.loss.sum().backward()
 

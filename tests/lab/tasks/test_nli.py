@@ -7,7 +7,8 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks import load_model
-from sparsewood.lab.tasks.nli import PairClassifier, PairConfig
+from sparsewood.lab.tasks.nli import PairClassifier
+from sparsewood.lab.tasks.pair_config import PairConfig
 
 ATTENTION = {
     "softmax": {"attention": "softmax"},

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from sparsewood.lab.data.batches import EncodedSplit
+from sparsewood.lab.data.batches import EncodedSplit, class_targets
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.train import checkpoint
@@ -96,7 +96,7 @@ def test_the_fingerprint_is_that_of_the_data() -> None:
 
     def split(words: str, heads: tuple[int, ...] | None = None, label: str = "x") -> EncodedSplit:
         example = Example((Sentence(tuple(words.split()), heads),), label)
-        return EncodedSplit([example], vocabulary, ["x", "y"])
+        return EncodedSplit([example], vocabulary, class_targets([example], ["x", "y"]))
 
     model = _Model()
     splits = [split("a b"), split("b a"), split("a b", (0, 1)), split("a b", label="y")]

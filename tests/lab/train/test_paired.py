@@ -8,6 +8,7 @@ import numpy
 import pytest
 from numpy.typing import NDArray
 
+from sparsewood.lab.tasks import Measure
 from sparsewood.lab.train import Run, paired
 from sparsewood.lab.train.outcomes import Outcomes, write_outcomes
 from sparsewood.lab.train.paired import Comparison, compare, compare_runs, how
@@ -124,7 +125,7 @@ def test_shapes_are_checked() -> None:
 
 def test_in_words() -> None:
     one, three = (Comparison(-0.5, -1.25, 0.333, 0.2, seeds, 9) for seeds in (1, 3))
-    assert one.text(2) == "-0.50 [-1.25, +0.33]"
+    assert one.text(Measure("a", "a", 2)) == "-0.50 [-1.25, +0.33]"
     assert how([three]).endswith("seeds and test items drawn anew")
     assert how([three, one]).endswith("drawn anew (of one seed, items alone)")
     assert how([one]).endswith("test items drawn anew (one seed: nothing is said of others)")

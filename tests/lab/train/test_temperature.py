@@ -13,7 +13,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.tasks import ReverseDictionary, SentenceClassifier, TreeModel
+from sparsewood.lab.tasks import Classes, ReverseDictionary, SentenceClassifier, TreeModel
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.train.temperature import (
     FACTORS,
@@ -28,8 +28,10 @@ N = 545  # sentences of validation
 
 def stub(kind: type[TreeModel], temperature: float) -> TreeModel:
     """A model that has a temperature and is asked for nothing but its outcomes."""
-    outcomes = partial(kind.outcomes, cast(TreeModel, None))
-    found = SimpleNamespace(temperature=temperature, task=kind.task, outcomes=outcomes)
+    found = SimpleNamespace(temperature=temperature, task=kind.task)
+    if kind is SentenceClassifier:
+        found.target = Classes(["no", "yes"])
+    found.outcomes = partial(kind.outcomes, cast(TreeModel, found))
     return cast(TreeModel, found)
 
 

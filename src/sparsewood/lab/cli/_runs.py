@@ -22,7 +22,7 @@ from sparsewood.lab.train.rows import short
 RUNS = Path("runs")
 
 _COMMON_SOURCE = (
-    *("data", "files", "train", "validation", "test", "label", "text", "text2"),
+    *("data", "files", "train", "validation", "test", "label", "text", "text2", "target"),
     *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
 )
 _COMMON_MODEL = ("encoder", "hidden", "layers", "dropout")

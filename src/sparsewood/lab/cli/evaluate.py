@@ -14,7 +14,7 @@ from sparsewood.lab.cli._results import confusion_table, remarks, splits_table
 from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
-from sparsewood.lab.tasks import Model
+from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import Run, evaluate
 from sparsewood.lab.train.distributed import choose_device
@@ -60,6 +60,8 @@ def main(args: list[str]) -> None:
                 f"for example: {EXAMPLE}"
             )
         source = Run(options.model).config.source
+    if isinstance(source, Classify) and source.target == "class":
+        source = replace(source, target=TASKS[model.task].answer)  # as the model was trained
     if source.task != model.task:
         raise ValueError(
             f"{options.model} is a model for {model.task}, {source.name} is data for {source.task}"

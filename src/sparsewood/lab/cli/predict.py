@@ -34,7 +34,8 @@ class PredictOptions:
             those of standard input.
         out: write to this file.
         json: one line of JSON for each, with all labels.
-        labels: how many labels are named; three where a person reads.
+        labels: how many labels are named; three where a person reads. Of a model that may tell
+            several, at least those that it tells.
         draw: how many trees are drawn; 0 for none.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
         parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
@@ -71,6 +72,8 @@ def main(args: list[str]) -> None:
             f"{options.model}: a model for {model.task} has no labels to tell; its trees: "
             f"sparsewood trees {options.model} SENTENCE"
         )
+    if options.labels is not None and not model.labels:
+        raise ValueError(f"--labels: a model for {model.task} answers with a number")
     set_temperature(model, options.temperature)
     lines = lines_of(options.sentences, TASKS[model.task].sides, files)
     interactive = is_interactive(options.sentences)
@@ -95,7 +98,7 @@ def _count(model: TreeModel, options: PredictOptions) -> int:
 def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
     """The answer to one example as JSON has it."""
     prediction = model.answers(found.output, found.i, k)
-    told: dict[str, Any] = {"label": next(iter(prediction)), "prediction": prediction}
+    told: dict[str, Any] = {**model.verdict(prediction), "prediction": prediction}
     told["sides"] = sides_of(found.example.sentences, found.output, found.i)
     for side in told["sides"]:
         side["unknown"] = model.unknown(side["words"])

@@ -1,6 +1,6 @@
 """Examples as padded tensors, batch by batch, in an order that a seed and an epoch fix."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, Protocol
@@ -48,7 +48,9 @@ class Batch:
 
     Attributes:
         sides: the sentences; a second entry holds the hypotheses of pairs.
-        targets: (B,) int64, the label of each example, -1 where it is unknown.
+        targets: of each example its class, (B,) int64, -1 where it is unknown; its number, (B,)
+            float64, NaN where it is unknown; or whether it has each label, (B, labels) int64, -1
+            where they are unknown.
         rows: (B,) int64, on the CPU: which examples of the split these are.
     """
 
@@ -103,30 +105,21 @@ class EncodedSplit:
     Args:
         examples: all with the same number of sentences.
         vocabulary: of the words.
-        labels: label i is the integer i.
+        targets: (n, ...), those of the examples, as a `Batch` has them.
         split_words: into sub-words, for a model that reads these.
 
     Raises:
-        ValueError: if a label is not among `labels`, or the examples are not alike.
+        ValueError: if the examples are not alike.
     """
 
     def __init__(
         self,
         examples: Sequence[Example],
         vocabulary: Vocabulary,
-        labels: Sequence[str],
+        targets: Tensor,
         split_words: Splitter | None = None,
     ) -> None:
-        self.examples = examples
-        index = {label: i for i, label in enumerate(labels)} | {"": -1}
-        self.targets = torch.tensor([index.get(e.label, -2) for e in examples], dtype=torch.int64)
-        if (self.targets == -2).any():
-            row = int((self.targets == -2).nonzero()[0])
-            raise ValueError(
-                f"example {row}: the label {examples[row].label!r} is not one of the "
-                f"{len(labels)} of the training split: {', '.join(map(repr, labels[:10]))}"
-                + (", ..." if len(labels) > 10 else "")
-            )
+        self.examples, self.targets = examples, targets
         widths = {len(e.sentences) for e in examples}
         if len(widths) > 1:
             raise ValueError(f"examples of {sorted(widths)} sentences in one split")
@@ -165,6 +158,30 @@ class EncodedSplit:
         if any(s.scored is not None for s in sentences):
             scored = padded([s.scored or [True] * len(s.words) for s in sentences], False)
         return Padded(table, lengths, padded(known, -1), scored, subwords, owners)
+
+
+def class_targets(examples: Sequence[Example], labels: Sequence[str]) -> Tensor:
+    """(n,) int64, the class of each example: label i is the integer i, -1 an unknown one.
+
+    Raises:
+        ValueError: if a label is not among `labels`.
+    """
+    index = {label: i for i, label in enumerate(labels)} | {"": -1}
+    check_labels(examples, index)
+    return torch.tensor([index[example.label] for example in examples], dtype=torch.int64)
+
+
+def check_labels(examples: Sequence[Example], known: Collection[str]) -> None:
+    """Raise ValueError if an example has a label that training does not know."""
+    for row, example in enumerate(examples):
+        for label in example.names:
+            if label not in known:
+                names = [name for name in known if name]
+                raise ValueError(
+                    f"example {row}: the label {label!r} is not one of the {len(names)} of the "
+                    f"training split: {', '.join(map(repr, names[:10]))}"
+                    + (", ..." if len(names) > 10 else "")
+                )
 
 
 def padded(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:

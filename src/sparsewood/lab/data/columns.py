@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sparsewood.lab.data._lines import fault, full_lines, json_lines, sentence, whole_lines
 from sparsewood.lab.data.examples import Example
+from sparsewood.lab.data.labels import joined, labelled
 from sparsewood.lab.data.reading import STRICT, BadRow, Reading
 
 _NAME = 40  # characters; what is longer is no name of a column
@@ -26,7 +27,7 @@ def read_plain(path: Path, texts: int = 1, how: Reading = STRICT) -> list[Exampl
                 wanted = "a label and a text" if texts == 1 else f"a label and {texts} texts"
                 got = f"got {1 + len(columns)} columns"
                 fault(path, number, f"expected {wanted} {between}, {got}")
-            examples.append(_example(label, columns, path, number))
+            examples.append(_example(label, columns, path, number, how))
     return examples
 
 
@@ -45,21 +46,28 @@ def read_columns(
         ValueError: if a column is not there, naming those that are; or at the first wrong line.
     """
     examples = []
-    for number, (name, *columns) in read_table(path, (label, *texts), how):
+    lists = label if how.target == "labels" else None
+    for number, (name, *columns) in read_table(path, (label, *texts), how, lists):
         with how.row():
-            examples.append(_example(name, columns, path, number))
+            examples.append(_example(name, columns, path, number, how))
     return examples
 
 
 def read_table(
-    path: Path, columns: Sequence[str], how: Reading = STRICT
+    path: Path, columns: Sequence[str], how: Reading = STRICT, lists: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The line number and the named columns of every row; rows that are empty are left out."""
+    """The line number and the named columns of every row; rows that are empty are left out.
+
+    In JSON lines the column `lists` may hold lists of labels, which come joined as elsewhere.
+    """
     if path.suffix.lower() == ".jsonl":
         for number, row in json_lines(path, how):
             with how.row():
                 known = _known(columns, row, f"{path}:{number}")
-                yield number, [_cell(row[c], c, path, number) for c in known]
+                cells = {c: row[c] for c in known}
+                if lists is not None and isinstance(found := cells[lists], list):
+                    cells[lists] = joined(found, path, number, how)
+                yield number, [_cell(cells[c], c, path, number) for c in known]
         return
     rows = _rows(path, how)
     first = next(rows, None)
@@ -121,10 +129,9 @@ def _csv_rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:
                     yield reader.line_num, row
 
 
-def _example(label: str, texts: Sequence[str], path: Path, number: int) -> Example:
-    if not label.strip():
-        fault(path, number, "an empty label")
-    return Example(tuple(sentence(text, path, number) for text in texts), label.strip())
+def _example(label: str, texts: Sequence[str], path: Path, number: int, how: Reading) -> Example:
+    sides = [sentence(text, path, number) for text in texts]
+    return labelled(sides, label, path, number, how)
 
 
 def _cell(value: object, column: str, path: Path, number: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from sparsewood.lab._extras import require
 from sparsewood.lab.data._lines import fault, numbered_lines, parsed_sentence
 from sparsewood.lab.data.examples import Example, Sentence
+from sparsewood.lab.data.labels import labelled
 from sparsewood.lab.data.reading import STRICT, Reading
 
 _TEXT = re.compile(r"^# *text *= *(.*)$", re.MULTILINE)
@@ -27,9 +28,9 @@ def read_conllu(path: Path, how: Reading = STRICT) -> list[Example]:
         with how.row():
             parsed = _parse(block, path, line)
             label = parsed.metadata.get("label")
-            if not label:
+            if label is None or (not label and how.target != "labels"):
                 fault(path, line, "the sentence has no comment `# label = ...`")
-            examples.append(Example((_sentence(parsed, path, line),), label))
+            examples.append(labelled([_sentence(parsed, path, line)], label, path, line, how))
     return examples
 
 

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
+
+TargetKind = Literal["class", "number", "labels"]  # what is to be said of an example
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,24 @@ class Sentence:
 class Example:
     """One sentence, or a premise and a hypothesis, and the label.
 
-    The label is the name of a class; in a reverse dictionary the word that is defined. It is empty
-    where it is unknown.
+    Attributes:
+        sentences: one or two.
+        label: the name of a class, or a number in digits; in a reverse dictionary the word that is
+            defined. Empty where it is unknown.
+        labels: of an example that may have several or none, each once; None where they are unknown,
+            or an example has one label.
     """
 
     sentences: tuple[Sentence, ...]
     label: str = ""
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels, however many there may be; none where they are unknown."""
+        if self.labels is not None:
+            return self.labels
+        return (self.label,) if self.label else ()
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,7 @@ class Corpus:
     @property
     def labels(self) -> list[str]:
         """The labels of the training split, sorted."""
-        return sorted({example.label for example in self.splits["train"]} - {""})
+        return sorted({name for example in self.splits["train"] for name in example.names})
 
     @property
     def tests(self) -> list[str]:

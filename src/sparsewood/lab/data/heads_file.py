@@ -10,6 +10,7 @@ from pathlib import Path
 from sparsewood.lab.data._lines import fault, full_lines, given_heads
 from sparsewood.lab.data.conllu import conllu_heads
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.labels import labelled
 from sparsewood.lab.data.reading import STRICT, Reading
 
 
@@ -34,7 +35,8 @@ def read_heads_file(
                 if label not in labels:
                     fault(path, number, f"label: expected one of {', '.join(labels)}")
                 label = labels[label]
-            examples.append(Example((given_heads(tokens.split(), heads, path, number),), label))
+            sides = [given_heads(tokens.split(), heads, path, number)]
+            examples.append(labelled(sides, label, path, number, how))
     return examples
 
 

@@ -4,21 +4,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparsewood.lab._extras import require
-from sparsewood.lab.data._lines import sentence
+from sparsewood.lab.data._lines import fault, sentence
 from sparsewood.lab.data.examples import Example
+from sparsewood.lab.data.labels import joined, labelled
+from sparsewood.lab.data.reading import STRICT, Reading
 
 PREFIX = "hf:"
 
 
-def read_hub(name: str, label: str, texts: Sequence[str]) -> dict[str, list[Example]]:
+def read_hub(
+    name: str, label: str, texts: Sequence[str], how: Reading = STRICT
+) -> dict[str, list[Example]]:
     """The splits of a data set, the one for validation under "validation".
 
-    Rows whose label is hidden (-1) are left out, and so are splits that have no others.
+    Rows whose label is hidden (no value; of a class, -1) are left out, and so are splits that have
+    no others.
 
     Args:
         name: "hf:owner/name" or "hf:owner/name:configuration".
-        label: the column of the labels; integers of a class column become their names.
+        label: the column of the labels; integers of a class column, or of a sequence of classes,
+            become their names.
         texts: the columns of the sentences.
+        how: what labels are, and what is between several.
 
     Raises:
         ValueError: if it cannot be loaded or a column is not there, naming those that are.
@@ -29,24 +36,41 @@ def read_hub(name: str, label: str, texts: Sequence[str]) -> dict[str, list[Exam
         loaded = datasets.load_dataset(path, configuration or None)
     except Exception as error:  # the package raises errors of a dozen kinds, some its own
         raise ValueError(f"{name}: cannot be loaded ({error})") from error
-    splits = {split: _read(rows, f"{name} {split}", label, texts) for split, rows in loaded.items()}
+    splits = {
+        split: _read(rows, f"{name} {split}", label, texts, how) for split, rows in loaded.items()
+    }
     for other in ("dev", "valid"):
         if "validation" not in splits and other in splits:
             splits["validation"] = splits.pop(other)
     return {split: examples for split, examples in splits.items() if examples}
 
 
-def _read(rows: Any, where: str, label: str, texts: Sequence[str]) -> list[Example]:
+def _read(rows: Any, where: str, label: str, texts: Sequence[str], how: Reading) -> list[Example]:
     for column in (label, *texts):
         if column not in rows.column_names:
             existing = ", ".join(rows.column_names)
             raise ValueError(f"{where}: no column {column!r}; the columns are {existing}")
-    names = getattr(rows.features[label], "names", None)
+    column = rows.features[label]
+    names = getattr(getattr(column, "feature", column), "names", None)
     examples = []
     for number, row in enumerate(rows):
         value = row[label]
-        if value is None or value == -1:
+        if value is None or (value == -1 and how.target == "class"):
             continue
-        sides = tuple(sentence(row[text], where, number) for text in texts)
-        examples.append(Example(sides, str(names[value] if names else value)))
+        sides = [sentence(row[text], where, number) for text in texts]
+        cell = _cell(value, names, where, number, how)
+        examples.append(labelled(sides, cell, where, number, how))
     return examples
+
+
+def _cell(value: object, names: Sequence[str] | None, where: str, number: int, how: Reading) -> str:
+    """A label, or a list of labels, as the cell of a table has it."""
+
+    def named(one: Any) -> Any:
+        return names[one] if names and isinstance(one, int) else one
+
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return str(named(value))
+    if how.target != "labels":
+        fault(where, number, f"label: expected one, got {len(value)}: --target labels")
+    return joined([named(one) for one in value], where, number, how)

@@ -37,16 +37,16 @@ def read_own_splits(
         if name is None:
             continue
         if name.startswith(PREFIX):
-            hub = read_hub(name, *_names(label, texts))
+            hub = read_hub(name, *_names(label, texts), how)
             if split not in hub:
                 raise ValueError(f"{name}: no split {split!r}; the splits are {', '.join(hub)}")
             splits |= hub if split == "train" else {split: hub[split]}
         else:
             splits[split] = read_own(Path(name), label, texts, how)
-    if problem := label_problem(splits["train"]):
+    if how.target == "class" and (problem := label_problem(splits["train"])):
         raise ValueError(f"{train}: {problem}")
     if "validation" not in splits:
-        splits |= hold_out(splits["train"], seed)
+        splits |= hold_out(splits["train"], seed, how.target)
         if not splits["validation"]:
             raise ValueError(f"{train}: too few examples to hold any out: name validation data")
     return splits
@@ -57,10 +57,13 @@ def label_problem(examples: Sequence[Example]) -> str | None:
     labels = {example.label for example in examples}
     if len(labels) < _MANY or 2 * len(labels) <= len(examples):
         return None
-    kind = "numbers" if all(map(is_number, labels)) else "labels"
+    numbers = all(map(is_number, labels))
+    kind = "numbers" if numbers else "labels"
     return (
         f"the labels are {len(labels):,} different {kind} in {len(examples):,} examples; expected "
         "classes with several examples each: is it the right column (--label)?"
+        + " Numbers are learned as such with --target number."
+        * numbers
     )
 
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from sparsewood.lab.data.examples import TargetKind
+
 LONG = 400  # words of a row from which on it is worth a warning
 _LISTED = 20  # of the rows that are named in a warning
 
@@ -23,12 +25,16 @@ class Reading:
         encoding: of the text.
         delimiter: between columns, one character or "tab"; None for a comma in `.csv`, else a tab.
         skip_bad: pass over bad rows; otherwise the first one is an error.
+        target: what labels are: a class, a number, or any number of labels.
+        label_separator: between several labels.
         skipped: what is wrong with those passed over so far.
     """
 
     encoding: str = "utf-8"
     delimiter: str | None = None
     skip_bad: bool = False
+    target: TargetKind = "class"
+    label_separator: str = "|"
     skipped: list[str] = field(default_factory=list, compare=False)
 
     def __post_init__(self) -> None:
@@ -40,6 +46,8 @@ class Reading:
             object.__setattr__(self, "delimiter", "\t")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise ValueError(f"delimiter: expected one character, got {self.delimiter!r}")
+        if not self.label_separator.strip() and self.label_separator != " ":
+            raise ValueError(f"label_separator: expected characters, got {self.label_separator!r}")
 
     @property
     def splits_bytes(self) -> bool:

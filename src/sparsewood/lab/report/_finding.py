@@ -96,7 +96,7 @@ def _against(ours: Group, theirs: Group, column: Column) -> str:
     seeds = over(found.seeds)
     if 1 < found.seeds < max(len(ours), len(theirs)):
         seeds = f"over the {found.seeds} seeds that both have"
-    return f"{said}: {values}, {found.text(measure.digits)}, {p}, {seeds}."
+    return f"{said}: {values}, {found.text(measure)}, {p}, {seeds}."
 
 
 def _compared(ours: Group, theirs: Group, column: Column) -> Comparison | None:

@@ -6,9 +6,11 @@ from typing import Any
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw.html import trees_html
 from sparsewood.draw.svg import picture_svg
+from sparsewood.lab.data.examples import TargetKind
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
 from sparsewood.lab.tasks.solved import live_side
+from sparsewood.lab.tasks.targets.labels import THRESHOLD
 from sparsewood.lab.train.pictures import attention_picture, side_sheet
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
@@ -22,9 +24,10 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
         return element("p", "No run has a gallery of examples yet.", class_="missing")
     latent = [run for run in having if run.latent]
     (run,) = best_of([[run] for run in latent or having], criterion(having))
-    wrong = sum(_right(example) is False for example in run.gallery)
+    verdicts = [_right(example, _answer(run)) for example in run.gallery]
+    wrong = verdicts.count(False)
     about = f"{len(run.gallery)} validation sentences of the {run.label} model with seed {run.seed}"
-    if any(_right(example) is not None for example in run.gallery):
+    if any(right is not None for right in verdicts):
         about += f", {wrong} of them predicted wrongly" if wrong else ", all predicted rightly"
     sides = [side for example in run.gallery for side in example["sides"]]
     told = [side["status"] == "solved" for side in sides if "status" in side]
@@ -32,8 +35,7 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
         about += f". Certified: {sum(told)} of {len(told)}"
     arcs = [side for side in sides if any("heads" in tree for tree in side.get("trees", []))]
     key = _KEY if any(side.get("given") for side in arcs) else ""
-    form = (None if run.task is None else run.task.form) or "{:.0%}"
-    cards = [_card(run, i, example, form) for i, example in enumerate(run.gallery)]
+    cards = [_card(run, i, example) for i, example in enumerate(run.gallery)]
     return element("p", escaped(about + ".") + key, class_="about") + "".join(cards)
 
 
@@ -43,16 +45,25 @@ _KEY = (
 )
 
 
-def _right(example: Mapping[str, Any]) -> bool | None:
-    """Whether the likeliest label is the right one; None where either is unknown."""
+def _answer(run: ReportedRun) -> TargetKind:
+    """What the run answers with."""
+    return "class" if run.task is None else run.task.answer
+
+
+def _right(example: Mapping[str, Any], answer: TargetKind) -> bool | None:
+    """Whether the likeliest label is the right one, or those told are; None where either is
+    unknown, and of numbers, which are more or less right.
+    """
     label, prediction = example.get("label"), example.get("prediction")
-    if not label or not prediction:
+    if answer == "labels" and isinstance(label, list) and prediction:
+        return {name for name, p in prediction.items() if p >= THRESHOLD} == set(label)
+    if answer != "class" or not label or not prediction:
         return None
     return max(prediction, key=prediction.__getitem__) == label
 
 
-def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> str:
-    right = _right(example)
+def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
+    right = _right(example, _answer(run))
     state = "" if right is None else "right" if right else "wrong"
     try:
         sides = [_side(side, k, len(example["sides"])) for k, side in enumerate(example["sides"])]
@@ -61,7 +72,7 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any], form: str) -> st
         raise ValueError(f"{run.folder / 'gallery.json'}: example {i}: {error}") from error
     return element(
         "article",
-        _verdict(example, right, form) + "".join(sides),
+        _verdict(example, right, run) + "".join(sides),
         class_=f"example {state}".strip(),
     )
 
@@ -97,24 +108,40 @@ def _certificate(side: Mapping[str, Any]) -> str:
     return element("p", element("small", escaped(text)), class_="certificate")
 
 
-def _verdict(example: Mapping[str, Any], right: bool | None, form: str) -> str:
+def _verdict(example: Mapping[str, Any], right: bool | None, run: ReportedRun) -> str:
     if not example.get("label") and not example.get("prediction"):
         return ""
     mark = {True: "✓", False: "✗ wrong", None: ""}[right]
+    name, label = _told(example, _answer(run))
+    return element(
+        "header",
+        f"<span class='label'>{name} <b>{escaped(label)}</b></span>"
+        + element("span", f"predicted {_guesses(example, run)}", class_="guesses")
+        + element("span", mark, class_="mark"),
+    )
+
+
+def _told(example: Mapping[str, Any], answer: TargetKind) -> tuple[str, str]:
+    """What is known of the example, and what that is called."""
+    label = example.get("label")
+    if answer == "labels" and isinstance(label, list):
+        return "labels" if len(label) != 1 else "label", ", ".join(map(str, label)) or "none"
+    return "number" if answer == "number" else "label", str(label or "unknown")
+
+
+def _guesses(example: Mapping[str, Any], run: ReportedRun) -> str:
+    """The likeliest labels with their shares as bars, or a number."""
+    answer, form = _answer(run), (None if run.task is None else run.task.form) or "{:.0%}"
     prediction = sorted((example.get("prediction") or {}).items(), key=lambda item: -item[1])
-    bars = [
+    if answer == "number":
+        return "".join(element("b", form.format(value)) for _, value in prediction)
+    told = sum(p >= THRESHOLD for _, p in prediction) if answer == "labels" else 0
+    return "".join(
         element(
             "span",
             element("span", "", class_="meter", style=f"--share:{min(1.0, max(0.0, p)):.3f}")
             + f"{escaped(str(label))} <small>{form.format(p)}</small>",
             class_="guess",
         )
-        for label, p in prediction[:_LABELS]
-    ]
-    label = escaped(str(example.get("label") or "unknown"))
-    return element(
-        "header",
-        f"<span class='label'>label <b>{label}</b></span>"
-        + element("span", "predicted " + "".join(bars), class_="guesses")
-        + element("span", mark, class_="mark"),
+        for label, p in prediction[: max(_LABELS, told)]
     )

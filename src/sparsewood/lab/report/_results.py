@@ -180,7 +180,7 @@ def results_table(
         for column in columns:
             text = _cell(column, group, best[column])
             if found := against.get((row, column)):
-                gain = element("span", found.text(column.measure.digits))
+                gain = element("span", found.text(column.measure))
                 text += element("small", f"{gain} against {escaped(name)}")
             cells.append(element("td", text + _paper(paper, short(row), column)))
         cells += [element("td", cell.get(row, "–")) for cell in costs.values()]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -18,7 +19,7 @@ from sparsewood.lab.train.run import Run
 # What a source says about preparing the data, not about which data.
 _PREPARATION = {
     *("heads", "parser", "vectors", "max_length", "lowercase", "min_count"),
-    *("delimiter", "encoding", "skip_bad"),
+    *("delimiter", "encoding", "skip_bad", "label_separator"),
 }
 OTHERS = 10  # colours for estimators that are no rows of the paper
 # Settings of training that runs to average over may differ in.
@@ -39,8 +40,9 @@ class ReportedRun(Run):
     @property
     def task(self) -> Task | None:
         """The task of the run's source; None where that is of no known kind."""
-        kind = self.raw_config.get("source", {}).get("kind")
-        return TASKS[SOURCES[kind].task] if kind in SOURCES else None
+        source = self.raw_config.get("source", {})
+        kind = source.get("kind")
+        return TASKS.get(SOURCES[kind].task_of(source)) if kind in SOURCES else None
 
     @property
     def estimator(self) -> str:
@@ -73,14 +75,27 @@ class ReportedRun(Run):
         training = {**encode(TrainingConfig()), **raw.get("training", {})}
         kept = {name: value for name, value in training.items() if name not in _INCIDENTAL}
         model = {} if self.task is None else encode(self.task.config())
-        parts = [raw.get("source"), {**model, **raw.get("model", {})}, kept]
+        parts = [self._whole_source, {**model, **raw.get("model", {})}, kept]
         return json.dumps(parts, sort_keys=True)
 
     @property
-    def source(self) -> Mapping[str, Any]:
-        """Which data: the kind and the fields that do not merely say how it is prepared."""
+    def _whole_source(self) -> dict[str, Any]:
+        """The source with all its options."""
         source = self.raw_config.get("source", {})
-        return {key: value for key, value in source.items() if key not in _PREPARATION}
+        kind = SOURCES.get(source.get("kind"))
+        known = [] if kind is None else fields(kind)
+        defaults = {f.name: f.default for f in known if f.default is not MISSING}
+        return {**json.loads(json.dumps(defaults)), **source}
+
+    @property
+    def source(self) -> Mapping[str, Any]:
+        """Which data: the kind and the fields that do not merely say how it is prepared.
+
+        A run of before there were other targets than classes names none.
+        """
+        source = self.raw_config.get("source", {})
+        named = {key: value for key, value in source.items() if key not in _PREPARATION}
+        return {key: value for key, value in named.items() if (key, value) != ("target", "class")}
 
     @property
     def best_epoch(self) -> int | None:

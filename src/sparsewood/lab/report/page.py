@@ -189,7 +189,7 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
             tiles.append((measure.text(ours[0]), name))
         if ours is not None and theirs is not None:
             name = f"against {BASELINE}" + ", lower is better" * (not measure.higher_is_better)
-            more = f"{ours[0] - theirs[0]:+.{measure.digits}f}"
+            more = measure.text(ours[0] - theirs[0], "+")
             tiles.append((more.replace("-", "−"), name))
     last = [run.history("validation", SUPPORT.name)[-1:] for run in latent]
     support = summary(points[0][1] for points in last if points)

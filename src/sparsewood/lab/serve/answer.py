@@ -59,12 +59,13 @@ def answer(
 
     Returns:
         `name`, `variant`, `temperature` (None without one), `prediction` {label: number}, best
-        first, empty where trees are the answer; `sides`, each with `words`, `trees`
-        [{"heads", "weight"}], or [{"spans", "weight"}] of binary ones, heaviest first, `kept`, how
-        many there are, `unknown` words, `status` and `gap` where trees were solved for, and either
-        the data of a live `figure` or, where a figure cannot solve for them, a `picture` (SVG), or
-        neither, where there are no trees; `attention`, a picture (SVG) of how the sentences attend
-        to each other, None where they do not; `notes`, what is to be warned of.
+        first, {"number": number} of a regression, empty where trees are the answer; `sides`, each
+        with `words`, `trees` [{"heads", "weight"}], or [{"spans", "weight"}] of binary ones,
+        heaviest first, `kept`, how many there are, `unknown` words, `status` and `gap` where trees
+        were solved for, and either the data of a live `figure` or, where a figure cannot solve for
+        them, a `picture` (SVG), or neither, where there are no trees; `attention`, a picture (SVG)
+        of how the sentences attend to each other, None where they do not; `notes`, what is to be
+        warned of.
 
     Raises:
         ValueError: where the model needs trees that the sentences do not come with.

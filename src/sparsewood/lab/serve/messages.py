@@ -79,7 +79,10 @@ class Said(BaseModel):
     temperature: float | None
     prediction: Annotated[
         dict[str, float],
-        Field(description="labels with probabilities, or words with cosines; empty of a parser"),
+        Field(
+            description="labels with probabilities, words with cosines, or one number; empty of a "
+            "parser"
+        ),
     ]
     sides: list[Side]
     attention: Annotated[

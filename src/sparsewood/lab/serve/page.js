@@ -138,10 +138,19 @@ function show(runs) {
 /** What a run says, in a few words. @param {Said} said */
 function summary(said) {
   if (said.error) return `${said.name}: no answer`;
-  const [best] = ranked(said.prediction);
+  const best = told(said.prediction);
   const trees = said.sides.map((one) => one.kept || "no").join(" and ");
   const kept = `${trees} ${trees === "1" ? "tree" : "trees"}`;
-  return `${said.name}: ${best ? `${best[0]} ${shown(best[1])}, ` : ""}${kept}`;
+  return `${said.name}: ${best ? `${best}, ` : ""}${kept}`;
+}
+
+/** What a prediction comes to: the best answer, a number, or all labels that are likelier than not. */
+function told(/** @type {Said["prediction"]} */ prediction) {
+  const answers = ranked(prediction);
+  const several = setup.answer === "labels";
+  const best = several ? answers.filter(([, p]) => p >= 0.5) : answers.slice(0, 1);
+  if (several && !best.length) return "no label";
+  return best.map(([label, value]) => `${label} ${shown(value)}`).join(", ");
 }
 
 /** The best answers first; objects sort names that are numbers. @param {Said["prediction"]} found */
@@ -151,6 +160,7 @@ function ranked(found) {
 
 /** @param {number} value */
 function shown(value) {
+  if (setup.answer === "number") return String(Number(value.toPrecision(4)));
   return setup.probabilities ? `${(100 * value).toFixed(1)} %` : value.toFixed(3);
 }
 
@@ -165,7 +175,7 @@ function card(said) {
     make("p", {}, about.join(", ")),
     said.error ? make("p", { class: "wrong" }, said.error) : null,
     ...said.notes.map((note) => make("p", { class: "wrong" }, note)),
-    Object.keys(said.prediction).length ? bars(said.prediction) : null,
+    Object.keys(said.prediction).length ? numbers(said.prediction) : null,
     ...said.sides.flatMap((one, i) => trees(one, said.sides.length > 1 ? setup.sides[i] : null)),
     said.attention ? make("h3", {}, "attention") : null,
     said.attention ? drawn(said.attention, "who attends to whom") : null,
@@ -193,6 +203,12 @@ function offer(said, made, event) {
     form.requestSubmit();
   });
   made.querySelector("p")?.append(again);
+}
+
+/** Shares as bars, a number as it is. @param {Said["prediction"]} prediction */
+function numbers(prediction) {
+  if (setup.answer !== "number") return bars(prediction);
+  return make("p", { class: "told" }, make("strong", {}, told(prediction)));
 }
 
 /** @param {Said["prediction"]} prediction */

@@ -10,7 +10,7 @@ from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.serve.limits import Limits
 from sparsewood.lab.tasks import TASKS
 
-# What the sentences of each task are called, and a question of it.
+# What the sentences of a task are called, and a question of it, whatever its target.
 _TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "classify": (("sentence",), ("a gripping film about nothing much",)),
     "nli": (
@@ -52,7 +52,7 @@ def _setup(
 ) -> dict[str, Any]:
     """What the script of the page is told."""
     task = runs[0].model.task
-    names, example = _TASKS[task]
+    names, example = _TASKS[task.partition("-")[0]]
     return {
         "task": task,
         "sides": names,
@@ -62,6 +62,7 @@ def _setup(
         ],
         "examples": [list(question) for question in examples] or [example],
         "probabilities": "%" in (TASKS[task].form or ""),
+        "answer": TASKS[task].answer,
         "characters": limits.characters,
     }
 

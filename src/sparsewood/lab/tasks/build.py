@@ -14,7 +14,7 @@ from sparsewood.lab.tasks.measures import TREES, Measure
 from sparsewood.lab.tasks.task import Model, Task
 
 TASKS: dict[str, Task] = {
-    task.name: task for task in (classify.TASK, nli.TASK, revdict.TASK, parse.TASK)
+    task.name: task for task in (*classify.TASKS, *nli.TASKS, revdict.TASK, parse.TASK)
 }
 # By name, which is the same in all tasks that have it.
 _OWN = [m for task in TASKS.values() for m in task.metrics.measures if m not in TREES]

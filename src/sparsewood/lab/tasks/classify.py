@@ -1,46 +1,12 @@
-"""Sentence classification: a softmax over the vector of each tree."""
-
-from collections.abc import Sequence
-from typing import Any
-
-from torch import Tensor, nn
+"""Sentences: a class, a number or labels by the vector of each tree."""
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
-from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output
-from sparsewood.lab.tasks.mixture import mixture_loss, widened
-from sparsewood.lab.tasks.model import TreeModel
-from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.task import Task
-
-ACCURACY = Measure("accuracy", "accuracy", 2, "%", brief="accuracy {:.2f}", compared=True)
-MACRO_F1 = Measure("macro_f1", "macro-F1", 2, "%", narrow="macro-\nF1")
-METRICS = MetricSpec(ACCURACY, (LOSS, ACCURACY, MACRO_F1, *TREES))
-PROBABILITIES = "{:.1%}"
+from sparsewood.lab.tasks.metrics import Output
+from sparsewood.lab.tasks.target_model import TargetModel, task_of
+from sparsewood.lab.tasks.targets import Labels, Numbers
 
 
-class Classifier(TreeModel):
-    """A model whose answer is one of a few labels."""
-
-    @classmethod
-    def check(cls, corpus: Corpus) -> None:
-        if len(corpus.labels) < 2:
-            raise ValueError(f"expected at least two labels to tell apart, got {corpus.labels}")
-
-    def new_metric(self, *, training: bool) -> LossMetric:
-        return Accuracy()
-
-    def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
-        found = super().measured(metrics)
-        tables = [m.table(self.labels) for m in metrics if isinstance(m, Accuracy)]
-        return {**found, "confusion": tables[0]}
-
-    def outcomes(self, output: Output, batch: Batch) -> Tensor:
-        return (output.prediction.argmax(-1) == batch.targets).double() * 100
-
-
-class SentenceClassifier(Classifier):
+class SentenceClassifier(TargetModel):
     """p(y | x) = sum_h p(h | x) softmax(W r(h, x) + b)_y, with r(h, x) the vector of tree h.
 
     Niculae, Martins & Cardie (2018), section 4.1.
@@ -48,14 +14,23 @@ class SentenceClassifier(Classifier):
 
     task = "classify"
 
-    def add_layers(self) -> None:
-        self.output = nn.Linear(self.options.hidden, len(self.labels))
-
     def forward(self, batch: Batch) -> Output:
         posterior, roots = self.read(batch.sides[0])
-        log_p = widened(self.output(roots)).log_softmax(-1)
-        p, loss = mixture_loss(log_p, posterior, batch.targets, self.options.loss)
-        return self.said(loss, p, posterior)
+        return self.answered(roots, posterior, batch.targets, posterior)
 
 
-TASK = Task(SentenceClassifier, ModelConfig, METRICS, PROBABILITIES)
+class SentenceRegressor(SentenceClassifier):
+    """The number sum_h p(h | x) (w r(h, x) + b), in the unit of the data: see `Numbers`."""
+
+    task = "classify-number"
+    says = Numbers
+
+
+class SentenceLabeller(SentenceClassifier):
+    """p(y_l | x) = sum_h p(h | x) sigmoid(w_l r(h, x) + b_l) for each label l: see `Labels`."""
+
+    task = "classify-labels"
+    says = Labels
+
+
+TASKS = tuple(map(task_of, (SentenceClassifier, SentenceRegressor, SentenceLabeller)))

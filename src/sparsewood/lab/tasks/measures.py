@@ -1,6 +1,9 @@
 """What the numbers of a result are called, how they are written, and which one matters."""
 
+import math
 from dataclasses import dataclass
+
+_HANDY = range(-3, 6)  # powers of ten of numbers that digits after the point suit
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,8 @@ class Measure:
         brief: how a line of progress tells it, "accuracy {:.2f}"; None leaves it out.
         compared: tables of several runs have a column for it.
         title: above a chart of it by epoch.
+        any_size: values may be tiny or huge: one above 1 has fewer digits after the point, so that
+            it has one more in all, and beyond that so many significant ones are written.
         narrow: the label above a narrow column, in two lines; by default parted at its first space.
     """
 
@@ -27,11 +32,19 @@ class Measure:
     brief: str | None = None
     compared: bool = False
     title: str = ""
+    any_size: bool = False
     narrow: str = ""
 
-    def text(self, value: float) -> str:
-        """The value in digits."""
-        return f"{value:.{self.digits}f}"
+    def text(self, value: float, sign: str = "") -> str:
+        """The value in digits; `sign` "+" writes that of positive ones too."""
+        digits, form = self.digits, "f"
+        if self.any_size and value != 0 and math.isfinite(value):
+            power = math.floor(math.log10(abs(value)))
+            if power in _HANDY:
+                digits -= min(max(power, 0), digits)
+            else:
+                form = "g"
+        return f"{value:{sign}.{digits}{form}}"
 
     @property
     def heading(self) -> str:

@@ -21,7 +21,7 @@ class Output:
 
     Attributes:
         loss: (B,) of each example; None where a target is unknown.
-        prediction: (B, labels) the probability of each label, or (B, d) unit vectors.
+        prediction: (B, labels) the probability of each label, (B,) numbers, or (B, d) unit vectors.
         posteriors: over the trees of each side.
         attention: (B, n, m) how much the words of two sides attend to each other, if they do.
     """

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Problem
-from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded
+from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded, class_targets
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
@@ -212,7 +212,12 @@ class TreeModel(WordModel, Model):
         """
         if not self.training:
             self.read_words([s.words for example in examples for s in example.sentences])
-        return EncodedSplit(examples, self.vocabulary, self.labels, self.split_words)
+        targets = self.targets_of(examples)
+        return EncodedSplit(examples, self.vocabulary, targets, self.split_words)
+
+    def targets_of(self, examples: Sequence[Example]) -> Tensor:
+        """What is to be said of the examples, as `Batch.targets` has it."""
+        return class_targets(examples, self.labels)
 
     def context(self, side: Padded) -> Tensor:
         """(B, n, hidden) the vectors of the encoder, embeddings where it is nothing else."""
@@ -301,11 +306,6 @@ class TreeModel(WordModel, Model):
             )
             for x, side in zip(read, batch.sides, strict=True)
         )
-
-    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
-        """The `k` likeliest labels of example `i`, with probabilities."""
-        p, index = output.prediction[i].float().topk(min(k, len(self.labels)))
-        return {self.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 
     @abstractmethod
     def new_metric(self, *, training: bool) -> LossMetric:

@@ -1,71 +1,28 @@
-"""Natural language inference: a softmax over every pair of trees of premise and hypothesis."""
+"""Pairs of sentences: a class, a number or labels by every pair of their trees."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from sparsewood._numbers import check_choice
-from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch, Padded
 from sparsewood.lab.data.vectors import VectorReference
 from sparsewood.lab.tasks._modules import composer_of, read_of
-from sparsewood.lab.tasks.classify import METRICS, PROBABILITIES, Classifier
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.mixture import mixture_loss, widened
-from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.pair_config import PairConfig
 from sparsewood.lab.tasks.pretrained import Pretrained
-from sparsewood.lab.tasks.readers import Reader, parse
-from sparsewood.lab.tasks.task import Task
+from sparsewood.lab.tasks.target_model import TargetModel, task_of
+from sparsewood.lab.tasks.targets import Labels, Numbers
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.cross_attention import CrossAttention
 from sparsewood.posterior import Posterior
 from sparsewood.structures.matching import Matching
 
-Attention = Literal["none", "softmax", "matching"]
-Over = Literal["words", "subtrees"]
 _Side = tuple[Padded, Tensor]  # sentences, and vectors (B, n, .) of their words
 _Read = tuple[Posterior, Tensor]  # over trees, and a vector (T, hidden) for each
 
 
-@dataclass(frozen=True)
-class PairConfig(ModelConfig):
-    """The shape of a model of two sentences: a `ModelConfig`, and how they attend to each other.
-
-    Attributes:
-        attention: how the two sentences attend to each other before they are composed: "softmax",
-            each word to all of the other sentence, as in ESIM; "matching", by a latent matching of
-            their words; "none": not at all.
-        attention_over: what attends to what: words, or the subtrees that they head.
-    """
-
-    attention: Attention = "none"
-    attention_over: Over = "words"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("model.attention", self.attention, Attention)
-        check_choice("model.attention_over", self.attention_over, Over)
-        attends, subtrees = self.attention != "none", self.attention_over == "subtrees"
-        has_subtrees = not isinstance(parse(self.estimator), Reader) and self.composer != "messages"
-        check(
-            "model",
-            self,
-            (
-                "attention",
-                not attends or self.composer_input == "context",
-                '"none" where composer_input is "words"',
-            ),
-            (
-                "attention_over",
-                not subtrees or (attends and has_subtrees),
-                f'"words" with attention {self.attention}, {self.estimator} and {self.composer}',
-            ),
-        )
-
-
-class PairClassifier(Classifier):
+class PairClassifier(TargetModel):
     """p(y | x) = sum_{g, h} p(g | premise) p(h | hypothesis) p(y | g, h, x).
 
     With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
@@ -109,16 +66,15 @@ class PairClassifier(Classifier):
         if self.options.attention_over == "subtrees":
             self.second_composer = composer_of(self.options, hidden)
         self.compare = nn.Linear(4 * hidden, hidden)
-        self.output = nn.Linear(hidden, len(self.labels))
+        super().add_layers()
 
     def forward(self, batch: Batch) -> Output:
         (left, u), (right, v), attention = self.read_pair(*batch.sides)
         pairs = left.product(right)
         u, v = u[pairs.left], v[pairs.right]
         hidden = self.compare(torch.cat([u, v, u - v, u * v], -1)).tanh()
-        log_p = widened(self.output(self.dropout(hidden))).log_softmax(-1)
-        p, loss = mixture_loss(log_p, pairs, batch.targets, self.options.loss)
-        return replace(self.said(loss, p, left, right), attention=attention)
+        output = self.answered(self.dropout(hidden), pairs, batch.targets, left, right)
+        return replace(output, attention=attention)
 
     def read_pair(self, left: Padded, right: Padded) -> tuple[_Read, _Read, Tensor | None]:
         """What `read` returns of each side, which has looked at the other if there is attention.
@@ -157,11 +113,19 @@ class PairClassifier(Classifier):
         return self.dropout(a), self.dropout(b), attention
 
 
-TASK = Task(
-    PairClassifier,
-    PairConfig,
-    METRICS,
-    PROBABILITIES,
-    also=("encoder", "attention", "attention_over"),
-    sides=2,
-)
+class PairRegressor(PairClassifier):
+    """A number by the same layers, in the unit of the data: see `Numbers`."""
+
+    task = "nli-number"
+    says = Numbers
+
+
+class PairLabeller(PairClassifier):
+    """Any number of labels by the same layers: see `Labels`."""
+
+    task = "nli-labels"
+    says = Labels
+
+
+_ALSO = ("encoder", "attention", "attention_over")
+TASKS = tuple(task_of(m, _ALSO, sides=2) for m in (PairClassifier, PairRegressor, PairLabeller))

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Problem
 from sparsewood.lab.data.batches import Split
-from sparsewood.lab.data.examples import Corpus, Example, Sentence
+from sparsewood.lab.data.examples import Corpus, Example, Sentence, TargetKind
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
@@ -139,6 +139,10 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         """The `k` best answers to example `i`, with numbers; none where trees are the answer."""
         return {}
 
+    def verdict(self, answers: dict[str, float]) -> dict[str, Any]:
+        """What `answers` come to: "label", the best of them, "labels" or "number"."""
+        return {"label": next(iter(answers))} if answers else {}
+
     def problems(self, batch: Any) -> tuple[Problem, ...]:
         """What is solved for the trees of each side of a batch on the model's device, out of
         training; none where trees are not scored.
@@ -172,6 +176,7 @@ class Task:
         config: the dataclass of the model's options; `needs_heads` says whether examples need some.
         metrics: what is measured, and what validation goes by.
         form: of the numbers of the labels that it answers with; None where it answers with trees.
+        answer: what it answers with: a class, or a word; a number; or any number of labels.
         few: there are too many labels to list them all.
         varies: the option of the model that tells runs on the same data apart.
         also: options that do so besides where they are not at their defaults.
@@ -185,6 +190,7 @@ class Task:
     config: type
     metrics: MetricSpec
     form: str | None = None
+    answer: TargetKind = "class"
     few: bool = False
     varies: str = "estimator"
     also: tuple[str, ...] = ("encoder",)

@@ -135,6 +135,8 @@ def as_bytes(examples: Iterable[Example], *, heads: bool = True) -> Iterator[byt
     """Labels, words and, unless told otherwise, heads, as a hash takes them."""
     for example in examples:
         yield f"{example.label}\0".encode()
+        if example.labels is not None:
+            yield "\0".join([*sorted(example.labels), "\0"]).encode()
         for sentence in example.sentences:
             yield "\0".join([*sentence.words, "\0"]).encode()
             if heads:

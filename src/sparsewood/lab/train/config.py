@@ -10,8 +10,8 @@ from sparsewood.lab._json import decode, encode, no_others
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.build import TASKS
-from sparsewood.lab.tasks.classify import ACCURACY
 from sparsewood.lab.tasks.pretrained import unread_vectors
+from sparsewood.lab.tasks.targets.classes import ACCURACY
 from sparsewood.lab.train.anneal import annealings
 
 

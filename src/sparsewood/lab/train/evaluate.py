@@ -131,7 +131,7 @@ def _entry(
 ) -> dict[str, Any]:
     sides = sides_of(example.sentences, output, i, solved)
     return {
-        "label": example.label,
+        "label": example.label if example.labels is None else list(example.labels),
         "prediction": model.answers(output, i, _SHOWN),
         "sides": [
             {**side, "given": _compared(sentence)}

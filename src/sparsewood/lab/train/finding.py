@@ -39,7 +39,7 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     text += f" {over(len(rows[best]))}"
     if against := next(iter(told[best].get("against", {}).values()), None):
         baseline = names[summary["baseline"]]
-        text += f", {Comparison(**against).text(measure.digits)} against {baseline}"
+        text += f", {Comparison(**against).text(measure)} against {baseline}"
     close = [name for name in others if _close(rows[best], rows[name])]
     if not others:
         return f"{text}."

@@ -124,7 +124,7 @@ def _cells(
                 measured[prefix + measure.label] = _cell(values[measure.name], measure, figure)
         head = against if judged.compared else f"{judged.label} {against}"
         one = compared.get(test)
-        measured[prefix + head] = one.text(judged.digits) if one else ""
+        measured[prefix + head] = one.text(judged) if one else ""
     return {
         **measured,
         _VALIDATION: _cell(validation[criterion], judged),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
+from sparsewood.lab.tasks.measures import Measure
 from sparsewood.lab.train.outcomes import Outcomes
 from sparsewood.lab.train.run import Run
 
@@ -35,10 +36,10 @@ class Comparison:
     seeds: int
     items: int
 
-    def text(self, digits: int) -> str:
-        """The difference and its interval: "+1.23 [+0.40, +2.05]"."""
-        low, high = f"{self.low:+.{digits}f}", f"{self.high:+.{digits}f}"
-        return f"{self.difference:+.{digits}f} [{low}, {high}]"
+    def text(self, measure: Measure) -> str:
+        """The difference in this measure and its interval: "+1.23 [+0.40, +2.05]"."""
+        value, low, high = (measure.text(x, "+") for x in (self.difference, self.low, self.high))
+        return f"{value} [{low}, {high}]"
 
 
 def how(comparisons: Iterable[Comparison]) -> str:

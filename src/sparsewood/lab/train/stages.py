@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sparsewood.lab.tasks.classify import ACCURACY
+from sparsewood.lab.tasks.targets.classes import ACCURACY
 from sparsewood.lab.train.config import TrainingConfig
 
 

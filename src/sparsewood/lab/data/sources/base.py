@@ -2,10 +2,10 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.data.heads_file import attach_heads, count_missing
@@ -30,7 +30,7 @@ class Source(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[str]
+    task: ClassVar[str]  # that of the default options; an instance has that of its own
     unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
 
     heads: tuple[Path, ...] = ()
@@ -45,6 +45,11 @@ class Source(ABC):
         for field in fields(self):
             if field.name in self.unused and getattr(self, field.name) != field.default:
                 raise ValueError(f"{field.name}: is no option of the source {self.name}")
+
+    @classmethod
+    def task_of(cls, options: Mapping[str, Any]) -> str:
+        """The task of the source with these options, as JSON has them."""
+        return cls.task
 
     def load(self) -> Corpus:
         """Read everything; the parser's part is `sparsewood.lab.tasks.parsing.load_corpus`.

@@ -1,11 +1,16 @@
 """A user's own labelled sentences and pairs of sentences."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from sparsewood.lab.data.examples import Corpus
+from sparsewood._numbers import check_choice
+from sparsewood.lab.data.examples import Corpus, TargetKind
 from sparsewood.lab.data.own import read_own_splits
 from sparsewood.lab.data.reading import Reading
 from sparsewood.lab.data.sources.base import Source
+
+_SEPARATOR = Reading.label_separator
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,9 @@ class Classify(Source):
         encoding: of the files.
         skip_bad: pass over rows that cannot be read, and list them; otherwise the first one is an
             error.
+        target: class, number or labels: what examples are labelled with. One class each; a number,
+            to be predicted as such; or any number of labels, also none.
+        label_separator: between the labels of an example, with the target "labels".
     """
 
     name = "classify"
@@ -39,10 +47,26 @@ class Classify(Source):
     delimiter: str | None = None
     encoding: str = "utf-8"
     skip_bad: bool = False
+    target: Annotated[TargetKind, "KIND"] = field(default="class", kw_only=True)
+    label_separator: str = field(default=_SEPARATOR, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("target", self.target, TargetKind)
+        if self.label_separator != _SEPARATOR and self.target != "labels":
+            raise ValueError(f'label_separator: is for the target "labels", got {self.target!r}')
+        object.__setattr__(self, "task", self.task_of(vars(self)))
+
+    @classmethod
+    def task_of(cls, options: Mapping[str, Any]) -> str:
+        target = options.get("target", "class")
+        return cls.task if target == "class" else f"{cls.task}-{target}"
 
     def read(self) -> Corpus:
         files = self.train, self.validation, self.test
-        how = Reading(self.encoding, self.delimiter, self.skip_bad)
+        how = Reading(
+            self.encoding, self.delimiter, self.skip_bad, self.target, self.label_separator
+        )
         splits = read_own_splits(*files, self.label, self._texts(), self.split_seed, how)
         return Corpus(self.task, splits)
 

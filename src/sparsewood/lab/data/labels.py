@@ -1,0 +1,56 @@
+"""Labels out of the cells of a table: a class, a number, or any number of labels."""
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from sparsewood.lab.data._lines import fault
+from sparsewood.lab.data.examples import Example, Sentence, TargetKind
+from sparsewood.lab.data.reading import STRICT, Reading
+
+
+def labelled(
+    sentences: Iterable[Sentence], cell: str, path: Path | str, line: int, how: Reading = STRICT
+) -> Example:
+    """The example of a row whose label is written in `cell`.
+
+    Raises:
+        ValueError: where that is not what `how.target` says, naming the line: an empty class, or no
+            finite number. No labels at all are an empty cell.
+    """
+    label = cell.strip()
+    if how.target == "labels":
+        parts = (part.strip() for part in label.split(how.label_separator))
+        return Example(tuple(sentences), labels=tuple(dict.fromkeys(filter(None, parts))))
+    if not label:
+        fault(path, line, "an empty label")
+    if how.target == "number" and not is_finite(label):
+        fault(path, line, "label: expected a finite number")
+    return Example(tuple(sentences), label)
+
+
+def joined(labels: Sequence[object], path: Path | str, line: int, how: Reading) -> str:
+    """A list of labels as a cell has them.
+
+    Raises:
+        ValueError: where a label is no text, or has the separator in it, naming the line.
+    """
+    for label in labels:
+        if not isinstance(label, str):
+            fault(path, line, f"label: expected a list of texts, got {type(label).__name__} in it")
+        if how.label_separator in label:
+            fault(path, line, f"a label with {how.label_separator!r} in it: --label-separator")
+    return how.label_separator.join(str(label) for label in labels)
+
+
+def is_finite(text: str) -> bool:
+    """Whether it is a number, and neither infinite nor NaN."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def classes_of(example: Example, target: TargetKind) -> tuple[str, ...]:
+    """What training must have seen to know of it; nothing of a number."""
+    return () if target == "number" else example.names

@@ -1,0 +1,48 @@
+"""The options of models of two sentences, whatever is said of them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparsewood._numbers import check_choice
+from sparsewood.lab._checks import check
+from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.readers import Reader, parse
+
+Attention = Literal["none", "softmax", "matching"]
+Over = Literal["words", "subtrees"]
+
+
+@dataclass(frozen=True)
+class PairConfig(ModelConfig):
+    """The shape of a model of two sentences: a `ModelConfig`, and how they attend to each other.
+
+    Attributes:
+        attention: how the two sentences attend to each other before they are composed: "softmax",
+            each word to all of the other sentence, as in ESIM; "matching", by a latent matching of
+            their words; "none": not at all.
+        attention_over: what attends to what: words, or the subtrees that they head.
+    """
+
+    attention: Attention = "none"
+    attention_over: Over = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("model.attention", self.attention, Attention)
+        check_choice("model.attention_over", self.attention_over, Over)
+        attends, subtrees = self.attention != "none", self.attention_over == "subtrees"
+        has_subtrees = not isinstance(parse(self.estimator), Reader) and self.composer != "messages"
+        check(
+            "model",
+            self,
+            (
+                "attention",
+                not attends or self.composer_input == "context",
+                '"none" where composer_input is "words"',
+            ),
+            (
+                "attention_over",
+                not subtrees or (attends and has_subtrees),
+                f'"words" with attention {self.attention}, {self.estimator} and {self.composer}',
+            ),
+        )

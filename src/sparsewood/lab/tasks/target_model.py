@@ -1,0 +1,110 @@
+"""Models whose answer is what a target makes of the scores of each structure."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from torch import Tensor, nn
+
+from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.data.examples import Corpus, Example
+from sparsewood.lab.data.vectors import WordVectors
+from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
+from sparsewood.lab.tasks.mixture import widened
+from sparsewood.lab.tasks.model import TreeModel
+from sparsewood.lab.tasks.model_config import ModelConfig
+from sparsewood.lab.tasks.targets import Classes, Target
+from sparsewood.lab.tasks.task import Task
+from sparsewood.pairs import PairPosterior
+from sparsewood.posterior import Posterior
+
+
+class TargetModel(TreeModel):
+    """A model of trees, up to a vector for each structure; its target has the rest.
+
+    The scores of a structure are W r + b, with r its vector.
+    """
+
+    says: ClassVar[type[Target]] = Classes
+    target: Target
+
+    @classmethod
+    def check(cls, corpus: Corpus) -> None:
+        cls.says.check(corpus)
+
+    @classmethod
+    def labels_of(cls, corpus: Corpus) -> list[str]:
+        return cls.says.labels_of(corpus)
+
+    @classmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        options: ModelConfig,
+        vectors: WordVectors | None = None,
+        *,
+        lowercase: bool = True,
+        min_count: int = 1,
+    ) -> Self:
+        model = super().build(corpus, options, vectors, lowercase=lowercase, min_count=min_count)
+        model.target.fit(corpus.splits["train"])
+        return model
+
+    def add_layers(self) -> None:
+        self.target = self.says(self.labels)
+        self.output = nn.Linear(self.options.hidden, self.target.size)
+
+    def targets_of(self, examples: Sequence[Example]) -> Tensor:
+        return self.target.encode(examples)
+
+    def answered(
+        self,
+        vectors: Tensor,
+        structures: Posterior | PairPosterior,
+        targets: Tensor,
+        *posteriors: Posterior,
+    ) -> Output:
+        """The output for a batch.
+
+        Args:
+            vectors: (T, hidden), of each structure, or of each pair of them.
+            structures: the posterior over these.
+            targets: of the batch.
+            posteriors: over the trees of each side.
+        """
+        scores = widened(self.output(vectors))
+        prediction, loss = self.target.judge(scores, structures, targets, self.options.loss)
+        return self.said(loss, prediction, *posteriors)
+
+    def new_metric(self, *, training: bool) -> LossMetric:
+        return self.target.new_metric(training=training)
+
+    def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
+        found = super().measured(metrics)
+        for metric in metrics:
+            if isinstance(metric, LossMetric):
+                found |= self.target.told(metric)
+        return found
+
+    def outcomes(self, output: Output, batch: Batch) -> Tensor | None:
+        found = self.target.outcomes(output.prediction, batch.targets)
+        return super().outcomes(output, batch) if found is None else found
+
+    def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
+        return self.target.answers(output.prediction[i], k)
+
+    def verdict(self, answers: dict[str, float]) -> dict[str, Any]:
+        return self.target.verdict(answers)
+
+
+def task_of(model: type[TargetModel], also: tuple[str, ...] = ("encoder",), sides: int = 1) -> Task:
+    """The task of a model, which is measured as its target is."""
+    says = model.says
+    return Task(
+        model,
+        model.config_class,
+        says.metrics,
+        says.form,
+        answer=says.kind,
+        also=also,
+        sides=sides,
+    )
