@@ -27,7 +27,7 @@ _MSE = Measure(
 )
 _MAE = Measure("mae", "MAE", 4, higher_is_better=False, any_size=True)
 _PEARSON = Measure("pearson", "Pearson", 4, brief="Pearson {:.4f}", compared=True)
-_SPEARMAN = Measure("spearman", "Spearman", 4, compared=True)
+_SPEARMAN = Measure("spearman", "Spearman", 4)
 
 
 class Numbers(Target):
