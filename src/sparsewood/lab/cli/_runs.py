@@ -25,7 +25,7 @@ _COMMON_SOURCE = (
     *("data", "files", "train", "validation", "test", "label", "text", "text2", "target"),
     *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
 )
-_COMMON_MODEL = ("encoder", "hidden", "layers", "dropout")
+_COMMON_MODEL = ("encoder", "attention", "hidden", "layers", "dropout")
 _COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
 
 # What an example of a command on each source needs beside the name of the source.

@@ -1,7 +1,7 @@
 """The options of models of two sentences, whatever is said of them."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from sparsewood._numbers import check_choice
 from sparsewood.lab._checks import check
@@ -17,13 +17,13 @@ class PairConfig(ModelConfig):
     """The shape of a model of two sentences: a `ModelConfig`, and how they attend to each other.
 
     Attributes:
-        attention: how the two sentences attend to each other before they are composed: "softmax",
-            each word to all of the other sentence, as in ESIM; "matching", by a latent matching of
-            their words; "none": not at all.
+        attention: none, softmax or matching: how the two sentences attend to each other. Each word
+            attends to all of the other sentence before it is composed, as in ESIM ("softmax"), or
+            by a latent matching of the words of both ("matching"), or not at all ("none").
         attention_over: what attends to what: words, or the subtrees that they head.
     """
 
-    attention: Attention = "none"
+    attention: Annotated[Attention, "KIND"] = "none"
     attention_over: Over = "words"
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sparsewood.lab._checks import check
 from sparsewood.lab._json import decode, encode, no_others
@@ -60,7 +60,7 @@ class TrainingConfig:
         clip: the largest norm of the gradient; None leaves it alone.
         precision: of the forward pass; parameters stay in float32.
         seed: of the initial weights, the order of examples and dropout.
-        device: "auto" takes a GPU where there is one.
+        device: auto, cpu or cuda: "auto" takes a GPU where there is one.
         threads: of PyTorch and the solver on the CPU; None leaves them as they are.
         temperatures: choose the temperature of the estimator on validation, at the end.
         tensorboard: write events for TensorBoard as well.
@@ -93,7 +93,7 @@ class TrainingConfig:
     clip: float | None = None
     precision: Literal["float32", "bfloat16", "float16"] = "float32"
     seed: int = 0
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Annotated[Literal["auto", "cpu", "cuda"], "NAME"] = "auto"
     threads: int | None = None
     temperatures: bool = True
     tensorboard: bool = False

@@ -20,7 +20,7 @@ class Source(ABC):
     Attributes:
         heads: files or folders with heads: label, tokens, heads between tabs, or CoNLL-U. A
             sentence gets the tokens and heads of the line that has its text, white space aside.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser: parses what has no heads.
+        parser: "spacy", "spacy:PIPELINE" or a parser's folder: parses what has no heads.
         skip_unparsed: training examples with a sentence that has no heads are left out.
         max_length: training examples with a longer sentence are left out.
         lowercase: read words in lower case.

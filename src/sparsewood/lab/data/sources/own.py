@@ -79,8 +79,8 @@ class Pairs(Classify):
     """Your own labelled pairs of sentences.
 
     Attributes:
-        train: a file: .csv, .jsonl or .tsv with named columns, or tabs between label, text and
-            text2; or hf:OWNER/NAME.
+        train: a file: named columns, or label, text and text2 between tabs; columns have names in
+            .csv, .jsonl and .tsv. Or hf:OWNER/NAME.
         text: the column of the premises, "text" if none is given.
         text2: the column of the hypotheses, "text2" if none is given.
     """
