@@ -6,18 +6,23 @@
 leaves `sst/ESTIMATOR/lr-LR/seed-SEED` with `config.json`, `metrics.jsonl`, `result.json` and
 `outcomes.json`, and puts the table into README.md, after the line `<!-- table sst -->`.
 `sparsewood report results/sst/*/*/*` draws the runs. A folder of `sparsewood compare` is taken
-likewise, with its `compare.json`. Without the folder,
-`python results/collect.py sst` makes the table anew from the runs that are here.
+likewise, with its `compare.json`, and so is one of several tables on the same data, whose rows
+differ in more than the estimator: `attention/sick/KIND/ESTIMATOR/lr-LR/seed-SEED`. Without the
+folder, `python results/collect.py sst` makes the table anew from the runs that are here.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
+from sparsewood.lab.tasks import TASKS
+from sparsewood.lab.tasks.task import PLUS
 from sparsewood.lab.train.grid import OPENINGS, Grid
 from sparsewood.lab.train.outcomes import FILE
-from sparsewood.lab.train.paper_figures import in_order
+from sparsewood.lab.train.paper_figures import BASELINE, in_order
 from sparsewood.lab.train.run import Run
+from sparsewood.lab.train.summary import summarise
 from sparsewood.lab.train.table import table_search, table_summary
 
 HERE = Path(__file__).parent
@@ -26,7 +31,9 @@ KEPT = ("config.json", "metrics.jsonl", "result.json", FILE)
 
 
 def main(name: str, folder: Path) -> None:
-    runs = sorted(result.parent for result in folder.glob("*/*/*/result.json"))
+    several = not any(folder.glob("*/*/*/result.json"))
+    found = "*/*/*/*/result.json" if several else "*/*/*/result.json"
+    runs = sorted(result.parent for result in folder.glob(found))
     if not runs:
         raise SystemExit(f"{folder}: no finished run")
     if folder != HERE / name:
@@ -36,12 +43,26 @@ def main(name: str, folder: Path) -> None:
     if (HERE / name / COMPARISON).exists():
         show(name, Grid.of(json.loads((HERE / name / COMPARISON).read_text())).markdown().strip())
         return
+    if several:
+        show(name, Grid.of(tables_summary(HERE / name)).markdown().strip())
+        return
     configs = [Run(path.parent).config for path in sorted((HERE / name).glob("*/*/*/result.json"))]
     rows = in_order(config.model.estimator for config in configs)
     lrs = {config.training.lr for config in configs}
     seeds = sorted({config.training.seed for config in configs})
     summary = table_summary(table_search(rows, configs[0], sorted(lrs), seeds, HERE / name))
     show(name, Grid.of(summary, None if name == "revdict" else name).markdown().strip())
+
+
+def tables_summary(folder: Path) -> dict[str, Any]:
+    """The runs of all tables in `folder` by what tells them apart, against flat trees alone."""
+    rows: dict[str, list[Run]] = {}
+    for path in sorted(folder.glob("*/*/*/*/result.json")):
+        run = Run(path.parent)
+        task = TASKS[run.config.source.task]
+        rows.setdefault(task.row(vars(run.config.model)), []).append(run)
+    order = sorted(rows, key=lambda row: (row.partition(PLUS)[2], in_order(rows).index(row)))
+    return summarise({row: rows[row] for row in order}, BASELINE)
 
 
 def copy(runs: list[Path], folder: Path, to: Path) -> None:
