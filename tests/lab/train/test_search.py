@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.train import Progress, RunConfig, local_pool
+from sparsewood.lab.train import search as search_module
+from sparsewood.lab.train.jobs import Job
 from sparsewood.lab.train.search import Row, Search, canonical, one_thread, validation
 
 
@@ -61,6 +63,20 @@ def test_other_seeds_have_the_epochs_that_are_asked_for(
     monkeypatch.setattr(local_pool, "train", train)
     search(9, 0, 1).train(progress=Progress())
     assert [(c.training.max_epochs, c.training.seed) for c in asked] == [(9, 1)]
+
+
+def test_what_follows_from_finished_runs_waits_for_no_other_row(
+    make_config: Callable[..., RunConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def row(batch: int) -> Row:
+        start = make_config("flat", max_epochs=1, batch=batch)
+        return Row(start, (lambda c: [c],))
+
+    Search({"a": row(8)}, (0,), tmp_path, _place).train(progress=Progress())
+    asked: list[Job] = []
+    monkeypatch.setattr(search_module, "run_jobs", lambda jobs, *_, **__: asked.extend(jobs))
+    Search({"a": row(8), "b": row(9)}, (0, 1), tmp_path, _place).train(progress=Progress())
+    assert sorted(job.folder.name for job in asked) == ["8-1", "9-0"]
 
 
 def test_one_spelling_and_one_thread(make_config: Callable[..., RunConfig]) -> None:

@@ -96,16 +96,16 @@ class Search:
         def due() -> list[Job]:
             """What rows wait for and nobody has asked for yet; finished runs need no worker."""
             found: dict[Path, RunConfig] = {}
-            while not found:
+            while True:
                 wanted = [c for row in self.rows.values() for c in self._wanted(row, ended)]
                 new = {path: c for c in wanted if (path := self._path(c)) not in asked}
                 if not new:
-                    return []
+                    break
                 asked.update(new)
                 over = {path for path, c in new.items() if claim(c, path, resume=True) is not None}
                 ended.update(over)
                 errors.update({self.name(path): None for path in over})
-                found = {path: c for path, c in new.items() if path not in over}
+                found |= {path: c for path, c in new.items() if path not in over}
             # The longest runs first, so that no worker is left alone with one at the end.
             return [Job(c, p, 0 if learns(c.model.estimator) else 1) for p, c in found.items()]
 
