@@ -171,3 +171,24 @@ def test_few_short_examples_come_several_times(monkeypatch):
     assert sum(map(len, batches.order(0, at_most=1))) == 9
     assert sum(map(len, batches.order(0, at_most=9))) == 43
     assert batches.order(0, at_most=9) == batches.order(0)
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=60), st.integers(1, 7))
+def test_batches_that_are_not_shuffled_have_fewer_long_sentences(
+    lengths: list[int], size: int
+) -> None:
+    batches = Batches(split(lengths), size).order()
+    rows = [row for batch in batches for row in batch]
+    assert sorted(rows) == list(range(len(lengths)))
+    assert [lengths[row] for row in rows] == sorted(lengths)
+    for batch, after in zip(batches, [*batches[1:], []], strict=True):
+        longest = max(lengths[row] for row in batch)
+        assert len(batch) <= size
+        assert len(batch) == 1 or len(batch) * longest**2 <= size * 64**2
+        if after:  # there was no room for its first
+            longer = lengths[after[0]]
+            assert len(batch) == size or (len(batch) + 1) * longer**2 > size * 64**2
+
+
+def test_of_short_sentences_batches_are_full() -> None:
+    assert [len(batch) for batch in Batches(split([64] * 10), 4).order()] == [4, 4, 2]

@@ -17,6 +17,7 @@ from sparsewood.lab.data.windows import Splitter, padded_windows
 Shuffle = Literal["examples", "batches"]
 
 _POOL = 50  # batches' worth of examples that are sorted by length together
+_WIDE = 64  # words of a sentence from which on batches that are not shuffled have fewer
 _EPOCH = 10_000  # short examples that are fewer are repeated up to so many
 
 
@@ -206,7 +207,8 @@ class Batches:
         words: the most words of a batch, padding included, in place of `size`; sentences of like
             length come together. A longer one is alone in its batch.
         shuffle: a new order every epoch, of the examples or of batches that are composed once;
-            None keeps one order, by length.
+            None keeps one order, by length, and has fewer long sentences in a batch: what is
+            remembered of a sentence grows with the square of its words.
         seed: of the order; the same seed and epoch give the same batches.
     """
 
@@ -243,7 +245,10 @@ class Batches:
         """
         rows = self._rows(at_most)
         if self.shuffle is None:
-            return self._cut(rows[self._lengths[rows].argsort(stable=True)])
+            ordered = rows[self._lengths[rows].argsort(stable=True)]
+            if self.words is not None:
+                return self._cut(ordered)
+            return list(cut_by_pairs(ordered.tolist(), self.split.lengths, self.size))
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
         if self.shuffle == "examples":
             order = rows[torch.randperm(len(rows), generator=generator)]
@@ -267,6 +272,23 @@ class Batches:
         if self.words is not None:
             return list(cut_by_words(order.tolist(), self.split.lengths, self.words))
         return [part.tolist() for part in order.split(self.size) if len(part)]
+
+
+def cut_by_pairs(order: Sequence[int], lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """The rows `order`, short ones first, by batch: `size` rows, fewer of long sentences.
+
+    A batch has at most as many pairs of words, padding included, as `size` sentences of 64 words.
+    A sentence that has more is alone in its batch.
+    """
+    batch: list[int] = []
+    for row in order:
+        pairs = (len(batch) + 1) * lengths[row] ** 2
+        if batch and (len(batch) == size or pairs > size * _WIDE**2):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
 
 
 def cut_by_words(order: Sequence[int], lengths: Sequence[int], words: int) -> Iterator[list[int]]:
