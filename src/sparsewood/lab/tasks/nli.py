@@ -28,9 +28,9 @@ class PairClassifier(TargetModel):
     With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
     [u; v; u - v; u * v]. Premise and hypothesis share encoder, scorer and composer.
 
-    Niculae, Martins & Cardie (2018), section 4.2. With `attention`, the outlook of its section 6:
-    ESIM over latent trees. What is composed are then words that know what they attend to in the
-    other sentence (`nn.CrossAttention`). Over "subtrees", a first composer reads the words along
+    Niculae, Martins & Cardie (2018), section 4.2. With `attention`, the outlook of that paper: ESIM
+    over latent trees. What is composed are then words that know what they attend to in the other
+    sentence (`nn.CrossAttention`). Over "subtrees", a first composer reads the words along
     each tree, the words plus the expected states of their subtrees attend to each other, and a
     second one composes what comes of that along the same trees, as the tree-structured model of
     Chen et al. (2017), "Enhanced LSTM for natural language inference", section 3, does along a
