@@ -33,15 +33,8 @@ from sparsewood.lab.train.sweep import sweep
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
 EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
-_RARE = (
-    "encoder",
-    "attention",
-    "lr",
-    "patience",
-    "seed",
-    "device",
-    "threads",
-)  # shown by --help-all alone
+# Shown by --help-all alone.
+_RARE = (*("encoder", "attention", "lr", "patience"), *("seed", "device", "threads"))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Examples as padded tensors, batch by batch, in an order that a seed and an epoch fix."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, Protocol
@@ -280,15 +280,8 @@ def cut_by_pairs(order: Sequence[int], lengths: Sequence[int], size: int) -> Ite
     A batch has at most as many pairs of words, padding included, as `size` sentences of 64 words.
     A sentence that has more is alone in its batch.
     """
-    batch: list[int] = []
-    for row in order:
-        pairs = (len(batch) + 1) * lengths[row] ** 2
-        if batch and (len(batch) == size or pairs > size * _WIDE**2):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+    most = size * _WIDE**2
+    return _cut_where(order, lengths, lambda n, longest: n > size or n * longest**2 > most)
 
 
 def cut_by_words(order: Sequence[int], lengths: Sequence[int], words: int) -> Iterator[list[int]]:
@@ -299,11 +292,18 @@ def cut_by_words(order: Sequence[int], lengths: Sequence[int], words: int) -> It
         lengths: of all rows, in words.
         words: a sentence of more is alone in its batch.
     """
+    return _cut_where(order, lengths, lambda n, longest: n * longest > words)
+
+
+def _cut_where(
+    order: Sequence[int], lengths: Sequence[int], too_many: Callable[[int, int], bool]
+) -> Iterator[list[int]]:
+    """The rows by batch; of several rows, the longest being so long, none has `too_many`."""
     batch: list[int] = []
     longest = 0
     for row in order:
         longest = max(longest, lengths[row])
-        if batch and (len(batch) + 1) * longest > words:
+        if batch and too_many(len(batch) + 1, longest):
             yield batch
             batch, longest = [], lengths[row]
         batch.append(row)

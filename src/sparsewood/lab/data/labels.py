@@ -7,6 +7,7 @@ from pathlib import Path
 from sparsewood.lab.data._lines import fault
 from sparsewood.lab.data.examples import Example, Sentence, TargetKind
 from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.text import is_number
 
 
 def labelled(
@@ -45,10 +46,7 @@ def joined(labels: Sequence[object], path: Path | str, line: int, how: Reading) 
 
 def is_finite(text: str) -> bool:
     """Whether it is a number, and neither infinite nor NaN."""
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
+    return is_number(text) and math.isfinite(float(text))
 
 
 def classes_of(example: Example, target: TargetKind) -> tuple[str, ...]:

@@ -128,4 +128,6 @@ class PairLabeller(PairClassifier):
 
 
 _ALSO = ("encoder", "attention", "attention_over")
-TASKS = tuple(task_of(m, _ALSO, sides=2) for m in (PairClassifier, PairRegressor, PairLabeller))
+TASKS = tuple(
+    task_of(m, also=_ALSO, sides=2) for m in (PairClassifier, PairRegressor, PairLabeller)
+)

@@ -96,15 +96,7 @@ class TargetModel(TreeModel):
         return self.target.verdict(answers)
 
 
-def task_of(model: type[TargetModel], also: tuple[str, ...] = ("encoder",), sides: int = 1) -> Task:
-    """The task of a model, which is measured as its target is."""
+def task_of(model: type[TargetModel], **more: Any) -> Task:
+    """The task of a model, which is measured as its target is; `more` are fields of `Task`."""
     says = model.says
-    return Task(
-        model,
-        model.config_class,
-        says.metrics,
-        says.form,
-        answer=says.kind,
-        also=also,
-        sides=sides,
-    )
+    return Task(model, model.config_class, says.metrics, says.form, answer=says.kind, **more)
