@@ -24,6 +24,11 @@ def test_the_newest_run_answers(
     ]
 
 
+def test_compounds_are_split_as_those_of_definitions(dictionary: Path, prints: Prints) -> None:
+    found = json.loads(prints("define", dictionary, "a self-made thing", "--json"))
+    assert found["text"] == "a self - made thing"
+
+
 def test_without_a_run_it_says_how_to_train_one(
     latent: Path, fails: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,10 +2,16 @@ import pytest
 
 from sparsewood.lab.cli._sentences import read_sentences
 from sparsewood.lab.data import Sentence
+from sparsewood.lab.data.definitions import definition_words
 
 
 def test_sentences_are_tokenised() -> None:
     assert read_sentences(["A dog runs."]) == [Sentence(("A", "dog", "runs", "."))]
+
+
+def test_a_model_may_split_words_in_its_own_way() -> None:
+    (found,) = read_sentences(["a self-made man"], words_of=definition_words)
+    assert found == Sentence(("a", "self", "-", "made", "man"))
 
 
 def test_list_operations_have_their_trees() -> None:

@@ -3,7 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.data.definitions import Dictionary, read_definitions, read_dictionary, read_test
+from sparsewood.lab.data.definitions import (
+    Dictionary,
+    definition_words,
+    read_definitions,
+    read_dictionary,
+    read_test,
+)
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.wordnet import Definition
 
@@ -34,6 +40,28 @@ def test_given_tests_decide_what_is_trained_on() -> None:
     assert {e.label for e in corpus.splits["train"]} == {"w2", "w3", "w4"}
     assert _texts(corpus, "train") == {f"thing , number {i}" for i in (2, 3, 4)}
     assert corpus.tests == ["unseen", "seen"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a well-known, self-made man", "a well - known , self - made man"),
+        ("thick - walled pouch", "thick - walled pouch"),  # as the tests of Hill et al. have it
+        ("a 45-degree turn in 1914-18", "a 45-degree turn in 1914-18"),
+        ("the suffix -let", "the suffix -let"),
+        ("a jack-in-the-box", "a jack - in - the - box"),
+    ],
+)
+def test_compounds_are_split_at_hyphens(text: str, words: str) -> None:
+    assert definition_words(text) == tuple(words.split())
+
+
+def test_training_and_tests_read_a_definition_alike(tmp_path: Path) -> None:
+    path = tmp_path / "test.json"
+    path.write_text(json.dumps([{"word": "purse", "definitions": "a pocket - size case"}]))
+    (test,) = read_test(path)
+    dictionary = Dictionary([Definition(("purse",), "a pocket-size case", "noun")])
+    assert dictionary.corpus(["purse"]).splits["train"] == [test]
 
 
 def test_one_example_for_each_candidate_of_a_definition() -> None:

@@ -15,6 +15,7 @@ from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.serve.answer import Served, answer
 from sparsewood.lab.serve.app import create_app
 from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.tasks import DictionaryConfig, ReverseDictionary
 
 Serves = Callable[..., Served]
 SENTENCE = "a small wood of oaks ."
@@ -45,6 +46,14 @@ def test_each_run_answers(client: TestClient, serves: Serves) -> None:
         json.loads(json.dumps(answer(run, [typed_sentence(SENTENCE)], most=2)))
         for run in (serves("flat"), serves())
     ]
+
+
+def test_a_reverse_dictionary_splits_compounds() -> None:
+    words = ["<unk>", "oak", "-", "wood"]
+    model = ReverseDictionary(DictionaryConfig("flat", 6, 4), words, ["grove", "copse"])
+    client = _client(Served("flat", model.eval()))
+    response = client.post("/answer", json={"sides": ["oak-wood"]})
+    assert response.json()["runs"][0]["sides"][0]["words"] == ["oak", "-", "wood"]
 
 
 def test_a_run_that_cannot_answer_says_why(serves: Serves) -> None:

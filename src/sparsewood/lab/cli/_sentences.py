@@ -7,8 +7,8 @@ from itertools import islice
 import torch
 
 from sparsewood.lab.cli._inputs import Line
-from sparsewood.lab.data import Example, Sentence
-from sparsewood.lab.data.typed import typed_sentence
+from sparsewood.lab.data import Example, Sentence, tokenize
+from sparsewood.lab.data.typed import WordsOf, typed_sentence
 from sparsewood.lab.tasks import Model, Output, TreeModel
 from sparsewood.lab.tasks.parsing import parse_sentences
 
@@ -45,16 +45,21 @@ def _examples(
     lines = iter(lines)
     size = size if parser else 1
     while some := list(islice(lines, size)):
-        sentences = iter(read_sentences([side for line in some for side in line.sides], parser))
+        texts = [side for line in some for side in line.sides]
+        sentences = iter(read_sentences(texts, parser, model.words_of))
         for line in some:
             example = Example(tuple(islice(sentences, len(line.sides))))
             require_heads(example.sentences, model)
             yield example, line.where
 
 
-def read_sentences(texts: Sequence[str | Sentence], parser: str | None = None) -> list[Sentence]:
+def read_sentences(
+    texts: Sequence[str | Sentence], parser: str | None = None, words_of: WordsOf = tokenize
+) -> list[Sentence]:
     """The words of texts, with heads where a parser gives them; list operations have theirs."""
-    sentences = [text if isinstance(text, Sentence) else typed_sentence(text) for text in texts]
+    sentences = [
+        text if isinstance(text, Sentence) else typed_sentence(text, words_of) for text in texts
+    ]
     if parser is None:
         return sentences
     bare = [i for i, sentence in enumerate(sentences) if sentence.heads is None]

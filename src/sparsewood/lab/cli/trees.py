@@ -9,7 +9,7 @@ import torch
 import tyro
 
 from sparsewood.draw import Drawing, Format
-from sparsewood.lab.cli._inputs import Files, Line, check_arguments, lines_of
+from sparsewood.lab.cli._inputs import Files, check_arguments, lines_of
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
@@ -72,7 +72,8 @@ def main(args: list[str]) -> None:
     lines = list(lines_of(options.sentences, 1, files))
     if options.format in _ONE and len(lines) > 1:
         raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
-    sentences = _read(lines, options.parser)
+    texts = [side for line in lines for side in line.sides]
+    sentences = read_sentences(texts, options.parser, model.words_of)
     require_heads(sentences, model)
     tally = Tally()
     with out:
@@ -81,10 +82,6 @@ def main(args: list[str]) -> None:
             tally.add([side])
             out.print(_drawn(model, sentence, side, options))
     tally.tell()
-
-
-def _read(lines: list[Line], parser: str | None) -> list[Sentence]:
-    return read_sentences([side for line in lines for side in line.sides], parser)
 
 
 def _side(model: Model, sentence: Sentence, *, scored: bool) -> dict[str, Any]:

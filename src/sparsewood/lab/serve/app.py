@@ -115,7 +115,7 @@ class _Desk:
                 raise HTTPException(422, f"sides[{i}]: expected {most}, got {len(text):,}")
             if not _is_unicode(text):
                 raise HTTPException(422, f"sides[{i}]: expected Unicode text, got half a character")
-            sentence = typed_sentence(text)
+            sentence = typed_sentence(text, self._runs[0].model.words_of)
             count = len(sentence.words)
             if not 1 <= count <= self._limits.words:
                 most = f"1 to {self._limits.words} words"

@@ -10,6 +10,7 @@ from sparsewood._host import host_copy
 from sparsewood._numbers import check_choice
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.data.definitions import definition_words
 from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
@@ -98,6 +99,10 @@ class ReverseDictionary(TreeModel):
     def add_layers(self) -> None:
         self.output = nn.Linear(self.options.hidden, self.options.embedding)
         self.register_buffer("candidates", torch.zeros(len(self.labels), self.options.embedding))
+
+    @staticmethod
+    def words_of(text: str) -> tuple[str, ...]:
+        return definition_words(text)
 
     @classmethod
     def check(cls, corpus: Corpus) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from sparsewood.estimators import Estimator, Problem
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Corpus, Example, Sentence, TargetKind
+from sparsewood.lab.data.text import tokenize
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
@@ -74,6 +75,11 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         """Those learned parameters that a pretrained encoder came with."""
         found = (m.network for m in self.modules() if isinstance(m, PretrainedEncoder))
         return [p for network in found for p in network.parameters() if p.requires_grad]
+
+    @staticmethod
+    def words_of(text: str) -> tuple[str, ...]:
+        """The words of a text that somebody types, split as those of the corpora are."""
+        return tokenize(text)
 
     @property
     def reads_heads(self) -> bool:
