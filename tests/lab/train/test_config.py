@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.tasks import ModelConfig
+from sparsewood.lab.tasks import ModelConfig, ParserConfig
 from sparsewood.lab.train import RunConfig, TrainingConfig
 from sparsewood.lab.train.config import differences
 
@@ -128,7 +128,7 @@ def test_what_is_told_of_encoders_fits_the_model(make_config, make_parser_config
     with pytest.raises(ValueError, match="training.encoder_lr: there is no encoder that is tuned"):
         replace(config, training=replace(config.training, encoder_lr=0.1))
     with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):
-        replace(parser, model=replace(parser.model, encoder="hf:oak"))
+        replace(parser, model=ParserConfig(encoder="hf:oak"))
     told = replace(config.model, encoder="hf:oak", tune_encoder=True)
     source = replace(config.source, vectors="vectors.txt")
     with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):

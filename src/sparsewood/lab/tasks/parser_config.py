@@ -11,6 +11,12 @@ from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsema
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 
+_OF_BILSTM = (
+    "embedding",
+    "characters",
+    "filters",
+    "layers",
+)  # options of what it reads, and its own
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "crf": crf_loss,
     # The scores of an untrained parser are all alike: SparseMAP would keep some n^2 trees.
@@ -65,12 +71,18 @@ class ParserConfig:
         return not self.pretrained
 
     def __post_init__(self) -> None:
-        sizes = ("embedding", "characters", "filters", "layers", "hidden", "arc")
+        sizes = (*_OF_BILSTM, "hidden", "arc")
+        unread = _OF_BILSTM if self.pretrained else ()
+        defaults = {name: getattr(ParserConfig, name) for name in unread}
         check(
             "model",
             self,
             ("loss", self.loss in LOSSES, f"one of {', '.join(LOSSES)}"),
             *encoder_checks(self.encoder, self.tune_encoder),
             *((name, getattr(self, name) >= 1, "at least 1") for name in sizes),
+            *(
+                (name, getattr(self, name) == value, f"{value}: {self.encoder} has no {name}")
+                for name, value in defaults.items()
+            ),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
         )

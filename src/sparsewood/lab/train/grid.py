@@ -1,6 +1,6 @@
 """The summary of a table as cells of text: for a file in Markdown and for a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,11 +77,21 @@ class Grid:
         )
 
     def markdown(self) -> str:
-        """As a table in Markdown."""
-        lines = [["estimator", *self.heads], ["---", *["---:"] * len(self.heads)]]
-        lines += [[name, *cells] for name, cells in self.rows.items()]
-        text = "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-        return "\n".join([text, *(f"{note}\n" for note in self.notes)])
+        """As a table in Markdown; of several tests, one for each, and one for all else."""
+        rest, tables = list(range(len(self.heads))), list[str]()
+        for test in self.tests if len(self.tests) > 1 else ():
+            own = [i for i in rest if self.heads[i].startswith(f"{test} ")]
+            rest = [i for i in rest if i not in own]
+            tables.append(self._table(test, own, f"{test} "))
+        tables.append(self._table("estimator", rest))
+        return "\n".join([*tables, *(f"{note}\n" for note in self.notes)])
+
+    def _table(self, first: str, columns: Sequence[int], prefix: str = "") -> str:
+        """Some of the columns, their heads without `prefix`; `first` heads the estimators."""
+        heads = [self.heads[i].removeprefix(prefix) for i in columns]
+        lines = [[first, *heads], ["---", *["---:"] * len(heads)]]
+        lines += [[name, *(cells[i] for i in columns)] for name, cells in self.rows.items()]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def comparison_markdown(summary: Mapping[str, Any]) -> str:
