@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Processes of tests share the cores: with several threads each they wait for one another, a check
 # of a second for a minute. The variable is for the processes that tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Some virtual machines offer AMX and refuse its instructions, which ends a process that multiplies
+# bfloat16.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 os.environ["MPLBACKEND"] = "agg"  # figures of examples open no window
 torch.set_num_threads(1)
 
