@@ -17,7 +17,7 @@ from torch import Tensor, nn
 import sparsewood as sp
 from sparsewood.draw import show
 
-SEEDS, EPOCHS, WORDS = 3, 8, 4
+SEEDS, EPOCHS, WORDS = 3, 16, 4
 
 # %%
 # Reviews of SST if `$SPARSEWOOD_DATA` has it, otherwise made up. 0 is padding and unknown words.
