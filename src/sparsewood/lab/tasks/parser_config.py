@@ -11,12 +11,8 @@ from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsema
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 
-_OF_BILSTM = (
-    "embedding",
-    "characters",
-    "filters",
-    "layers",
-)  # options of what it reads, and its own
+# Of the BiLSTM and of what it reads: a pretrained encoder takes the place of both.
+_OF_BILSTM = ("embedding", "characters", "filters", "layers")
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "crf": crf_loss,
     # The scores of an untrained parser are all alike: SparseMAP would keep some n^2 trees.
@@ -72,8 +68,8 @@ class ParserConfig:
 
     def __post_init__(self) -> None:
         sizes = (*_OF_BILSTM, "hidden", "arc")
-        unread = _OF_BILSTM if self.pretrained else ()
-        defaults = {name: getattr(ParserConfig, name) for name in unread}
+        defaults = {name: getattr(ParserConfig, name) for name in _OF_BILSTM}
+        unread = defaults if self.pretrained else {}
         check(
             "model",
             self,
@@ -82,7 +78,7 @@ class ParserConfig:
             *((name, getattr(self, name) >= 1, "at least 1") for name in sizes),
             *(
                 (name, getattr(self, name) == value, f"{value}: {self.encoder} has no {name}")
-                for name, value in defaults.items()
+                for name, value in unread.items()
             ),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
         )
