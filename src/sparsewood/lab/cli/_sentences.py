@@ -7,8 +7,9 @@ from itertools import islice
 import torch
 
 from sparsewood.lab.cli._inputs import Line
-from sparsewood.lab.data import Example, Sentence, tokenize
-from sparsewood.lab.data.typed import WordsOf, typed_sentence
+from sparsewood.lab.data import Example, Sentence
+from sparsewood.lab.data.text import WordsOf, tokenize
+from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.tasks import Model, Output, TreeModel
 from sparsewood.lab.tasks.parsing import parse_sentences
 

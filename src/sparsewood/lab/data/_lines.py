@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.data.reading import STRICT, BadRow, Reading, note_length
-from sparsewood.lab.data.text import tokenize
+from sparsewood.lab.data.text import WordsOf, tokenize
 
 
 def fault(path: Path | str, line: int, message: str) -> NoReturn:
@@ -83,13 +83,13 @@ def _object(line: str, path: Path, number: int) -> dict[str, Any]:
     return row
 
 
-def sentence(text: str, path: Path | str, line: int, *, split: bool = True) -> Sentence:
-    """The sentence of `text`; with `split` punctuation is parted from words.
+def sentence(text: str, path: Path | str, line: int, words_of: WordsOf = tokenize) -> Sentence:
+    """The sentence of `text`, as `words_of` splits it.
 
     Raises:
         ValueError: if it has no words, naming the line.
     """
-    words = tokenize(text) if split else tuple(text.split())
+    words = words_of(text)
     if not words:
         fault(path, line, "an empty sentence")
     note_length(len(words), f"{path}:{line}")

@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sparsewood.lab.data._lines import fault, full_lines
+from sparsewood.lab.data._lines import fault, full_lines, sentence
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
-from sparsewood.lab.data.reading import note_length
 from sparsewood.lab.data.text import tokenize
 from sparsewood.lab.data.wordnet import Definition
 
@@ -68,9 +67,8 @@ def read_test(path: Path, lowercase: bool = True) -> list[Example]:
         text = row.get("definitions") if isinstance(row, dict) else None
         if not isinstance(word, str) or not isinstance(text, str) or not text.strip():
             raise ValueError(f"{path}: entry {number}: expected `word` and `definitions`, texts")
-        words = definition_words(text)
-        note_length(len(words), f"{path}: entry {number}")
-        examples.append(Example((Sentence(words),), word.lower() if lowercase else word))
+        words = sentence(text, f"{path}: entry", number, definition_words)
+        examples.append(Example((words,), word.lower() if lowercase else word))
     return examples
 
 

@@ -36,7 +36,7 @@ def read_subj(folder: Path, *, seed: int = 0) -> dict[str, list[Example]]:
             f"or with {' and '.join(_OFFICIAL.values())}"
         )
     examples = [
-        Example((sentence(line, folder / name, number, split=False),), label)
+        Example((sentence(line, folder / name, number, _words),), label)
         for label, name in _OFFICIAL.items()
         for number, line in full_lines(folder / name)
     ]
@@ -47,3 +47,8 @@ def read_subj(folder: Path, *, seed: int = 0) -> dict[str, list[Example]]:
         "validation": examples[first:second],
         "test": examples[second:],
     }
+
+
+def _words(line: str) -> tuple[str, ...]:
+    """Those of a line whose words stand apart already."""
+    return tuple(line.split())

@@ -6,6 +6,9 @@ with hyphens and abbreviations (Mr., U.S.) stay whole.
 """
 
 import re
+from collections.abc import Callable
+
+WordsOf = Callable[[str], tuple[str, ...]]  # from a text to its words, as `tokenize`
 
 _MARKS = frozenset(".,;:!?")
 _OPENING = re.compile(r"``|''|\.{2,}|-{2,}|[\"'“”„‘’«»()\[\]{}<>$£€¥¿¡,;:!?`]")

@@ -1,12 +1,8 @@
 """Sentences as people type them."""
 
-from collections.abc import Callable
-
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.data.listops import heads
-from sparsewood.lab.data.text import tokenize
-
-WordsOf = Callable[[str], tuple[str, ...]]
+from sparsewood.lab.data.text import WordsOf, tokenize
 
 
 def typed_sentence(text: str, words_of: WordsOf = tokenize) -> Sentence:
