@@ -13,6 +13,7 @@
 namespace sparsewood {
 
 struct Warping {
+    static constexpr int kPoll = 256;  // antidiagonals between two polls
     static constexpr bool kEmpty = true;
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;  // slot k: the antidiagonal i + j = k
@@ -37,7 +38,10 @@ struct Warping {
             chart[stride + 1] = table[1];
         }
         g.sync();
-        for (int k = 1; k < slots; ++k) advance(g, table, k);
+        for (int k = 1; k < slots; ++k) {
+            if (k % kPoll == 0) g.poll();
+            advance(g, table, k);
+        }
         double* end = paths(slots - 1) + shorter - 1;
         if (*end == kForbidden) return false;
         if (g.leader()) walk_back(table, code);
@@ -149,6 +153,7 @@ struct Warping {
 };
 
 struct GappedAlignment : Bipartite<true> {
+    static constexpr int kPoll = 256;  // slots between two polls
     double* chart;   // (slots + 1, width) best alignment of the first members of both sequences
     int16_t* after;  // for cross(): (slots + 1) the first partner in either of two, from a slot on
 
@@ -163,6 +168,7 @@ struct GappedAlignment : Bipartite<true> {
         for (int j = g.lane(); j < width; j += g.size()) chart[j] = 0;
         g.sync();
         for (int i = 0; i < slots; ++i) {
+            if (i % kPoll == kPoll - 1) g.poll();
             const double *row = table + base(i), *before = chart + base(i);
             double* now = chart + base(i + 1);
             for (int j = g.lane(); j < width; j += g.size()) {

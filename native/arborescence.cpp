@@ -66,25 +66,28 @@ SPARSEWOOD_INLINE void merge(const double* const* rows, const double* bases, boo
 // What Arborescence does, in its memory.
 struct Search {
     static constexpr int8_t kNew = 0, kOnPath = 1, kDone = 2;
+    static constexpr int kPollRows = Arborescence::kPollRows;
     const Arborescence& a;
     const double* scores;
 
     SPARSEWOOD_INLINE bool run(int16_t* tree) const {
         size_t count = static_cast<size_t>(a.heads);
         for (int w = 0; w < a.heads; ++w) a.component[w] = static_cast<int16_t>(w);
-        std::memcpy(a.node_of, a.component, count * sizeof(int16_t));
+        for (int w = 0; w < a.heads; ++w) a.node_of[w] = w;
         std::memcpy(a.last_word, a.component, count * sizeof(int16_t));
         std::memset(a.next_word, 0, count * sizeof(int16_t));
         std::memset(a.removed, 0, 2 * count - 1);
         std::memset(a.state, kNew, count);
         a.state[0] = kDone;
         bool complete = true;
-        for (int w = 1; w < a.heads; ++w) complete &= choose(w);
+        for (int w = 1; w < a.heads; ++w) {
+            if (w % kPollRows == 0) poll();
+            complete &= choose(w);
+        }
         if (!complete) return false;
         int nodes = a.heads;
         for (int start = 1; start <= a.words; ++start) {
             if (a.state[a.component[start]] != kNew) continue;
-            if (start % 256 == 0) poll();
             if (!grow(start, nodes)) return false;
         }
         expand(nodes, tree);
@@ -115,6 +118,7 @@ struct Search {
                 int first = length - 1;
                 while (a.path[first] != next) --first;
                 contract(first, length, nodes);
+                if (nodes % kPollRows == 0) poll();
                 if (!choose(nodes++)) return false;
                 length = first;
             }
@@ -131,12 +135,13 @@ struct Search {
         int count = 0, name = a.path[first], last = a.last_word[name];
         bool begun = false;
         for (int p = first; p < length; ++p) {
+            if (p % kPollRows == kPollRows - 1) poll();
             int member = a.node_of[a.path[p]];
             rows[count] = row_of(member);
             bases[count++] = a.base_score[member];
-            a.parent[member] = static_cast<int16_t>(node);
+            a.parent[member] = node;
             if (p > first) {
-                a.sibling[a.node_of[a.path[p - 1]]] = static_cast<int16_t>(member);
+                a.sibling[a.node_of[a.path[p - 1]]] = member;
                 a.next_word[last] = a.path[p];
                 last = a.last_word[a.path[p]];
             }
@@ -158,7 +163,7 @@ struct Search {
             into[w] = kForbidden;
         }
         a.child[node] = a.node_of[name];
-        a.node_of[name] = static_cast<int16_t>(node);
+        a.node_of[name] = node;
     }
 
     SPARSEWOOD_INLINE void expand(int nodes, int16_t* tree) const {

@@ -11,6 +11,8 @@
 // With SingleRoot, scores are compared lexicographically: first the number of root
 // arcs, counted in integers, then the score. The fewest root arcs is one whenever a
 // tree with one root child exists, so the answer is exact and no constant is added.
+//
+// Words and heads are numbered in 16 bits, as in a code. Nodes are up to twice as many, and need 32.
 #pragma once
 
 #include "group.h"
@@ -18,6 +20,7 @@
 namespace sparsewood {
 
 struct Arborescence {
+    static constexpr int kPollRows = 64;  // of n + 1 scores, between two polls
     int words;  // n
     int heads;  // n + 1 columns
     // Nodes of the contraction forest: 1..n are words, those after it cycles.
@@ -26,13 +29,13 @@ struct Arborescence {
     double* base_score;    // (2 n + 1) of the arc that was chosen into a node
     int16_t* base_roots;   // (2 n + 1)
     int16_t* arc_head;     // (2 n + 1) that arc
-    int16_t* parent;       // (2 n + 1)
-    int16_t* child;        // (2 n + 1) first member of a cycle
-    int16_t* sibling;      // (2 n + 1) next member of the same cycle, 0: the last
+    int32_t* parent;       // (2 n + 1)
+    int32_t* child;        // (2 n + 1) first member of a cycle
+    int32_t* sibling;      // (2 n + 1) next member of the same cycle, 0: the last
     int8_t* removed;       // (2 n + 1)
     // Components are named by one of their words.
     int16_t* component;  // (n + 1) of a word
-    int16_t* node_of;    // (n + 1) of a component
+    int32_t* node_of;    // (n + 1) of a component
     int8_t* state;       // (n + 1) of a component
     int16_t* path;       // (n + 1) components
     int16_t* next_word;  // (n + 1) of the same component, 0: the last
@@ -41,18 +44,18 @@ struct Arborescence {
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
-        int64_t cells = int64_t(n) * heads, nodes = 2 * n + 1;
+        int64_t cells = int64_t(n) * heads, nodes = 2 * int64_t(n) + 1;
         cycle_scores = arena.take<double>(cells);
         cycle_roots = arena.take<int16_t>(cells);
         base_score = arena.take<double>(nodes);
         base_roots = arena.take<int16_t>(nodes);
         arc_head = arena.take<int16_t>(nodes);
-        parent = arena.take<int16_t>(nodes);
-        child = arena.take<int16_t>(nodes);
-        sibling = arena.take<int16_t>(nodes);
+        parent = arena.take<int32_t>(nodes);
+        child = arena.take<int32_t>(nodes);
+        sibling = arena.take<int32_t>(nodes);
         removed = arena.take<int8_t>(nodes);
         component = arena.take<int16_t>(heads);
-        node_of = arena.take<int16_t>(heads);
+        node_of = arena.take<int32_t>(heads);
         state = arena.take<int8_t>(heads);
         path = arena.take<int16_t>(heads);
         next_word = arena.take<int16_t>(heads);
@@ -64,16 +67,16 @@ struct Arborescence {
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         for (int w = g.lane(); w < heads; w += g.size()) {
-            component[w] = node_of[w] = last_word[w] = static_cast<int16_t>(w);
+            component[w] = last_word[w] = static_cast<int16_t>(w);
+            node_of[w] = w;
             next_word[w] = 0;
             state[w] = w == 0 ? kDone : kNew;
         }
         for (int v = g.lane(); v < 2 * words + 1; v += g.size()) parent[v] = removed[v] = 0;
         g.sync();
-        int nodes = heads;
+        int nodes = heads, rows = 0;
         for (int start = 1; start <= words; ++start) {
             if (state[component[start]] != kNew) continue;
-            if (start % 256 == 0) g.poll();
             int length = 0;
             int top = component[start];
             while (true) {
@@ -83,6 +86,7 @@ struct Arborescence {
                 }
                 ++length;
                 g.sync();
+                if (++rows % kPollRows == 0) g.poll();
                 if (!choose_arc<SingleRoot>(g, scores, node_of[top])) return false;
                 int next = component[arc_head[node_of[top]]];
                 int8_t seen = state[next];
@@ -168,6 +172,7 @@ struct Arborescence {
         double* into = cycle_scores + int64_t(node - heads) * heads;
         int16_t* roots = cycle_roots + int64_t(node - heads) * heads;
         for (int p = first; p < length; ++p) {
+            if (p % kPollRows == kPollRows - 1) g.poll();
             int member = node_of[path[p]];
             const double* row = row_of(scores, member);
             double base = base_score[member];
@@ -177,8 +182,8 @@ struct Arborescence {
                 g.rebase(row, base, heads, into, p == first);
             }
             if (g.leader()) {
-                parent[member] = static_cast<int16_t>(node);
-                sibling[member] = p + 1 < length ? node_of[path[p + 1]] : int16_t{0};
+                parent[member] = node;
+                sibling[member] = p + 1 < length ? node_of[path[p + 1]] : 0;
             }
         }
         g.sync();
@@ -198,7 +203,7 @@ struct Arborescence {
             row[w] = kForbidden;
         }
         child[node] = node_of[name];
-        node_of[name] = static_cast<int16_t>(node);
+        node_of[name] = node;
     }
 
     template <class G>

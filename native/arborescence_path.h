@@ -16,29 +16,29 @@ struct ArborescencePath {
     // Nodes of the contraction forest: 0 is the root, 1..n are words, those after it cycles.
     double* cycle_scores;  // (n, n + 1) rows of the cycles
     int16_t* cycle_roots;  // (n, n + 1) minus the root arcs that a merged arc adds
-    int16_t* begin;        // (n + 1) where the members of a cycle begin
-    int16_t* members;      // (2 n + 1) of all cycles, in the order of the path
+    int32_t* begin;        // (n + 1) where the members of a cycle begin
+    int32_t* members;      // (2 n + 1) of all cycles, in the order of the path
     double* base_score;    // (2 n + 1) of the arc that was chosen into a node
     int16_t* base_roots;   // (2 n + 1)
     int16_t* arc_head;     // (2 n + 1) that arc
-    int16_t* position;     // (2 n + 1) of a component on the path, from 1 on; kNew, kDone
-    int16_t* component;    // (n + 1) the outermost node that a word is in
-    int16_t* path;         // (n + 1) components
+    int32_t* position;     // (2 n + 1) of a component on the path, from 1 on; kNew, kDone
+    int32_t* component;    // (n + 1) the outermost node that a word is in
+    int32_t* path;         // (n + 1) components
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
-        int64_t cells = int64_t(n) * heads, nodes = 2 * n + 1;
+        int64_t cells = int64_t(n) * heads, nodes = 2 * int64_t(n) + 1;
         cycle_scores = arena.take<double>(cells);
         cycle_roots = arena.take<int16_t>(cells);
-        begin = arena.take<int16_t>(heads);
-        members = arena.take<int16_t>(nodes);
+        begin = arena.take<int32_t>(heads);
+        members = arena.take<int32_t>(nodes);
         base_score = arena.take<double>(nodes);
         base_roots = arena.take<int16_t>(nodes);
         arc_head = arena.take<int16_t>(nodes);
-        position = arena.take<int16_t>(nodes);
-        component = arena.take<int16_t>(heads);
-        path = arena.take<int16_t>(heads);
+        position = arena.take<int32_t>(nodes);
+        component = arena.take<int32_t>(heads);
+        path = arena.take<int32_t>(heads);
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
@@ -53,8 +53,8 @@ struct ArborescencePath {
             while (true) {
                 g.sync();  // all have read the position of `top`
                 if (g.leader()) {
-                    path[length] = static_cast<int16_t>(top);
-                    position[top] = static_cast<int16_t>(length + 1);
+                    path[length] = top;
+                    position[top] = length + 1;
                 }
                 ++length;
                 g.sync();
@@ -81,7 +81,7 @@ struct ArborescencePath {
     }
 
   private:
-    static constexpr int16_t kNew = 0, kDone = -1;
+    static constexpr int32_t kNew = 0, kDone = -1;
 
     // An arc into a component, the better one by fewer root arcs (if those count), then by score.
     struct Arc {
@@ -124,7 +124,7 @@ struct ArborescencePath {
     SPARSEWOOD_HD bool choose_heads(const G& g, const double* scores) {
         bool none = false;
         for (int w = g.lane(); w < heads; w += g.size()) {
-            component[w] = static_cast<int16_t>(w);
+            component[w] = w;
             Arc arc;
             const double* row = row_of(scores, w == 0 ? 1 : w);
             for (int j = 0; j < heads; ++j)
@@ -145,13 +145,13 @@ struct ArborescencePath {
         int from = begin[node - heads];
         for (int p = first + g.lane(); p < length; p += g.size())
             members[from + p - first] = path[p];
-        if (g.leader()) begin[node - heads + 1] = static_cast<int16_t>(from + length - first);
+        if (g.leader()) begin[node - heads + 1] = from + length - first;
         g.sync();  // all have read the component of the last head
         Arc best;
         for (int j = g.lane(); j < heads; j += g.size()) {
             Arc arc;
             if (position[component[j]] > first) {  // it is in the cycle
-                component[j] = static_cast<int16_t>(node);
+                component[j] = node;
             } else {
                 for (int p = first; p < length; ++p) {
                     int added;

@@ -27,10 +27,10 @@ struct BinaryTrees {
     double* inside_t;  // [j][i]
     int16_t* stack;    // (2 n, 2) spans to walk back
     // For two trees that are crossed:
-    int16_t* around;       // (n, 2) the shared spans around a slot: their last word, their number
+    int32_t* around;       // (n, 2) the shared spans around a slot: their last word, their number
     double* gain;          // (2 n) by number of a shared span: of the spans between it and the next
     int32_t* loose;        // (2 n) the slots of spans that are in one tree only
-    int16_t* loose_owner;  // (2 n) the number of the innermost shared span around each
+    int32_t* loose_owner;  // (2 n) the number of the innermost shared span around each
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
@@ -41,10 +41,10 @@ struct BinaryTrees {
     }
 
     SPARSEWOOD_HD void lay_out_cross(Arena& arena) {
-        around = arena.take<int16_t>(2 * words);
+        around = arena.take<int32_t>(2 * words);
         gain = arena.take<double>(2 * words);
         loose = arena.take<int32_t>(2 * words);
-        loose_owner = arena.take<int16_t>(2 * words);
+        loose_owner = arena.take<int32_t>(2 * words);
     }
 
     template <class G>
@@ -52,7 +52,7 @@ struct BinaryTrees {
         for (int s = g.lane(); s < slots; s += g.size()) code[s] = 0;
         read_spans(g, table);
         for (int wide = 1; wide < words; ++wide) {
-            if (wide % 16 == 0) g.poll();
+            if (wide % 16 == 0 || words > kLong) g.poll();
             for (int i = g.lane(); i + wide < words; i += g.size()) {
                 int j = i + wide;
                 inside[cell(i, j)] +=
@@ -80,8 +80,8 @@ struct BinaryTrees {
                 double more = options[b[slot]] - options[a[slot]];
                 if (a[slot] != 0 && b[slot] != 0) {
                     if (more > 0) a[slot] = b[slot], rise += more;
-                    around[2 * depth] = static_cast<int16_t>(j);
-                    around[2 * depth + 1] = static_cast<int16_t>(shared);
+                    around[2 * depth] = j;
+                    around[2 * depth + 1] = shared;
                     ++depth;
                     gain[shared++] = 0;
                 } else {
@@ -154,6 +154,8 @@ struct BinaryTrees {
     }
 
   private:
+    static constexpr int kLong = 500;  // words; spans of one width then take a millisecond
+
     SPARSEWOOD_HD int64_t cell(int i, int j) const { return int64_t(i) * words + j; }
 
     SPARSEWOOD_HD int slot(int i, int j) const {

@@ -51,7 +51,7 @@ struct BoundedEisner {
             for (int c = 0; c <= most; ++c) set_full(c, i, i, 0.0, 0.0);
         g.sync();
         for (int width = 1; width < words; ++width) {
-            if (width % 4 == 0) g.poll();
+            if (width % 4 == 0 || words > kLong) g.poll();
             for (int i = 1 + g.lane(); i + width < side; i += g.size()) {
                 open(i, i + width, scores);
                 close(i, i + width);
@@ -65,6 +65,7 @@ struct BoundedEisner {
     }
 
   private:
+    static constexpr int kLong = 100;  // words; spans of one width then take a millisecond
     enum Span : int16_t { kOpenRight, kOpenLeft, kFullRight, kFullLeft };
 
     SPARSEWOOD_HD int64_t at(int c, int i, int j) const {

@@ -31,11 +31,12 @@ struct Chain {
         for (int k = g.lane(); k < states; k += g.size()) best[k] = table[k];
         g.sync();
         for (int t = 1; t < steps; ++t) {
-            double* now = best + t * states;
+            if (t % kPoll == 0) g.poll();
+            double* now = best + int64_t(t) * states;
             g.max_plus(now - states, table + base(steps + t - 1), table + base(t), states, states,
                        now);
         }
-        int last = g.argmax(best + (steps - 1) * states, states);
+        int last = g.argmax(best + int64_t(steps - 1) * states, states);
         if (last < 0) return false;
         if (g.leader()) walk_back(table, last, code);
         g.sync();
@@ -100,6 +101,8 @@ struct Chain {
     }
 
   private:
+    static constexpr int kPoll = 256;  // steps between two polls
+
     // What b scores above a in the slots from begin to end.
     SPARSEWOOD_HD double above(const double* table, int begin, int end, const int16_t* a,
                                const int16_t* b) const {
@@ -115,7 +118,7 @@ struct Chain {
         for (int t = steps - 1, k = last; t >= 0; --t) {
             code[t] = static_cast<int16_t>(k);
             if (t == 0) break;
-            const double *before = best + (t - 1) * states, *into = table + base(steps + t - 1) + k;
+            const double *before = best + int64_t(t - 1) * states, *into = table + base(steps + t - 1) + k;
             double most = kForbidden;
             int from = 0;
             for (int j = 0; j < states; ++j, into += states)

@@ -48,7 +48,7 @@ struct Eisner {
         for (int i = first + g.lane(); i < side; i += g.size()) set_full(i, i, 0.0, 0.0);
         g.sync();
         for (int width = 1; width < side - first; ++width) {
-            if (width % 16 == 0) g.poll();
+            if (width % 16 == 0 || words > kLong) g.poll();
             for (int i = first + g.lane(); i + width < side; i += g.size()) {
                 int j = i + width;
                 double base = best_sum(full_right + at(i, i), full_left_t + at(j, i + 1), width);
@@ -76,6 +76,7 @@ struct Eisner {
     }
 
   private:
+    static constexpr int kLong = 500;  // words; spans of one width then take a millisecond
     enum Span : int16_t { kOpenRight, kOpenLeft, kFullRight, kFullLeft };
 
     SPARSEWOOD_HD int64_t at(int i, int j) const { return int64_t(i) * side + j; }

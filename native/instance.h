@@ -7,6 +7,7 @@
 namespace sparsewood {
 
 constexpr double kLargest = 1e200;  // sums of such scores still fit in a double
+constexpr int kPollRows = 256;      // rows of scores that are read between two polls
 
 SPARSEWOOD_HD inline bool is_temperature(double t) { return t > 0 && t < -kForbidden; }
 
@@ -26,7 +27,10 @@ SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from,
     int width = f.width, down = g.size() / width, across = g.size() % width, known = -1;
     Row row{};
     for (int r = g.lane() / width, c = g.lane() % width; r < f.rows && bad < 0;) {
-        if (r != known) row = f.row(known = r);
+        if (r != known) {
+            row = f.row(known = r);
+            if (r % kPollRows == kPollRows - 1) g.poll();
+        }
         double* to = table + int64_t(r) * width + c;
         int cell = c - Family::kEmpty;
         if (Family::kEmpty && c == 0) {

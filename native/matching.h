@@ -122,6 +122,7 @@ struct Matching : Bipartite<Partial> {
 
   private:
     static constexpr double kDone = -kForbidden;
+    static constexpr int kPoll = 256;  // rows that are read between two polls
 
     template <class G>
     SPARSEWOOD_HD bool match(const G& g, const double* table, int16_t* code) {
@@ -146,7 +147,8 @@ struct Matching : Bipartite<Partial> {
     template <class G>
     SPARSEWOOD_HD int bid(const G& g, const double* table, int16_t* code) {
         int left = 0, again = slots / 2;  // more of it is slower than paths where options tie
-        for (int start = 0; start < slots; ++start)
+        for (int start = 0; start < slots; ++start) {
+            if (start % kPoll == kPoll - 1) g.poll();
             for (int i = start; i >= 0;) {
                 const double* row = table + base(i);
                 TwoBest two = two_best(g, row, price, width);
@@ -164,6 +166,7 @@ struct Matching : Bipartite<Partial> {
                 again -= before >= 0;
                 i = before;
             }
+        }
         return left;
     }
 
@@ -184,6 +187,7 @@ struct Matching : Bipartite<Partial> {
         double best = 0, has = 0;
         int length = 0, at = 0;
         while (i >= 0) {
+            if (length % kPoll == kPoll - 1) g.poll();
             tree[length] = static_cast<int16_t>(i);
             through[length] = static_cast<int16_t>(at);
             arrival[length] = best;

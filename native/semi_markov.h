@@ -40,6 +40,7 @@ struct SemiMarkov {
         if (g.leader()) find_reach(table);
         g.sync();
         for (int t = 0; t < positions; ++t) {
+            if (t % kPoll == kPoll - 1) g.poll();
             for (int k = g.lane(); k < labels; k += g.size()) column[k] = end[k * stride + t];
             g.sync();
             for (int k = g.lane(); k < labels; k += g.size()) {
@@ -135,6 +136,7 @@ struct SemiMarkov {
     }
 
   private:
+    static constexpr int kPoll = 256;  // positions between two polls
     int64_t padded;  // positions in the caller's array
 
     SPARSEWOOD_HD int position(int slot) const {

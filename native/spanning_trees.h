@@ -38,6 +38,7 @@ struct SpanningTrees {
             key[v] = kForbidden, link[v] = v == 0 ? -1 : 0;
         g.sync();
         for (int joined = 1, last = 0; joined < vertices; ++joined) {
+            if (joined % kPoll == 0) g.poll();
             for (int v = g.lane(); v < vertices; v += g.size()) {
                 if (link[v] < 0) continue;
                 double s = value(table + base(edge(v, last)));
@@ -117,6 +118,7 @@ struct SpanningTrees {
         g.sync();
         for (bool more = true; more;) {
             double changed = 0;
+            g.poll();
             for (int e = g.lane(); e < slots; e += g.size()) {
                 if (!code[e]) continue;
                 int i = upper(e), j = e - i * (i - 1) / 2;
@@ -131,6 +133,7 @@ struct SpanningTrees {
     }
 
   private:
+    static constexpr int kPoll = 256;  // vertices that join between two polls
     int64_t padded;  // vertices of the caller's array
 
     static SPARSEWOOD_HD int edge(int i, int j) {

@@ -154,6 +154,18 @@ struct Thread {
     // n is a multiple of kCodeBlock.
     template <bool NonZero>
     static int agree(const int16_t* a, const int16_t* b, int n) {
+        if (n <= kCounted) return agree_in_piece<NonZero>(a, b, n);
+        int count = 0;
+        for (int i = 0; i < n; i += kCounted)
+            count += agree_in_piece<NonZero>(a + i, b + i, n - i < kCounted ? n - i : kCounted);
+        return count;
+    }
+
+  private:
+    static constexpr int kCounted = 1 << 15;  // places whose number fits in 16 bits
+
+    template <bool NonZero>
+    static int agree_in_piece(const int16_t* a, const int16_t* b, int n) {
 #if defined(__GNUC__)
         typedef int16_t Block __attribute__((vector_size(2 * kCodeBlock)));
         typedef uint64_t Halves __attribute__((vector_size(2 * kCodeBlock)));
@@ -175,7 +187,6 @@ struct Thread {
 #endif
     }
 
-  private:
     // best_columns<pairs> of what is left, at most Most pairs.
     template <int Most, class... Rest>
     static void last_columns(int pairs, Rest... rest) {

@@ -1,5 +1,8 @@
 """The oracles for trees on a warp, against the one of a CPU thread."""
 
+import mmap
+import sys
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -119,3 +122,101 @@ def test_ties_and_forbidden_arcs(n: int, seed: int, kernel: str, forbidden: floa
     assert found.tolist() == [1]
     assert trees.contains(heads, (n, n + 1)).all()
     assert torch.equal(total_scores(scores, heads, trees), best.scores)
+
+
+# A CPU thread's, which a GPU's compiler is not given.
+THREAD_SOURCE = """
+#include "arborescence.cpp"
+
+using namespace sparsewood;
+
+static int64_t polls;
+void sparsewood::poll() { ++polls; }
+
+struct Plain : Arborescence {
+    bool operator()(const double* scores, int16_t* tree) {
+        return argmax<false>(Thread(), scores, tree);
+    }
+};
+
+struct Wide : Arborescence {
+    bool operator()(const double* scores, int16_t* tree) {
+        return argmax_wide(*this, scores, tree);
+    }
+};
+
+template <class Oracle>
+void find(const double* scores, int64_t n, char* memory, int64_t* heads, int64_t* found) {
+    polls = 0;
+    Oracle oracle;
+    Arena arena{memory};
+    oracle.lay_out(arena, static_cast<int>(n));
+    int16_t* tree = arena.take<int16_t>(n);
+    found[0] = oracle(scores, tree);
+    found[1] = polls;
+    for (int64_t i = 0; i < n; ++i) heads[i] = tree[i];
+}
+
+extern "C" void plain(const double* scores, int64_t n, char* memory, int64_t, int64_t* heads,
+                      int64_t* found) {
+    find<Plain>(scores, n, memory, heads, found);
+}
+
+extern "C" void wide(const double* scores, int64_t n, char* memory, int64_t, int64_t* heads,
+                     int64_t* found) {
+    find<Wide>(scores, n, memory, heads, found);
+}
+"""
+THREAD_PROGRAM = _cuda.Program(THREAD_SOURCE, ("plain", "wide"))
+
+
+def sparse_zeros(count: int, dtype: torch.dtype) -> Tensor:
+    """Zeros of which only the pages that are written to take memory."""
+    no_reserve = 0x4000  # of Linux
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
+    return torch.frombuffer(mmap.mmap(-1, count * dtype.itemsize, flags=flags), dtype=dtype)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages of zeros that are shared")
+@pytest.mark.parametrize(
+    ("program", "kernel"),
+    [(PROGRAM, "any_roots"), *((THREAD_PROGRAM, k) for k in ("plain", "wide"))],
+)
+def test_nodes_that_16_bits_do_not_number(program: _cuda.Program, kernel: str) -> None:
+    """Three cycles in a sentence of nearly as many words as there may be: their numbers are beyond.
+
+    All other arcs score 0, and every word prefers the first of those that tie, the root's.
+    """
+    n = 32_766
+    scores = sparse_zeros(n * (n + 1), torch.float64).view(1, n, n + 1)
+    expected = torch.zeros(1, n, dtype=torch.int64)
+    for first in (1, 3, 5):
+        scores[0, first - 1, first + 1] = scores[0, first, first] = 1
+        scores[0, first - 1, 0] = 0.5  # the cheaper word to take out of the cycle
+        expected[0, first] = first
+    share = 11 * n * (n + 1) + 200 * n
+    memory = sparse_zeros(share, torch.uint8)
+    heads, found = torch.full((1, n), -7), torch.full((2,), -7)
+    kernels, _ = kernels_at(program, "rising")
+    kernels.launch(
+        kernel, 1, 32 if program is PROGRAM else 1, scores, n, memory, share, heads, found
+    )
+    assert found[0] == 1
+    assert torch.equal(heads, expected)
+
+
+@pytest.mark.parametrize("kernel", THREAD_PROGRAM.kernels)
+def test_a_long_path_of_contractions_can_be_interrupted(kernel: str) -> None:
+    """All words are on one path, each next one in a cycle with all before it."""
+    n = 500
+    word = torch.arange(n)
+    scores = torch.full((1, n, n + 1), -1000.0, dtype=torch.float64)
+    scores[0, word[1:], word[1:]] = 0
+    scores[0, word[:-1], word[:-1] + 2] = -1
+    scores[0, :, 0] = -2000
+    memory = torch.zeros(40 * n * n, dtype=torch.uint8)
+    heads, found = torch.full((1, n), -7), torch.full((2,), -7)
+    kernels, _ = kernels_at(THREAD_PROGRAM, "rising")
+    kernels.launch(kernel, 1, 1, scores, n, memory, len(memory), heads, found)
+    assert torch.equal(heads[0], word)
+    assert found[1] > n // 100

@@ -178,3 +178,19 @@ def test_long_chains_converge(solver, scale: float) -> None:
 def test_too_many_states_are_named() -> None:
     with pytest.raises(ValueError, match="at most 181 states, got 200"):
         sp.sparsemap(torch.zeros(1, 2, 200, 201), sp.LinearChain())
+
+
+def test_more_steps_than_16_bits_count() -> None:
+    """Without transitions every step is a sparsemax of its own."""
+    steps = 70_000
+    unary = torch.zeros(1, steps, 2, dtype=torch.float64)
+    unary[..., 0] = 10
+    unary[0, 5] = torch.tensor([0.3, 0.0])
+    unary[0, steps - 7] = torch.tensor([0.0, 0.4])
+    chain = sp.LinearChain()
+    post = sp.sparsemap(chain.pack(unary), chain)
+    assert post.converged.all()
+    states = post.marginals[0, :, :, 0]
+    torch.testing.assert_close(states[5], torch.tensor([0.65, 0.35], dtype=torch.float64))
+    torch.testing.assert_close(states[steps - 7], torch.tensor([0.3, 0.7], dtype=torch.float64))
+    assert int((states[:, 0] == 1).sum()) == steps - 2

@@ -14,6 +14,9 @@ from sparsewood._transforms import on_values
 from sparsewood.structures import _kernels
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
+WORDS_MAX = 32_767  # the native code of a tree numbers positions in 16 bits
+_PARTS_MAX = 2**30  # the native solver counts the scores of an instance in 32 bits
+
 
 class Native(NamedTuple):
     """A family of the native solver: its name and options."""
@@ -301,8 +304,16 @@ class NativeStructure(Structure):
         return lengths.to(scores.device, torch.int64).reshape(len(scores), len(full)).contiguous()
 
     def check_dtype_and_lengths(self, what: str, scores: Tensor, lengths: Tensor | None) -> None:
-        """ValueError unless `scores` (`what` in messages) are floating and `lengths` fit them."""
+        """ValueError unless `scores` (`what` in messages) are floating and `lengths` fit them.
+
+        An instance may have at most 2**30 scores.
+        """
         if not scores.is_floating_point():
             raise ValueError(f"{what}: expected a floating dtype, got {scores.dtype}")
+        if (parts := prod(scores.shape[1:])) > _PARTS_MAX:
+            raise ValueError(
+                f"{what} of shape {tuple(scores.shape)}: expected at most {_PARTS_MAX} scores per "
+                f"instance, got {parts}; split the instances into smaller ones"
+            )
         if lengths is not None:
             check_lengths(lengths, len(scores), self.full_size(tuple(scores.shape[1:])))

@@ -10,7 +10,7 @@ from torch import Tensor
 from sparsewood._lengths import lengths_or_full
 from sparsewood.structures._listing import check_count
 from sparsewood.structures._one_hot import index_of, one_hot
-from sparsewood.structures.base import Native, NativeStructure
+from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.cky import binary_trees, shift_spans
 
@@ -57,6 +57,11 @@ class BinaryTrees(NativeStructure):
             raise ValueError(
                 f"span scores: expected {wanted} with n >= 1 words"
                 f"{' and L >= 1 labels' if self.labelled else ''}, got shape {shape}"
+            )
+        if shape[1] > WORDS_MAX:
+            raise ValueError(
+                f"span scores of shape {shape}: expected at most {WORDS_MAX} words, got "
+                f"{shape[1]}; split the sentences"
             )
         if self.labelled and shape[3] > _LABELS_MAX:
             raise ValueError(f"span scores of shape {shape}: expected at most {_LABELS_MAX} labels")

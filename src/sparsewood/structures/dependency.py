@@ -11,7 +11,7 @@ from sparsewood._lengths import lengths_or_full
 from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import sequences
 from sparsewood.structures._one_hot import index_of, one_hot
-from sparsewood.structures.base import Native, NativeStructure
+from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.bounded_eisner import bounded_trees
 from sparsewood.structures.recursions.eisner import projective_trees
@@ -20,6 +20,7 @@ from sparsewood.structures.recursions.spanning_tree_samples import sample_spanni
 from sparsewood.structures.recursions.spanning_trees import spanning_tree_sums, spanning_trees
 
 _ENUMERATE_MAX = 6  # (n + 1)**n candidate head sequences are looked at
+_CHART_MAX = 2**40  # entries: no machine has the memory for more, and 64 bits number their bytes
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,26 @@ class DependencyTrees(NativeStructure):
             raise ValueError(
                 f"arc scores: expected (B, n, n + 1) with n >= 1 words, got shape {shape}"
             )
+        if shape[1] > WORDS_MAX:
+            raise ValueError(
+                f"arc scores of shape {shape}: expected sentences of at most {WORDS_MAX} words, "
+                f"got {shape[1]}; split them"
+            )
+        self._check_chart(shape)
         self.check_dtype_and_lengths("arc scores", scores, lengths)
         self.check_root(shape, lengths)
+
+    def _check_chart(self, shape: tuple[int, ...]) -> None:
+        """ValueError where bounding the children of words takes a chart beyond all memory."""
+        if self.max_children is None:
+            return
+        most = min(self.max_children, shape[1] - 1)
+        if (entries := 2 * (most + 1) ** 2 * shape[2] ** 2) > _CHART_MAX:
+            raise ValueError(
+                f"max_children = {self.max_children}: the chart for {shape[1]} words has "
+                f"{entries:.1e} entries, expected at most {_CHART_MAX:.1e}; lower max_children, or "
+                "split the sentences"
+            )
 
     def check_root(self, shape: tuple[int, ...], lengths: Tensor | None) -> None:
         """ValueError unless every sentence of scores of this shape has the word `root`."""
