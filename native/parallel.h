@@ -17,7 +17,10 @@ namespace sparsewood {
 // How many threads are at work, for one that waits until none is.
 class Crew {
   public:
-    explicit Crew(int64_t members) : members_(members) {}
+    void join() {
+        std::lock_guard<std::mutex> lock(mutex_);
+        ++members_;
+    }
 
     void leave() {
         std::lock_guard<std::mutex> lock(mutex_);
@@ -37,12 +40,12 @@ class Crew {
   private:
     std::mutex mutex_;
     std::condition_variable empty_;
-    int64_t members_;
+    int64_t members_ = 0;
 };
 
-// Calls work(worker, instance) for every instance. Threads live for one call: nothing
-// persists that a fork could break. The exception of the first instance that failed is rethrown;
-// Interrupted before any other.
+// Calls work(worker, instance) for every instance. Threads live for one call: nothing persists that
+// a fork could break. Where the system refuses a thread, the others do the work. The exception of
+// the first instance that failed is rethrown; Interrupted before any other.
 template <class MakeWorker, class Work>
 void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work work) {
     Call call;
@@ -68,13 +71,21 @@ void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work 
     };
     int64_t extra = (threads < batch ? threads : batch) - 1;
     if (extra < 0) extra = 0;
-    Crew crew(extra);
+    Crew crew;
     std::vector<std::thread> members;
-    for (int64_t t = 0; t < extra; ++t)
-        members.emplace_back([&] {
-            loop();
+    members.reserve(static_cast<size_t>(extra));
+    for (int64_t t = 0; t < extra; ++t) {
+        crew.join();
+        try {
+            members.emplace_back([&] {
+                loop();
+                crew.leave();
+            });
+        } catch (const std::exception&) {
             crew.leave();
-        });
+            break;
+        }
+    }
     loop();
     crew.wait(call);
     for (auto& member : members) member.join();

@@ -1,5 +1,8 @@
 """The number of threads."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -40,3 +43,42 @@ def test_results_do_not_depend_on_it() -> None:
         assert torch.equal(other.weights, results[0].weights)
         assert torch.equal(other.structures, results[0].structures)
         assert torch.equal(other.marginals, results[0].marginals)
+
+
+# The stack of a thread is as large as RLIMIT_STACK was when the process began: some fit, 16 do not.
+FEW_THREADS = """
+import resource
+import torch
+import sparsewood as sp
+
+scores = torch.randn(64, 12, 13, dtype=torch.float64, generator=torch.manual_seed(0))
+sp.set_num_threads(1)
+alone = sp.sparsemap(scores, sp.DependencyTrees())
+pages = int(open("/proc/self/statm").read().split()[0])
+most = pages * resource.getpagesize() + (7 << 29)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+sp.set_num_threads(16)
+together = sp.sparsemap(scores, sp.DependencyTrees())
+assert torch.equal(alone.weights, together.weights)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+def test_goes_on_where_the_system_refuses_threads() -> None:
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    if hard != resource.RLIM_INFINITY and hard < 1 << 30:
+        pytest.skip("stacks may not be that large")
+
+    def large_stacks() -> None:
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 30, hard))
+
+    done = subprocess.run(
+        [sys.executable, "-c", FEW_THREADS],
+        capture_output=True,
+        text=True,
+        preexec_fn=large_stacks,  # noqa: PLW1509: no other thread of this process runs
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
