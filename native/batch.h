@@ -98,7 +98,7 @@ struct Solution : Structures {
     std::vector<double> weights;  // (size)
     std::vector<double> factor;   // packed lower triangle
     double gap = 0;
-    Status status = Status::kStalled;  // solved, capped or stalled
+    Status status = Status::kStalled;  // solved, capped, stalled or limited
     int calls = 0;
     bool canonical = false;  // the weights are those of canonical.h
     double temperature = 1;  // of the answer

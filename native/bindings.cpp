@@ -13,6 +13,7 @@
 #include "bind_forest.h"
 #include "bind_nn.h"
 #include "bind_tree_sums.h"
+#include "memory.h"
 #include "without_gil.h"
 
 namespace nb = nanobind;
@@ -30,6 +31,8 @@ template <class T, class... Shape>
 Made<T, Shape...> make(std::initializer_list<size_t> shape, T*& data) {
     size_t count = 1;
     for (size_t s : shape) count *= s;
+    int64_t bytes = static_cast<int64_t>(count * sizeof(T));
+    if (!has_memory(bytes)) fail_for_memory(bytes);
     data = new T[count ? count : 1];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return Made<T, Shape...>(data, shape, owner);
@@ -143,12 +146,13 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
 
 Posterior solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
                 int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
-                int64_t max_iter, int64_t max_support, bool canonical, int threads) {
+                int64_t max_iter, int64_t max_support, bool canonical, int threads,
+                int64_t most_structures) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
-    Request request{{tol, max_active, max_iter}, max_support, canonical};
+    Request request{{tol, max_active, max_iter, most_structures}, max_support, canonical};
     std::vector<Solution> solutions;
     without_gil([&] {
         solutions = operations.solve(batch, temperature.data(), request, threads);
@@ -199,7 +203,7 @@ NB_MODULE(_native, m) {
           "how often the oracle was asked.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "max_support"_a, "canonical"_a,
-          "threads"_a,
+          "threads"_a, "most_structures"_a = kMostStructures,
           "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls, canonical, "
           "temperature, tie).");
     m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,

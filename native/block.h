@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 
 #include "fail.h"
+#include "memory.h"
 
 namespace sparsewood {
 
@@ -12,11 +14,19 @@ namespace sparsewood {
 class Block {
   public:
     char* reserve(int64_t bytes) {
+        char* memory = try_reserve(bytes);
+        if (!memory) fail_for_memory(bytes);
+        return memory;
+    }
+
+    // Null where there is not so much.
+    char* try_reserve(int64_t bytes) {
         if (bytes > size_) {
-            if (static_cast<uint64_t>(bytes) > SIZE_MAX - kAlign)
-                fail("the problem needs more memory than there are addresses");
-            data_.reset(new char[static_cast<size_t>(bytes) + kAlign]);
-            size_ = bytes;
+            if (static_cast<uint64_t>(bytes) > SIZE_MAX - kAlign || !has_memory(bytes))
+                return nullptr;
+            data_.reset(new (std::nothrow) char[static_cast<size_t>(bytes) + kAlign]);
+            size_ = data_ ? bytes : 0;
+            if (!data_) return nullptr;
         }
         auto address = reinterpret_cast<uintptr_t>(data_.get());
         return reinterpret_cast<char*>((address + kAlign - 1) / kAlign * kAlign);

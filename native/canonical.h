@@ -59,8 +59,7 @@ bool take_over(Solver<Family>& solver, const Pulled& pulled) {
         for (int a = 0; a < set.size(); ++a)
             if (!(set.weights[a] >= kNegative)) return false;
     } while (set.drop_negative(g));
-    double gap = solver.gap > 0 ? solver.gap : 0;
-    return gap + solver.noise <= solver.limits.tol * solver.range;
+    return solver.is_certified();
 }
 
 }  // namespace sparsewood

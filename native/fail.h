@@ -1,6 +1,8 @@
-// How bad input ends a call: by an exception, which in WebAssembly it is JavaScript that throws.
+// How bad input, or a lack of memory, ends a call: by an exception, which in WebAssembly it is
+// JavaScript that throws.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #if defined(__wasm__)
@@ -9,15 +11,35 @@ namespace sparsewood {
 
 [[noreturn]] void fail(const std::string& message);  // wasm.cpp
 
+[[noreturn]] inline void fail_for_memory(int64_t) {
+    fail("the problem needs more memory than there is");
 }
+
+}  // namespace sparsewood
 
 #else
 
+#include <new>
 #include <stdexcept>
 
 namespace sparsewood {
 
+// Python's MemoryError.
+class OutOfMemory : public std::bad_alloc {
+  public:
+    explicit OutOfMemory(int64_t bytes)
+        : message_("a piece of " + std::to_string(bytes >> 20) +
+                   " MiB does not fit in the memory that is free: use smaller batches or instances, "
+                   "or keep fewer structures with max_active or max_support") {}
+    const char* what() const noexcept override { return message_.c_str(); }
+
+  private:
+    std::string message_;
+};
+
 [[noreturn]] inline void fail(const std::string& message) { throw std::invalid_argument(message); }
+
+[[noreturn]] inline void fail_for_memory(int64_t bytes) { throw OutOfMemory(bytes); }
 
 }  // namespace sparsewood
 

@@ -73,9 +73,8 @@ SPARSEWOOD_HD bool starts_with_crosses(const Family& f, Limits limits, double ra
 template <class Family>
 SPARSEWOOD_HD Status verdict(const Solver<Family>& solver, Status end) {
     if (end == Status::kCapped) return end;
-    double gap = solver.gap > 0 ? solver.gap : 0;
-    return gap + solver.noise <= solver.limits.tol * solver.range ? Status::kSolved
-                                                                  : Status::kStalled;
+    if (solver.is_certified()) return Status::kSolved;
+    return end == Status::kLimited ? end : Status::kStalled;
 }
 
 }  // namespace sparsewood

@@ -25,14 +25,18 @@ enum class Status : int32_t {
     kSolved,       // gap closed
     kCapped,       // max_active or max_iter reached
     kStalled,      // float64 has nothing more to give
+    kLimited,      // a limit of the solver's own: of structures, rounds or memory
     kNoStructure,  // every structure uses a forbidden part
     kMoreRoom      // lay out more room for the active set, then run again: it continues
 };
+
+constexpr int64_t kMostStructures = 1 << 16;  // whose factor takes 17 GB
 
 struct Limits {
     double tol;
     int64_t max_active;  // 0: none
     int64_t max_iter;    // 0: none
+    int64_t most_structures = kMostStructures;  // of the solver's own
 };
 
 template <class Family>
@@ -98,7 +102,7 @@ struct Solver {
         if (!started && !start(g)) return Status::kNoStructure;
         started = true;
         Status status = Status::kMoreRoom;
-        while (set.size() + most_crosses() + 2 <= set.codes.capacity)
+        while (room_needed() <= set.codes.capacity)
             if (step(g, status)) {
                 certify(g);
                 break;
@@ -106,13 +110,29 @@ struct Solver {
         return status;
     }
 
+    // For so many active structures there has to be room before run() goes on.
+    SPARSEWOOD_HD int room_needed() const { return set.size() + most_crosses() + 2; }
+
+    // Ends a run that there is no more room for: at the last optimum, with its gap.
+    template <class G>
+    SPARSEWOOD_HD Status end_early(const G& g) {
+        while (set.size() > 1 && set.weights[set.size() - 1] == 0) --set.factor.size;
+        level = true;
+        price(g);
+        certify(g);
+        return Status::kLimited;
+    }
+
+    // Whether the gap keeps the promise, with what rounding hides of it.
+    SPARSEWOOD_HD bool is_certified() const {
+        return (gap > 0 ? gap : 0) + noise <= limits.tol * range;
+    }
+
     // The optimum over the active set as it stands, of which no structure is dropped, and its gap.
     template <class G>
     SPARSEWOOD_HD void settle_all(const G& g) {
         level = true;
-        for (int64_t c = penalised_cells(family()) + g.lane(); c < cells(family()); c += g.size())
-            reduced[c] = set.theta[c];
-        g.sync();
+        restore(g);
         set.factor.solve(g, set.target);
         refine(g);
         SPARSEWOOD_ROLLED
@@ -131,12 +151,11 @@ struct Solver {
     }
 
   private:
-    static constexpr double kTilt = 1e-12;    // far above rounding, far below any tolerance
-    static constexpr int kIdle = 3;           // rounds without improvement: the end, at rounding
-    static constexpr int kPatience = 100;     // the same, above it
-    static constexpr double kRounding = 32;   // times the noise
-    static constexpr int kIterations = 20;    // per part, before giving up on a degenerate problem
-    static constexpr int kStructures = 4096;  // or so many active structures
+    static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
+    static constexpr int kIdle = 3;          // rounds without improvement: the end, at rounding
+    static constexpr int kPatience = 100;    // the same, above it
+    static constexpr double kRounding = 32;  // times the noise
+    static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
 
     // When all scores are equal the oracle's own order of preference, by index, happens to lead
     // to a solution of n structures; tilted it would need some n^2.
@@ -169,9 +188,7 @@ struct Solver {
             bool empty = Family::kEmpty && c % family().width == 0;
             tilted[c] = empty ? 0 : set.theta[c] + tilt() * fraction(c);
         }
-        for (int64_t c = count + g.lane(); c < cells(family()); c += g.size())
-            reduced[c] = set.theta[c];
-        g.sync();
+        restore(g);
         return true;
     }
 
@@ -181,8 +198,8 @@ struct Solver {
         settle(g);
         price(g);
         double goal = this->goal();
-        bool stalls = !improves();
-        if (!level && (gap <= asked() + 2 * set.codes.slots * tilt() || gap <= goal || stalls)) {
+        bool stalls = !improves(), ends = stalls || is_at_limit();
+        if (!level && (gap <= asked() + 2 * set.codes.slots * tilt() || gap <= goal || ends)) {
             level = true;
             idle = 0;
             return false;
@@ -191,8 +208,8 @@ struct Solver {
             status = Status::kSolved;
         } else if (limits.max_iter > 0 && set.iterations >= limits.max_iter) {
             status = Status::kCapped;
-        } else if (stalls || set.size() >= kStructures || set.iterations > most_iterations()) {
-            status = Status::kStalled;
+        } else if (ends) {
+            status = is_at_limit() ? Status::kLimited : Status::kStalled;
         } else if (Entry entry = set.append(g, entering); entry != Entry::kEntered) {
             if (entry == Entry::kDependent && family().penalised < set.codes.slots) {
                 set.pivot(g, entering);
@@ -214,7 +231,10 @@ struct Solver {
         return true;
     }
 
-    SPARSEWOOD_HD int64_t most_iterations() const { return kIterations * (cells(family()) + 1); }
+    SPARSEWOOD_HD bool is_at_limit() const {
+        return set.size() >= limits.most_structures ||
+               set.iterations > kIterations * (cells(family()) + 1);
+    }
 
     // Solves the QP on the active set and drops structures until all weights are positive.
     template <class G>
@@ -259,13 +279,46 @@ struct Solver {
     }
 
     // The gap above what the active structures score on average: that is above the first, but for
-    // rounding.
+    // rounding. It is 0 where there is one structure alone, whatever the size of its scores.
     template <class G>
     SPARSEWOOD_HD void certify(const G& g) {
         double mean = 0;
         for (int a = 1 + g.lane(); a < set.size(); a += g.size())
             mean += set.weights[a] * above_first(set.codes.code(a));
         gap -= g.sum(mean);
+        if (set.size() == 1 && !is_certified() && is_only(g)) gap = noise = 0;
+    }
+
+    // Whether the active structure is the only one there is. Where its parts cost 1 and all others
+    // bring 1, any other one scores higher, in whole numbers: nothing is rounded.
+    template <class G>
+    SPARSEWOOD_HD SPARSEWOOD_ONCE bool is_only(const G& g) {
+        const int16_t* only = set.codes.code(0);
+        for (int64_t c = g.lane(); c < cells(family()); c += g.size()) {
+            bool empty = Family::kEmpty && c % family().width == 0;
+            bool counts = !empty && is_penalised(family(), c);
+            reduced[c] = set.theta[c] == kForbidden ? kForbidden : counts;
+        }
+        g.sync();
+        for (int i = g.lane(); i < family().penalised; i += g.size())
+            if (!Family::kEmpty || only[i] != 0) reduced[set.codes.base[i] + only[i]] = -1;
+        g.sync();
+        ask(g, reduced, entering);
+        bool differs = false;
+        for (int i = g.lane(); i < family().penalised; i += g.size())
+            differs |= entering[i] != only[i];
+        bool alone = !g.any(differs);
+        restore(g);
+        reduce(g, set.weights);
+        return alone;
+    }
+
+    // reduced <- theta in the cells without a penalty, where it always is.
+    template <class G>
+    SPARSEWOOD_HD void restore(const G& g) {
+        for (int64_t c = penalised_cells(family()) + g.lane(); c < cells(family()); c += g.size())
+            reduced[c] = set.theta[c];
+        g.sync();
     }
 
     // reduced <- theta - D M q, a slot's part of it by one lane. At an optimum over the active set

@@ -70,10 +70,23 @@ class Worker {
     }
 
     void lay_out_active(Block& block, int room) {
+        if (!try_lay_out_active(block, room, 0)) fail_for_memory(bytes_of_room(room));
+    }
+
+    // False where there is no memory for it, and for `more` bytes; the layout is then lost.
+    bool try_lay_out_active(Block& block, int room, int64_t more) {
+        int64_t bytes = bytes_of_room(room);
+        char* memory = has_memory(bytes + more) ? block.try_reserve(bytes) : nullptr;
+        if (!memory) return false;
+        Arena arena{memory};
+        solver_.lay_out_active(arena, room);
+        return true;
+    }
+
+    int64_t bytes_of_room(int room) {
         Arena measure{nullptr};
         solver_.lay_out_active(measure, room);
-        Arena arena{block.reserve(measure.used)};
-        solver_.lay_out_active(arena, room);
+        return measure.used;
     }
 
     Status optimum(const double* theta, double range, Limits limits) {
@@ -97,22 +110,25 @@ class Worker {
         Path<Family> path(solver_, request.max_support);
         auto solve_at = [&](double s, int64_t most) {
             calls += solver_.calls;
-            Status status = optimum(theta, at(s), {request.limits.tol, most, 0});
+            Limits limits = request.limits;
+            limits.max_active = most;
+            Status status = optimum(theta, at(s), limits);
             at(1);
             for (int a = 0; a < solver_.set.size(); ++a) solver_.set.factor.scores[a] /= s;
             solver_.range = range > 0 ? range : 1;
             return status == Status::kSolved;
         };
-        PathEnd end = path.run([&] { grow(); }, solve_at);
+        PathEnd end = path.run([&] { must_grow(); }, solve_at);
         calls += solver_.calls;
         if (end == PathEnd::kNoStructure) return Status::kNoStructure;
-        Limits capped{request.limits.tol, request.max_support, 0};
+        Limits capped = request.limits;
+        capped.max_active = request.max_support;
         Status status = Status::kSolved;
         if (end == PathEnd::kTied) {
             status = optimum(theta, range, capped);
         } else {
             double lower = at(path.s());
-            while (path.found().size() + 2 > solver_.set.codes.capacity) grow();
+            while (path.found().size() + 2 > solver_.set.codes.capacity) must_grow();
             solver_.reset(theta, lower, request.limits, false);
             if (!take_over(solver_, path.found())) {
                 calls += solver_.calls;
@@ -156,16 +172,41 @@ class Worker {
         room_ = std::max(room_, solver_.propose(Thread{}));
         lay_out_active(active_, room_);
         Status status;
-        while ((status = solver_.run(Thread{})) == Status::kMoreRoom) grow();
+        while ((status = solver_.run(Thread{})) == Status::kMoreRoom)
+            if (!grow()) return solver_.end_early(Thread{});
         return status;
     }
 
-    void grow() {
+    // Lays out more room for active structures, less than usual where memory is short. The answer
+    // has to fit beside it. False: there is none for any more.
+    bool grow() {
         Solver<Family> before = solver_;
         Block larger;
-        lay_out_active(larger, room_ += room_ / 2 + solver_.set.size());
+        int least = std::max(room_ + 1, solver_.room_needed()), room = next_room();
+        if (room < least) room = least;
+        while (!try_lay_out_active(larger, room, bytes_of_factor(room))) {
+            solver_ = before;
+            if (room == least) return false;
+            room = least + (room - least) / 2;
+        }
+        room_ = room;
         solver_.set.copy(Thread{}, before.set);
         active_ = std::move(larger);
+        return true;
+    }
+
+    void must_grow() {
+        if (!grow()) fail_for_memory(bytes_of_factor(solver_.room_needed()));
+    }
+
+    // Many structures are joined by a share of their number, as the room for them is its square.
+    int next_room() const {
+        constexpr int kMany = 4096;
+        return room_ + (room_ < kMany ? room_ / 2 + solver_.set.size() : room_ / 4);
+    }
+
+    static int64_t bytes_of_factor(int64_t structures) {
+        return Cholesky::packed(structures) * static_cast<int64_t>(sizeof(double));
     }
 
     void write(Status status, Solution& out) const {
@@ -175,6 +216,7 @@ class Worker {
         out.parts.reserve(static_cast<size_t>(k) * static_cast<size_t>(f.slots));
         for (int a = 0; a < k; ++a) out.append(f, solver_.set.codes.code(a));
         out.weights.assign(solver_.set.weights, solver_.set.weights + k);
+        if (!has_memory(bytes_of_factor(k))) fail_for_memory(bytes_of_factor(k));
         out.factor.assign(solver_.set.factor.rows, solver_.set.factor.rows + Cholesky::packed(k));
         out.gap = solver_.gap > 0 ? solver_.gap : 0;
         out.status = verdict(solver_, status);

@@ -8,10 +8,10 @@ from sparsewood.status import tally
 
 
 def test_names_and_numbers() -> None:
-    assert [int(code) for code in Status] == [0, 1, 2]
-    assert [str(code) for code in Status] == ["solved", "capped", "stalled"]
+    assert [int(code) for code in Status] == [0, 1, 2, 3]
+    assert [str(code) for code in Status] == ["solved", "capped", "stalled", "limited"]
     assert Status("capped") is Status(1) is Status.CAPPED
-    for wrong in ("over", 3, None):
+    for wrong in ("over", 4, None):
         with pytest.raises(ValueError, match="is not a valid Status"):
             Status(wrong)
 

@@ -13,6 +13,9 @@ namespace sparsewood {
 
 using SolveGroup = Warp;
 
+// One warp works on a factor: with as many structures as on a CPU it would do so for hours.
+constexpr int64_t kMostOfWarp = 1 << 13;
+
 // The head of the memory of an instance that it keeps from launch to launch.
 template <class Family>
 struct Desk {
@@ -171,7 +174,7 @@ __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step
                       double* gap) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
-    Limits limits{tol, max_active, max_iter};
+    Limits limits{tol, max_active, max_iter, kMostOfWarp};
     SolveGroup g;
     int64_t b = pending ? pending[blockIdx.x] : blockIdx.x;
     char* memory = kept + b * kept_share;

@@ -45,6 +45,7 @@ def solve(
     max_support: int,
     canonical: bool,
     threads: int,
+    most_structures: int = ...,
 ) -> tuple[
     _Whole, _Reals, _Whole, _Reals, _Reals, _Whole, _Reals, _Whole, _Whole, _Flags, _Reals, _Whole
 ]:

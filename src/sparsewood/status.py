@@ -13,11 +13,14 @@ class Status(IntEnum):
         SOLVED: the duality gap is within the promise.
         CAPPED: a cap, `max_active` or `max_iter`, kept it away.
         STALLED: the solver came to where rounding lets it gain nothing more.
+        LIMITED: a limit of the solver itself kept it away: too many structures or rounds, or too
+            little memory. A lower temperature or `max_support` keeps fewer structures.
     """
 
     SOLVED = 0
     CAPPED = 1
     STALLED = 2
+    LIMITED = 3
 
     def __str__(self) -> str:
         return self.name.lower()

@@ -51,8 +51,8 @@ def draw(
         given: (n,) heads to compare with, a parser's for example.
         format: "text" for the terminal, "svg", "html" (a page of its own), "tikz" (for the LaTeX
             package tikz-dependency) or "conllu".
-        status: how the solve ended that the weights are of, "solved", "capped" or "stalled"; None:
-            nothing is said of it.
+        status: how the solve ended that the weights are of: "solved", "capped", "stalled" or
+            "limited". None: nothing is said of it.
     """
     _check_format("draw", format)
     ended = None if status is None else Status(status)

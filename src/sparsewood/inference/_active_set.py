@@ -61,7 +61,7 @@ class ActiveSet:
         self.weights = theta.new_zeros(0)
         self.newest = False  # whether the last one entered since the last optimum
         self.calls = 0
-        self.capped = False
+        self.capped = False  # ended by its limits
 
     def run(self, limits: Limits) -> Generator[Tensor, Answer, None]:
         """Yields potentials (P,) for the oracle, and is sent what it finds."""

@@ -82,7 +82,7 @@ def solve(
     """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
 
     Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
-    needed, that shows as `Status.STALLED`.
+    needed, that shows as `Status.LIMITED`.
     """
     options = structure, lengths, tol, max_active, max_iter, max_support, canonical
     return differentiable(partial(_solve, *options), scores, temperature)
@@ -212,7 +212,9 @@ class _Problem:
         """Solved where the gap is within the promise; one below 0 shows how much is rounding."""
         if abs(self.set.optimum.gap) <= self.promise * self.cooling:
             return Status.SOLVED
-        return Status.CAPPED if self.set.capped and self.caps else Status.STALLED
+        if self.set.capped:
+            return Status.CAPPED if self.caps else Status.LIMITED
+        return Status.STALLED
 
 
 def ask_together(runs: list[Run], allowed: list[Tensor], questions: Questions) -> None:

@@ -36,7 +36,7 @@ export interface Posterior {
   marginals: Float64Array;
   /** The duality gap. */
   gap: number;
-  status: "solved" | "capped" | "stalled";
+  status: "solved" | "capped" | "stalled" | "limited";
   /** Of the MAP oracle. */
   calls: number;
   /** Of the answer: below the one asked for where `maxSupport` binds. */

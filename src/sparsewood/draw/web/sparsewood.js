@@ -28,7 +28,7 @@
  * @property {Float64Array} weights of the structures
  * @property {Float64Array} marginals of the parts, flat
  * @property {number} gap the duality gap
- * @property {"solved" | "capped" | "stalled"} status
+ * @property {"solved" | "capped" | "stalled" | "limited"} status
  * @property {number} calls of the MAP oracle
  * @property {number} temperature of the answer: below the one asked for where `maxSupport` binds
  * @property {boolean} canonical whether the weights are
@@ -45,7 +45,7 @@
  * @property {boolean} [canonical]
  */
 
-const SOLVER_STATUSES = /** @type {const} */ (["solved", "capped", "stalled"]);
+const SOLVER_STATUSES = /** @type {const} */ (["solved", "capped", "stalled", "limited"]);
 
 /** SparseMAP, MAP and the k best structures, as the native core finds them. */
 export class Solver {

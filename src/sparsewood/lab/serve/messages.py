@@ -58,7 +58,7 @@ class Side(BaseModel):
     kept: Annotated[int, Field(description="how many trees there are")]
     unknown: Annotated[list[str], Field(description="words that the model knows nothing of")]
     status: Annotated[
-        Literal["solved", "capped", "stalled"] | None,
+        Literal["solved", "capped", "stalled", "limited"] | None,
         Field(description="whether the gap certifies the trees; null where none are solved for"),
     ]
     gap: Annotated[float | None, Field(description="the duality gap")]

@@ -14,8 +14,8 @@ class Certificates:
     Attributes:
         certified: sentences whose duality gap certifies their posterior.
         sentences: all sentences.
-        capped: sentences that a cap keeps from theirs, the others being stalled; None where a
-            result does not say.
+        capped: sentences that a cap, or a limit of the solver, keeps from theirs, the others being
+            stalled; None where a result does not say.
     """
 
     certified: int

@@ -206,12 +206,12 @@ class TreeStatistics(Metric):
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
     tree, `flat` the mean probability of the flat tree in percent, `chain` the share of the arcs
     between words of the likeliest trees that go to the next word, or to the one before, whichever
-    is higher. Where trees are solved for:
-    `unconverged` is the number of sentences whose certificate is missing, `capped` the number of
-    those that a cap keeps it from. Where heads are known: `agreement` is the mean probability of
-    their arcs and `attachment` the share of words whose head in the likeliest tree is the known
-    one, both in percent of all words; `attachment_without_brackets` is the latter in percent of
-    the words that are scored, where some are not: of list operations, all but the brackets.
+    is higher. Where trees are solved for: `unconverged` is the number of sentences whose
+    certificate is missing, `capped` the number of those that a cap, or a limit of the solver, keeps
+    it from. Where heads are known: `agreement` is the mean probability of their arcs and
+    `attachment` the share of words whose head in the likeliest tree is the known one, both in
+    percent of all words; `attachment_without_brackets` is the latter in percent of the words that
+    are scored, where some are not: of list operations, all but the brackets.
 
     Attachment is the precision and the recall of edges at once, those from the root among them:
     every word has one edge in the likeliest tree and one in the known one.
@@ -293,10 +293,12 @@ _COUNTED = (
 
 
 def _certificate(found: SparsePosterior | None, like: Tensor) -> list[Tensor]:
-    """How many sentences have no certificate, and how many of them a cap keeps it from."""
+    """How many sentences have no certificate, and how many of them a cap or limit keeps it from."""
     if found is None:
         return [like.new_zeros(2)]
-    return [(found.status != int(Status.SOLVED)).sum(), (found.status == int(Status.CAPPED)).sum()]
+    status = found.status
+    capped = (status == int(Status.CAPPED)) | (status == int(Status.LIMITED))
+    return [(status != int(Status.SOLVED)).sum(), capped.sum()]
 
 
 def _shape(posterior: Posterior) -> list[Tensor]:
