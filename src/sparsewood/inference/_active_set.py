@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood.inference._oracle_check import check_best
+
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-14  # weights below this are rounding
 TILTS = (0.1, 0.3)  # where neither steps nor structures are few
@@ -88,7 +90,10 @@ class ActiveSet:
 
     def _ask(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
         self.calls += 1
-        return (yield potentials)
+        answer = yield potentials
+        if self.structures:
+            check_best(potentials, answer.column, self.parts)
+        return answer
 
     def _walk(self, goal: Tensor, low: Tensor) -> None:
         """Go towards `goal` until the first weight reaches zero, and drop that structure."""

@@ -39,6 +39,7 @@ from torch.nn.functional import pad
 from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import Solution, differentiable
+from sparsewood.inference._oracle_check import Ended, check_maximises, naming
 from sparsewood.inference._path import Path
 from sparsewood.inference._pull import Pull
 from sparsewood.inference._pull_weights import pull_weights
@@ -105,6 +106,8 @@ def _solve(
     problems = [_Problem(*table, w, *caps) for table in asked.tables()]
     runs = [problem.run() for problem in problems]
     ask_together(runs, [problem.allowed for problem in problems], asked)
+    ended = [Ended(one.set.theta, one.allowed, one.set.optimum.parts) for one in problems]
+    check_maximises(structure, scores.shape[1:], asked.oracle, ended)
     return _collect(problems, scores, temperature)
 
 
@@ -121,6 +124,7 @@ def questions(
     check_magnitude(theta, allowed)
 
     def oracle(rows: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:
+        rows, potentials = rows.to(scores.device), potentials.to(scores.device)
         table = potentials.masked_fill(forbidden[rows], -torch.inf)
         try:
             best = structure.argmax(table, None if lengths is None else lengths[rows])
@@ -222,17 +226,17 @@ def ask_together(runs: list[Run], allowed: list[Tensor], questions: Questions) -
     theta = questions.theta
     asked = {b: next(run) for b, run in enumerate(runs)}
     while asked:
-        rows = torch.tensor(list(asked), device=theta.device)
+        rows = torch.tensor(list(asked))
         table = torch.zeros(len(asked), theta[0].numel(), dtype=torch.float64)
         for row, (b, potentials) in zip(table, asked.items(), strict=True):
             row[allowed[b]] = potentials
-        table = table.to(theta.device).reshape(-1, *theta.shape[1:])
+        table = table.reshape(-1, *theta.shape[1:])
         structures, parts = (found.cpu() for found in questions.oracle(rows, table))
         answers = zip(list(asked), structures, parts, strict=True)
         asked = {}
         for b, structure, column in answers:
             answer = Answer(structure, column[allowed[b]].double())
-            with suppress(StopIteration):
+            with suppress(StopIteration), naming(b):
                 asked[b] = runs[b].send(answer)
 
 

@@ -10,6 +10,7 @@ from sparsewood._numbers import check_real
 from sparsewood._transforms import check_not_mapped
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input
+from sparsewood.inference._oracle_check import Ended, check_maximises
 from sparsewood.inference._path import Path
 from sparsewood.inference.generic import ask_together, questions
 from sparsewood.posterior import Posterior
@@ -152,6 +153,9 @@ def temperature_path(
         if paths:
             runs = [path.follow() for path in paths]
             ask_together(runs, [allowed for _, allowed, _ in tables], asked)
+            pairs = zip(paths, tables, strict=True)
+            ended = [Ended(path.theta, table[1], path.optimum.parts) for path, table in pairs]
+            check_maximises(structure, scores.shape[1:], asked.oracle, ended)
         for b, path in enumerate(paths):
             if path.stalled:
                 raise UnconvergedError(

@@ -35,6 +35,12 @@ class Custom(Structure):
                 if len(shape) != 1 or shape[0] < 2:
                     raise ValueError(f"expected scores of two seats or more, got {shape}")
 
+    **`best` returns the structure with the HIGHEST score.** Where an algorithm minimises costs,
+    give it `-scores`. An answer that scores below another one that `best` returned for the same
+    instance raises an `OracleValueError`, and where a solve ends with a single structure `best`
+    is asked once more per call, with the scores reflected within their range, which exposes a
+    minimiser.
+
     SparseMAP, gradients, losses and the posterior come with it; with `enumerate` it can be checked
     by the conformance kit of `sparsewood.testing`. What your code raises comes back as an
     `OracleError`, a RuntimeError that names the instance, or as an `OracleValueError` if it was a
@@ -68,7 +74,7 @@ class Custom(Structure):
 
     @abstractmethod
     def best(self, scores: Any, *args: Any, **kwargs: Any) -> Any:
-        """The MAP oracle: the highest scoring structure of an instance.
+        """The MAP oracle: the structure with the HIGHEST score of an instance. It maximises.
 
         Args:
             scores: (*parts) float64, a copy. A part scored -inf must not be used.
