@@ -29,10 +29,10 @@ class Facets<GappedAlignment> : public AllPenalised {
 
   private:
     int rows_, width_;                           // column 0 is that of the empty cells
-    std::vector<double> mass_, before_, after_;  // (rows, width) of a cell, of the best path to it
+    List<double> mass_, before_, after_;  // (rows, width) of a cell, of the best path to it
     std::set<Bits> known_;                       // antichains, as cells of the pool
 
-    size_t at(int i, int j) const { return static_cast<size_t>(i * width_ + j); }
+    int64_t at(int i, int j) const { return int64_t(i) * width_ + j; }
 
     // Adds the antichains through each cell that weigh most, where they weigh more than that.
     bool add_above(double least, Pool& pool) {
@@ -41,7 +41,7 @@ class Facets<GappedAlignment> : public AllPenalised {
         for (int c = 0; c < pool.count(); ++c) {
             int cell = pool.live[c], i = cell / width_, j = cell % width_;
             if (j == 0 || before_[at(i, j)] + after_[at(i, j)] - mass_[at(i, j)] <= least) continue;
-            std::vector<char> inside = through(i, j);
+            List<char> inside = through(i, j);
             pool.add(1, -1, [&](int other) { return inside[pool.live[other]] != 0; });
             if (!known_.insert(pool.facets.back().cells).second) pool.facets.pop_back();
         }
@@ -64,8 +64,8 @@ class Facets<GappedAlignment> : public AllPenalised {
     double before(int i, int j) const { return i < 0 || j == width_ ? 0 : before_[at(i, j)]; }
     double after(int i, int j) const { return i == rows_ || j == 0 ? 0 : after_[at(i, j)]; }
 
-    std::vector<char> through(int i, int j) const {
-        std::vector<char> inside(at(rows_, 0), 0);
+    List<char> through(int i, int j) const {
+        List<char> inside(at(rows_, 0), 0);
         for (int r = i, c = j; r >= 0 && c < width_;) {
             inside[at(r, c)] = 1;
             before(r - 1, c) > before(r, c + 1) ? --r : ++c;

@@ -26,7 +26,8 @@ MOST_MEMORY = 1 << 30  # what a page may take before a call fails
 ZIG = "0.17.0"
 FLAGS = (
     "-target wasm32-wasi -mexec-model=reactor -mcpu=generic+simd128 "
-    "-std=c++17 -Oz -Xclang -Oz -ffp-contract=off -fno-exceptions -fno-rtti -Wall -Wextra -Werror "
+    "-std=c++17 -Oz -Xclang -Oz -ffp-contract=off -fno-exceptions -fno-rtti "
+    "-Wall -Wextra -Wsign-conversion -Werror "
     f"-s -Wl,--max-memory={MOST_MEMORY}"
 ).split()
 

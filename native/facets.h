@@ -13,17 +13,17 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "family.h"
+#include "list.h"
 
 namespace sparsewood {
 
-using Bits = std::vector<uint64_t>;
+using Bits = List<uint64_t>;
 
 inline void set_bit(Bits& bits, int i) { bits[i / 64] |= uint64_t{1} << i % 64; }
 inline bool has_bit(const Bits& bits, int i) { return bits[i / 64] >> i % 64 & 1; }
-inline Bits no_bits(int count) { return Bits(count / 64 + 1, 0); }
+inline Bits no_bits(int count) { return Bits(count / 64 + 1); }
 
 // Without a table, and without the machine's own instruction, which not all have.
 inline int count_bits(uint64_t x) {
@@ -42,7 +42,7 @@ inline int count_common(const Bits& a, const Bits& b) {
 struct Facet {
     Bits cells;  // of the pool
     int constant, sign;
-    std::vector<double> slack;  // (steps + 1) before each step, and after the last
+    List<double> slack;  // (steps + 1) before each step, and after the last
     bool tight = false;         // after the last; and so it stays
 
     // How far a structure is from the facet, an integer.
@@ -53,10 +53,10 @@ struct Facet {
 
 // The cells that have mass, how much is left of it, and inequalities on them.
 struct Pool {
-    std::vector<int32_t> live;     // where they are in the table, rising
-    std::vector<double> residual;  // (live)
+    List<int32_t> live;     // where they are in the table, rising
+    List<double> residual;  // (live)
     double mass = 1;               // of the structures that make up the residual
-    std::vector<Facet> facets;
+    List<Facet> facets;
 
     // Below it a number that ought to be 0 is: what rounding leaves is less by far, and what
     // structures weigh is more, except by accident.
@@ -76,7 +76,7 @@ struct Pool {
     }
 
     // Of masses (live).
-    double slack(const Facet& facet, const std::vector<double>& masses, double whole) const {
+    double slack(const Facet& facet, const List<double>& masses, double whole) const {
         double sum = 0;
         for (int c = 0; c < count(); ++c)
             if (has_bit(facet.cells, c)) sum += masses[c];

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "group.h"
+#include "list.h"
 
 namespace sparsewood {
 
@@ -65,9 +65,9 @@ class Flow {
     };
 
     int labels_;
-    std::vector<double> before_, after_;  // (nodes) the best path to a node, and from it
-    std::vector<Arc> arcs_;
-    std::vector<int> tree_;  // (nodes) a forest
+    List<double> before_, after_;  // (nodes) the best path to a node, and from it
+    List<Arc> arcs_;
+    List<int> tree_;  // (nodes) a forest
     double scale_ = 1;       // the largest score
 
     bool join(int a, int b) {

@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
+
+#include "list.h"
 
 namespace sparsewood {
 
@@ -34,12 +35,12 @@ class MinCut {
     // Calls found(nodes) with sets that less than `mass` enters, if there are any; of those that
     // share nodes with a set found before not with all. capacity: (arcs).
     template <class Found>
-    void each_below(const std::vector<double>& capacity, double mass, Found found) {
+    void each_below(const List<double>& capacity, double mass, Found found) {
         int nodes = static_cast<int>(seen_.size());
         capacity_ = capacity.data();
         source_.assign(nodes, 0);
         direct_.assign(nodes, 0.0);
-        std::vector<int> left;
+        List<int> left;
         for (int v = 1; v < nodes; ++v) left.push_back(v);
         become_source(0);
         while (!left.empty()) {
@@ -65,13 +66,13 @@ class MinCut {
         int from, to;
     };
 
-    std::vector<Arc> arcs_;
-    std::vector<int> first_, around_;  // (nodes + 1), (2 arcs): the arcs of each node
+    List<Arc> arcs_;
+    List<int> first_, around_;  // (nodes + 1), (2 arcs): the arcs of each node
     const double* capacity_ = nullptr;
-    std::vector<double> flow_;    // (arcs)
-    std::vector<double> direct_;  // (nodes) what sources can send along one arc
-    std::vector<char> source_;    // (nodes) as good as the root
-    std::vector<int> seen_, through_, queue_;
+    List<double> flow_;    // (arcs)
+    List<double> direct_;  // (nodes) what sources can send along one arc
+    List<char> source_;    // (nodes) as good as the root
+    List<int> seen_, through_, queue_;
     int search_ = 0;  // seen_ holds the number of the last search that came to a node
 
     void become_source(int v) {

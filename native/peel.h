@@ -77,8 +77,8 @@ class Peel {
     static constexpr double kExact = 9007199254740992.0;  // integers up to it are float64s
 
     struct Step {
-        std::vector<int16_t> code;  // (stride)
-        std::vector<int32_t> used;  // numbers of its live cells
+        List<int16_t> code;  // (stride)
+        List<int32_t> used;  // numbers of its live cells
         Bits cells;                 // the same
         double weight;
     };
@@ -88,11 +88,11 @@ class Peel {
     int stride_;
     int parts_;  // the most that a structure has
     const double* w_;
-    std::vector<int32_t> index_;  // (cells) number of a live cell, -1: it is not
-    std::vector<double> table_;   // (cells) what the oracle is asked
-    std::vector<double> start_;   // (live) the marginals
+    List<int32_t> index_;  // (cells) number of a live cell, -1: it is not
+    List<double> table_;   // (cells) what the oracle is asked
+    List<double> start_;   // (live) the marginals
     Pool pool_;
-    std::vector<Step> steps_;
+    List<Step> steps_;
     bool unique_;
     double violation_;  // what one costs
     double constants_;  // violation_ times those of all tight facets
@@ -103,7 +103,7 @@ class Peel {
     bool counts(int option) const { return !Family::kEmpty || facets_.kEmpty || option != 0; }
 
     void read(const ActiveSet<Family>& set) {
-        std::vector<double> mass(index_.size(), 0.0);
+        List<double> mass(index_.size(), 0.0);
         for (int a = 0; a < set.size(); ++a)
             for (int i = 0; i < family_.slots; ++i)
                 if (int option = set.codes.code(a)[i]; counts(option))
@@ -189,7 +189,7 @@ class Peel {
 
     // One step; false where no structure is left on the face.
     bool take() {
-        Step step{std::vector<int16_t>(stride_, 0), {}, no_bits(pool_.count()), pool_.mass};
+        Step step{List<int16_t>(stride_, 0), {}, no_bits(pool_.count()), pool_.mass};
         Thread g;
         g.poll();
         ++calls_;
@@ -222,7 +222,7 @@ class Peel {
         return true;
     }
 
-    std::vector<int> distances_;  // (facets) scratch
+    List<int> distances_;  // (facets) scratch
 };
 
 // The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where

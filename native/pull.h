@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "block.h"
+#include "list.h"
 #include "pulled.h"
 #include "solver.h"
 
@@ -35,11 +36,11 @@ class Puller {
     // w: (cells) of the table.
     Puller(Solver<Family>& solver, const double* w, Pulled& out)
         : family_(solver.family()), w_(w), out_(out), set_(solver.set) {
-        size_t count = static_cast<size_t>(cells(family_));
+        int64_t count = cells(family_);
         mass_.resize(count), slack_.resize(count), phi_.resize(count), table_.resize(count);
-        best_.resize(static_cast<size_t>(set_.codes.stride));
-        asked_.resize(static_cast<size_t>(set_.codes.stride));
-        for (size_t c = 0; c < count; ++c) slack_[c] = -solver.reduced[c] / solver.range;
+        best_.resize(set_.codes.stride);
+        asked_.resize(set_.codes.stride);
+        for (int64_t c = 0; c < count; ++c) slack_[c] = -solver.reduced[c] / solver.range;
         most_ = kStructures * (set_.size() + set_.codes.slots);
         questions_ = kQuestions * (set_.size() + set_.codes.slots);
         make_room();
@@ -58,7 +59,7 @@ class Puller {
     }
 
   private:
-    using Code = std::vector<int16_t>;  // (stride)
+    using Code = List<int16_t>;  // (stride)
 
     static constexpr double kLight = 1e-13;     // weights at or below it are rounding
     static constexpr double kNegative = -1e-9;  // phi at or above it is not negative
@@ -79,10 +80,10 @@ class Puller {
     Thread g_;
     ActiveSet<Family> set_;  // the basis: what is left of q
     Block memory_;
-    std::vector<double> mass_;   // (cells) M q, for empty options as well; 1 without a penalty
-    std::vector<double> slack_;  // (cells)
-    std::vector<double> phi_;    // (cells) M_S z: phi but for a constant
-    std::vector<double> table_;  // (cells) what the oracle is asked
+    List<double> mass_;   // (cells) M q, for empty options as well; 1 without a penalty
+    List<double> slack_;  // (cells)
+    List<double> phi_;    // (cells) M_S z: phi but for a constant
+    List<double> table_;  // (cells) what the oracle is asked
     Code best_, asked_;          // h1; what the oracle answered
     int questions_, most_;       // left; structures in the basis
     double largest_ = 1;         // of the slack of parts with mass, in size; at least 1

@@ -19,7 +19,7 @@ template <class Family>
 struct FlowFacets : CellsAlone {
     bool is_unique(const Family& family, const double* theta, const Pool& pool) const {
         if (family.penalised == family.slots) return true;
-        std::vector<double> mass(cells(family), 0.0);
+        List<double> mass(cells(family), 0.0);
         for (int c = 0; c < pool.count(); ++c) mass[pool.live[c]] = pool.residual[c];
         auto transition = [&](int64_t cell) { return theta[cell]; };
         auto segment = [&](int64_t cell) {

@@ -27,12 +27,12 @@ class Facets<SpanningTrees> : public AllPenalised {
         vertices_ = family.vertices;
         for (int i = 1; i < vertices_; ++i)
             for (int j = 0; j < i; ++j) ends_.push_back({j, i});
-        std::vector<int> order(pool.count());
+        List<int> order(pool.count());
         std::iota(order.begin(), order.end(), 0);
         auto price = [&](int c) { return theta[pool.live[c]] - pool.residual[c]; };
         std::stable_sort(order.begin(), order.end(),
                          [&](int a, int b) { return price(a) > price(b); });
-        std::vector<Bits> tree_of;
+        List<Bits> tree_of;
         for (int v = 0; v < vertices_; ++v) {
             tree_of.push_back(empty());
             set_bit(tree_of.back(), v);
@@ -46,13 +46,13 @@ class Facets<SpanningTrees> : public AllPenalised {
         into_.assign(int64_t(vertices_) * vertices_, 0.0);
         if (direct(pool)) {
             MinCut graph;
-            std::vector<double> capacity;
+            List<double> capacity;
             for (int j = 1; j < vertices_; ++j)
                 for (int i = 0; i < vertices_; ++i)
                     if (into(i, j) > 0) graph.add(i, j), capacity.push_back(into(i, j));
             graph.prepare(vertices_);
             graph.each_below(capacity, pool.mass - Pool::kViolated,
-                             [&](const std::vector<int>& vertices) { add(pool, vertices); });
+                             [&](const List<int>& vertices) { add(pool, vertices); });
         }
         return pool.facets.size() > before;
     }
@@ -62,8 +62,8 @@ class Facets<SpanningTrees> : public AllPenalised {
         int low, high;
     };
     int vertices_;
-    std::vector<Ends> ends_;    // (edges)
-    std::vector<double> into_;  // (vertices, vertices) mass of the edge i j that enters j
+    List<Ends> ends_;    // (edges)
+    List<double> into_;  // (vertices, vertices) mass of the edge i j that enters j
     std::set<Bits> known_;      // sets of vertices
 
     Bits empty() const { return no_bits(vertices_); }
@@ -81,14 +81,14 @@ class Facets<SpanningTrees> : public AllPenalised {
         return true;
     }
 
-    void add(Pool& pool, const std::vector<int>& vertices) {
+    void add(Pool& pool, const List<int>& vertices) {
         Bits set = empty();
         for (int v : vertices) set_bit(set, v);
         add(pool, set);
     }
 
     // The trees at both ends of an edge become one, whose vertices are a tight set or not.
-    void join(Pool& pool, Ends edge, std::vector<Bits>& tree_of) {
+    void join(Pool& pool, Ends edge, List<Bits>& tree_of) {
         Bits tree = tree_of[edge.low];
         const Bits& other = tree_of[edge.high];
         if (tree == other) return;
@@ -101,7 +101,7 @@ class Facets<SpanningTrees> : public AllPenalised {
     // Gives the mass of every edge a direction so that none enters vertex 0 and no more than the
     // whole any other. If that cannot be adds the set that is violated, and returns false.
     bool direct(Pool& pool) {
-        std::vector<double> entering(vertices_, 0.0);
+        List<double> entering(vertices_, 0.0);
         for (int c = 0; c < pool.count(); ++c) {
             if (!is_edge(pool, c)) continue;
             Ends edge = ends(pool, c);
@@ -115,8 +115,8 @@ class Facets<SpanningTrees> : public AllPenalised {
     }
 
     // Turns edges along a path from v, which too much enters, to a vertex that can take more.
-    bool relieve(Pool& pool, int v, std::vector<double>& entering) {
-        std::vector<int> from(vertices_, -1), queue{v};
+    bool relieve(Pool& pool, int v, List<double>& entering) {
+        List<int> from(vertices_, -1), queue{v};
         from[0] = from[v] = v;
         for (size_t q = 0; q < queue.size(); ++q)
             for (int u = 1; u < vertices_; ++u) {

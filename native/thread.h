@@ -61,12 +61,12 @@ struct Thread {
     static double inverse_root(double x) { return 1 / std::sqrt(x); }
 
     // out[v] += the dot product of a[v] and b[v], and over the lanes; or out alone.
-    template <int Count>
+    template <size_t Count>
     static void products(const double* const (&a)[Count], const double* const (&b)[Count], int n,
                          double (&out)[Count]) {
-        for (int v = 0; v < Count; ++v) out[v] += dot(a[v], b[v], n);
+        for (size_t v = 0; v < Count; ++v) out[v] += dot(a[v], b[v], n);
     }
-    template <int Count>
+    template <size_t Count>
     static void sum(double (&)[Count]) {}
 
     static double dot(const double* a, const double* b, int n) {
@@ -196,16 +196,16 @@ struct Thread {
             last_columns<Most - 1>(pairs, rest...);
     }
 
-    template <int Count>
+    template <size_t Count>
     static void best_columns(const double* x, const double* rows, const double* plus, int m, int n,
                              double* out) {
         Pair best[Count];
         for (Pair& b : best) b = Pair{{kForbidden, kForbidden}};
         for (int j = 0; j < m; ++j, rows += n) {
             Pair s = {{x[j], x[j]}};
-            for (int p = 0; p < Count; ++p) best[p] = best[p].max(s + Pair::load(rows + 2 * p));
+            for (size_t p = 0; p < Count; ++p) best[p] = best[p].max(s + Pair::load(rows + 2 * p));
         }
-        for (int p = 0; p < Count; ++p) (best[p] + Pair::load(plus + 2 * p)).store(out + 2 * p);
+        for (size_t p = 0; p < Count; ++p) (best[p] + Pair::load(plus + 2 * p)).store(out + 2 * p);
     }
 };
 

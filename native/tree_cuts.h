@@ -27,7 +27,7 @@ class TreeCuts : public AllPenalised {
         }
         size_t before = pool.facets.size();
         graph_.each_below(pool.residual, pool.mass - Pool::kViolated,
-                          [&](const std::vector<int>& nodes) {
+                          [&](const List<int>& nodes) {
                               Bits set = no_bits(words_ + 1);
                               for (int v : nodes) set_bit(set, v);
                               add(pool, set);
@@ -48,10 +48,10 @@ class TreeCuts : public AllPenalised {
             for (int v = 1; v <= words_; ++v) set_bit(all, v);
             add(pool, all);
         }
-        std::vector<double> reduced(cells(family), kForbidden);
+        List<double> reduced(cells(family), kForbidden);
         for (int c = 0; c < pool.count(); ++c)
             reduced[pool.live[c]] = theta[pool.live[c]] - pool.residual[c];
-        std::vector<int16_t> code(family.slots);
+        List<int16_t> code(family.slots);
         if (!family(Thread{}, reduced.data(), code.data())) return;
         add_contracted(memory, pool);
     }
@@ -76,7 +76,7 @@ class TreeCuts : public AllPenalised {
     void add_contracted(const Arborescence& memory, Pool& pool) {
         int last = 0;
         for (int v = 0; v <= words_; ++v) last = std::max<int>(last, memory.node_of[v]);
-        std::vector<Bits> sets(last + 1, no_bits(words_ + 1));
+        List<Bits> sets(last + 1, no_bits(words_ + 1));
         for (int v = 1; v <= words_; ++v) set_bit(sets[v], v);
         for (int node = words_ + 1; node <= last; ++node) {
             Bits& to = sets[node];

@@ -81,7 +81,7 @@ class TreeSums {
     SPARSEWOOD_INLINE double weigh(const double* scores, int words, double* marginals) {
         double scale = 0, best_root = -HUGE_VAL;
         for (int i = 0; i < words; ++i) {
-            const double* from = scores + static_cast<size_t>(i) * width_;
+            const double* from = scores + int64_t(i) * width_;
             double top = from[0];
             for (int j = 1; j <= words; ++j) top = std::max(top, from[j]);
             scale += top;
@@ -90,8 +90,8 @@ class TreeSums {
         }
         if (single_root_) scale += best_root;
         for (int i = 0; i < words; ++i) {
-            const double* from = scores + static_cast<size_t>(i) * width_;
-            double* to = marginals + static_cast<size_t>(i) * width_;
+            const double* from = scores + int64_t(i) * width_;
+            double* to = marginals + int64_t(i) * width_;
             double top = totals_[static_cast<size_t>(i)];
             for (int j = 0; j <= words; ++j) to[j] = exp_of_negative(from[j] - top);
             if (single_root_) to[0] = exp_of_negative(from[0] - top - best_root);

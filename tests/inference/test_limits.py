@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from sparsewood.testing import draw_scores
 from tests.emulator import EmulatedKernels, kernels_at
 
 TREES = sp.DependencyTrees()
+Solver = Literal["native", "generic"]
 
 
 def flat(n: int = 12) -> torch.Tensor:
@@ -22,18 +25,22 @@ def flat(n: int = 12) -> torch.Tensor:
 
 
 @pytest.fixture(params=["native", "generic"])
-def limited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def limited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solver:
     """A solver that gives up early."""
     if request.param == "native":
         few = partial(_native.solve, most_structures=8)
         monkeypatch.setattr(_native, "solve", few)
     else:
         limits = generic.Limits
-        monkeypatch.setattr(generic, "Limits", lambda **given: limits(**given | {"steps": 8}))
+
+        def few_steps(**given: Any) -> generic.Limits:
+            return replace(limits(**given), steps=8)
+
+        monkeypatch.setattr(generic, "Limits", few_steps)
     return request.param
 
 
-def test_limit_of_the_solver(limited: str) -> None:
+def test_limit_of_the_solver(limited: Solver) -> None:
     post = sp.sparsemap(flat(), TREES, solver=limited)
     assert post.status.tolist() == [sp.Status.LIMITED] * 2
     assert not post.converged.any()
@@ -48,7 +55,7 @@ def test_limit_of_the_solver(limited: str) -> None:
         sp.sparsemap(flat(), TREES, solver=limited, on_unconverged="raise")
 
 
-def test_a_cap_comes_first(limited: str) -> None:
+def test_a_cap_comes_first(limited: Solver) -> None:
     post = sp.sparsemap(flat(), TREES, solver=limited, max_active=3)
     assert post.status.tolist() == [sp.Status.CAPPED] * 2
 
