@@ -37,6 +37,16 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on sentences that reads given trees."""
+    folder = tmp_path_factory.mktemp("parsed")
+    rows = [f"{'odd' if i % 2 else 'even'}\ta red fox\t3 3 0\n" for i in range(24)]
+    (folder / "train.tsv").write_text("".join(rows))
+    options = f"--train {folder / 'train.tsv'} --embedding 4 --estimator given"
+    return _train("classify", options, folder / "run")
+
+
+@pytest.fixture(scope="session")
 def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on list operations with a chart of binary trees."""
     folder = tmp_path_factory.mktemp("runs") / "chart"

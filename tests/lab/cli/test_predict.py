@@ -51,13 +51,13 @@ def test_pairs(pairs: Path, prints: Prints, fails: Fails, monkeypatch: pytest.Mo
     assert fails("predict", pairs).startswith(expected)
 
 
-def test_given_trees(given: Path, prints: Prints, fails: Fails) -> None:
+def test_given_trees(given: Path, parsed: Path, prints: Prints, fails: Fails) -> None:
     (side,) = json.loads(prints("predict", given, "[MAX 2 9 ]", "--json"))["sides"]
     assert side["trees"] == [{"heads": [0, 1, 1, 1], "weight": 1.0}]
     assert "the estimator given of this model has none" in fails(
         "predict", given, "[MAX 2 9 ]", "--temperature", "2"
     )
-    assert "--parser spacy" in fails("predict", given, "a small wood")
+    assert "--parser spacy" in fails("predict", parsed, "a small wood")
 
 
 def test_a_reverse_dictionary_answers_with_words(dictionary: Path, prints: Prints) -> None:
@@ -74,10 +74,10 @@ def test_text_that_is_none(
     assert fails("predict", latent, "absent.tsv").startswith("absent.tsv: no such file")
     assert "--labels: expected at least 1" in fails("predict", latent, "a", "--labels", "0")
     assert "--draw: expected at least 0" in fails("predict", latent, "a", "--draw", "-1")
-    stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa b\r\n"), "latin-1")
+    stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf[MAX 2 ]\r\n"), "latin-1")
     monkeypatch.setattr("sys.stdin", stdin)
     (side,) = json.loads(prints("predict", latent, "--json"))["sides"]
-    assert side["words"] == ["a", "b"]
+    assert side["words"] == ["[MAX", "2", "]"]
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a \xff\n")))
     assert "standard input: not UTF-8 text" in fails("predict", latent)
     monkeypatch.setattr("sys.stdin", None)
@@ -86,11 +86,11 @@ def test_text_that_is_none(
 
 def test_a_file_to_a_file(latent: Path, prints: Prints, fails: Fails, tmp_path: Path) -> None:
     table, out = tmp_path / "a.tsv", tmp_path / "a.jsonl"
-    table.write_text("id\ttext\n1\t[MAX 2 9 ]\n2\tqqq www\n")
+    table.write_text("id\ttext\n1\t[MAX 2 9 ]\n2\t[pm 4]\n")
     assert prints("predict", latent, table, "--json", "--out", out) == ""
     first, second = map(json.loads, out.read_text().splitlines())
     assert first["where"] == f"{table}:2"
-    assert second["sides"][0]["unknown"] == ["qqq", "www"]
+    assert second["sides"][0]["unknown"] == ["[PM"]
     assert "one of the files" in fails("predict", latent, table, "--out", table)
     assert f"{table}:2: " in prints("predict", latent, table, "--draw", "0")
     table.write_text("id\ttext\n1\t[MAX 2 9 ]\n2\n")
@@ -99,13 +99,20 @@ def test_a_file_to_a_file(latent: Path, prints: Prints, fails: Fails, tmp_path: 
     assert out.read_text() == old
 
 
-def test_what_is_said_beside(latent: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(latent), "[MAX 2 9 ]", "qqq www", "--draw", "0"]) == 0
+def test_list_operations_however_they_are_typed(latent: Path, prints: Prints, fails: Fails) -> None:
+    spaced = prints("predict", latent, "[MAX 2 9 [MIN 4 7 ] 0 ]")
+    assert prints("predict", latent, "[max 2, 9[min 4 7]0]") == spaced
+    refused = fails("predict", latent, "[MAX 2 9 [MIN 4 7] 0")
+    assert refused.startswith("'[MAX' has no closing ']', at character 1: ▸[MAX")
+
+
+def test_what_is_said_beside(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(pairs), "a red fox", "qqq www", "--draw", "0"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 2
     assert told[0].startswith("sparsewood: warning: no word is known of 1 of 2 sentences")
     assert told[1].startswith("certified ")
-    assert told[1].endswith("; unknown words 2 of 6 (33.3%)")
+    assert told[1].endswith("; unknown words 2 of 5 (40.0%)")
 
 
 def test_a_temperature(latent: Path, prints: Prints, fails: Fails) -> None:

@@ -66,9 +66,9 @@ def test_a_sentence_of_a_pair(pairs: Path, prints: Prints) -> None:
     assert "fox" in prints("trees", pairs, "a red fox")
 
 
-def test_given_trees_are_needed(given: Path, fails: Callable[..., str]) -> None:
-    assert "--parser spacy" in fails("trees", given, "a small wood")
-    assert "no such folder" in fails("trees", given / "absent", "a small wood")
+def test_given_trees_are_needed(parsed: Path, fails: Callable[..., str]) -> None:
+    assert "--parser spacy" in fails("trees", parsed, "a small wood")
+    assert "no such folder" in fails("trees", parsed / "absent", "a small wood")
 
 
 def test_what_cannot_be_drawn(latent: Path, fails: Callable[..., str], tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_live_figure_begins_with_the_same_trees(
     weights = [float(w) for w in re.findall(r"# weight = (\S+)", drawn)]
     assert post.topk(len(weights)).weights.tolist() == pytest.approx(weights, abs=1e-6)
     assert int(post.sizes) == len(weights)
-    assert data["given"] == [0, 1, 1, 1, 4, 4, 4, 1]
+    assert data["given"] == [0, 1, 1, 1, 4, 4, -1, -1]
 
 
 def test_trees_that_are_not_solved_for_stand_still(

@@ -1,6 +1,7 @@
 """ListOps: values and trees, and the files."""
 
 import os
+import re
 import statistics
 from pathlib import Path
 
@@ -10,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsewood as sp
-from sparsewood.lab.data.listops import evaluate, heads, read_listops, write_listops
+from sparsewood.lab.data.listops import (
+    evaluate,
+    heads,
+    read_expression,
+    read_listops,
+    write_listops,
+)
 from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -77,20 +84,66 @@ def test_the_tree_is_projective_with_one_root(expression):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no tokens"),
-        ("[MAX 1 2", "1 operators are not closed"),
-        ("[MAX ]", "token 2: an operator without arguments"),
-        ("]", "token 1: a closing bracket without an operator"),
-        ("1 2", "token 2, '2': the expression has ended"),
-        ("[MAX 1 ] ]", "token 4, ']': the expression has ended"),
-        ("[SUM 1 2 ]", "token 1: expected a digit, .* got '\\[SUM'"),
-        ("[MAX 10 ]", "token 2: expected a digit, .* got '10'"),
+        ("", "expected a list operation, found nothing"),
+        ("[MAX 1 2", "token 1: '\\[MAX' has no closing ']'"),
+        ("[MAX 1 [MIN 2", "token 3: '\\[MIN' has no closing ']'"),
+        ("[MAX ]", "token 2: expected an argument for '\\[MAX', found ']'"),
+        ("]", "token 1: found ']' without an operator to close"),
+        ("1 2", "token 2: expected nothing after the end of the expression, found '2'"),
+        ("[MAX 1 ] ]", "token 4: expected nothing after the end of the expression, found ']'"),
+        ("[SUM 1 2 ]", "token 1: expected a digit, .* found '\\[SUM'"),
+        ("[MAX 10 ]", "token 2: expected a digit, .* found '10'"),
     ],
 )
 def test_what_is_no_expression_is_refused(text, message):
     for function in (evaluate, heads):
         with pytest.raises(ValueError, match=message):
             function(text.split())
+
+
+@given(EXPRESSIONS, st.data())
+def test_spaces_commas_and_case_do_not_matter(expression, data):
+    tokens = written(expression)
+    gaps = st.sampled_from([" ", "", "  ", ", "])
+    typed = ""
+    for token in tokens:
+        gap = data.draw(gaps)
+        # Two digits need something between them.
+        typed += " " if not gap and typed[-1:].isdigit() and token.isdigit() else gap
+        typed += data.draw(st.sampled_from([token, token.lower(), token.replace("[", "[ ")]))
+    sentence = read_expression(typed)
+    assert sentence.words == tuple(tokens)
+    assert sentence.heads == tuple(arcs(expression))
+    assert sentence.scored == tuple(token != "]" for token in tokens)
+
+
+def test_what_stands_next_to_each_other_is_told_apart():
+    for text in ("[MAX 2 9 [MIN 4 7] 0]", "[max 2,9[min 4 7]0]", "( ( ( [MAX 2 ) 9 ) ] )"):
+        words = read_expression(text).words
+        assert words[:3] == ("[MAX", "2", "9")
+        assert words[-1] == "]"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("  ", "expected a list operation, found nothing"),
+        ("[MAX 2 9 [MIN 4 7] 0", "'[MAX' has no closing ']', at character 1: ▸[MAX 2"),
+        ("[MAX 2 9]]", "found ']', at character 10: [MAX 2 9]▸]"),
+        ("[MAX 2 29]", "found '29', at character 8: [MAX 2 ▸29]"),
+        ("MAX 2 9]", "found 'MAX', at character 1: ▸MAX 2 9]"),
+        ("[top 2 9]", "found '[TOP', at character 1: ▸[top 2 9]"),
+        ("[MAX 2 -9]", "found '-', at character 8: [MAX 2 ▸-9]"),
+        (
+            f"[SM {'1 ' * 40}x {'1 ' * 40}]",
+            f"found 'x', at character 85: …{'1 ' * 15}▸x {'1 ' * 14}",
+        ),
+        ("([MAX 2 9])", "expected no parentheses, or a pair around each operator"),
+    ],
+)
+def test_where_a_typed_expression_goes_wrong_is_shown(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_expression(text)
 
 
 def test_files_round_trip(tmp_path):
@@ -113,8 +166,8 @@ def test_the_published_form_is_written(tmp_path):
     [
         ("[MAX 1 2 ]", "expected a value, a tab and an expression"),
         ("1\t[MAX 1 2 ]", "given as '1', but the expression's is 2"),
-        ("2\t[MAX 1 2", "1 operators are not closed"),
-        ("2\t( [MAX 1 2 ] )", "expected a pair of parentheses"),
+        ("2\t[MAX 1 2", "'\\[MAX' has no closing ']', at character 1: ▸\\[MAX 1 2"),
+        ("2\t( [MAX 1 2 ] )", "expected no parentheses, or a pair around"),
         ("", "expected a value, a tab"),
     ],
 )

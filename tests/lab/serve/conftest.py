@@ -10,6 +10,7 @@ import torch
 import uvicorn
 
 from sparsewood.lab.data import Corpus, Example, Sentence
+from sparsewood.lab.data.listops import example_of
 from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.serve.app import create_app, server_config
 from sparsewood.lab.tasks import TASKS, ParserConfig, build_model
@@ -42,6 +43,16 @@ def _served(
 def serves() -> Callable[..., Served]:
     """(estimator, task=, **options of the model) -> a tiny model that answers."""
     return _served
+
+
+@pytest.fixture(scope="session")
+def operations() -> Served:
+    """A tiny model of list operations."""
+    torch.manual_seed(0)
+    examples = [example_of(tuple(text.split())) for text in ("[MAX 2 9 ]", "[MIN 4 7 0 ]")]
+    config = TASKS["classify"].config("sparsemap:max_active=10", 6, 4)
+    model = build_model(Corpus("classify", {"train": examples}), config)
+    return Served("operations", model.eval())
 
 
 @pytest.fixture

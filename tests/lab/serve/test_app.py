@@ -48,6 +48,23 @@ def test_each_run_answers(client: TestClient, serves: Serves) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["[MAX 2 9 ]", "[MAX 2 9]", "[max 2,9]"])
+def test_list_operations_are_read_as_such(text: str, operations: Served) -> None:
+    client = _client(operations)
+    (side,) = client.post("/answer", json={"sides": [text]}).json()["runs"][0]["sides"]
+    assert side["words"] == ["[MAX", "2", "9", "]"]
+    assert side["unknown"] == []
+    assert side["figure"]["given"] == [0, 1, 1, -1]  # as a report has it
+
+
+def test_what_is_no_list_operation_is_refused(operations: Served) -> None:
+    client = _client(operations)
+    why = _refused(client.post("/answer", json={"sides": ["[MAX 2 9 [MIN 4 7] 0"]}), 422)
+    assert why.startswith("sides[0]: '[MAX' has no closing ']', at character 1: ▸[MAX")
+    why = _refused(client.post("/answer", json={"sides": ["a film"]}), 422)
+    assert why.endswith("found 'a', at character 1: ▸a film")
+
+
 def test_a_reverse_dictionary_splits_compounds() -> None:
     words = ["<unk>", "oak", "-", "wood"]
     model = ReverseDictionary(DictionaryConfig("flat", 6, 4), words, ["grove", "copse"])
@@ -75,9 +92,17 @@ def test_a_run_that_cannot_answer_says_why(serves: Serves) -> None:
         ('{"sides": "oaks"}', 422, "sides: Input should be a valid list"),
         ('{"sides": ["oaks"], "path": "/etc"}', 422, "path: Extra inputs are not permitted"),
         ('{"sides": ["oaks", "elms"]}', 422, "sides: expected 1, got 2"),
-        ('{"sides": [" "]}', 422, "sides[0]: expected 1 to 200 words, got 0"),
-        (json.dumps({"sides": ["a " * 201]}), 422, "expected 1 to 200 words, got 201"),
-        (json.dumps({"sides": ["a" * 4001]}), 422, "at most 4,000 characters, got 4,001"),
+        ('{"sides": [" "]}', 422, "sides[0]: expected a sentence, got nothing but white space"),
+        (
+            json.dumps({"sides": ["a " * 201]}),
+            422,
+            "at most 200 words and 4,000 characters, got 201 words and 402 characters",
+        ),
+        (
+            json.dumps({"sides": ["oak " * 1715]}),
+            422,
+            "at most 200 words and 4,000 characters, got 1,715 words and 6,860 characters",
+        ),
         ('{"sides": ["\\ud800"]}', 422, "sides[0]: expected Unicode text"),
         ('{"sides": ["a"], "temperature": 0}', 422, "temperature: Input should be greater"),
         ('{"sides": ["a"], "temperature": NaN}', 422, "temperature: Input should be a finite"),

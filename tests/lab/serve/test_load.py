@@ -19,15 +19,18 @@ def test_names_tell_runs_apart(serves: Serves, tmp_path: Path) -> None:
     one = _saved(serves("flat"), tmp_path / "a" / "run")
     two = _saved(serves(), tmp_path / "b" / "run")
     three = _saved(serves(), tmp_path / "b" / "other")
-    assert [run.name for run in load_runs([one, two, three])] == [str(one), str(two), "other"]
+    assert [run.name for run in load_runs([one, two, three])] == ["a/run", "b/run", "other"]
     assert [run.variant for run in load_runs([one])] == ["estimator flat"]
 
 
-def test_what_cannot_be_served(serves: Serves, tmp_path: Path) -> None:
+def test_what_cannot_be_served(serves: Serves, operations: Served, tmp_path: Path) -> None:
     one = _saved(serves(), tmp_path / "one")
     two = _saved(serves(task="nli"), tmp_path / "two")
     with pytest.raises(ValueError, match=r"the same task, got one \(classify\), two \(nli\)"):
         load_runs([one, two])
+    three = _saved(operations, tmp_path / "three")
+    with pytest.raises(ValueError, match=r"three \(classify of list operations\)"):
+        load_runs([one, three])
     with pytest.raises(ValueError, match="one: named twice"):
         load_runs([one, tmp_path / "two" / ".." / "one"])
     with pytest.raises(ValueError, match="absent: no such folder"):

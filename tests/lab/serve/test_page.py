@@ -120,6 +120,20 @@ def test_hostile_text_stays_inert(page: "Page", serves: Serves, serving: Serving
     assert page.locator("main script, main img[src=x]").count() == 0
 
 
+def test_list_operations(browser: "Browser", operations: Served, serving: Serving) -> None:
+    page = browser.new_page()  # a refusal is an error on the console
+    page.goto(serving(operations))
+    field = page.get_by_label("list operation", exact=True)
+    page.get_by_role("button", name="[MAX 2 9 [MIN 4 7] 0]").click()
+    _answered(page)
+    assert page.locator(".unknown").count() == 0
+    field.fill("[max 2 9")
+    field.press("Enter")
+    told = "list operation: '[MAX' has no closing ']', at character 1: ▸[max 2 9"
+    page.locator("#state").get_by_text(told).wait_for()
+    page.close()
+
+
 def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
     page.goto(serving(serves(task="nli")))
     page.get_by_label("premise", exact=True).fill("a small wood")
@@ -140,8 +154,13 @@ def test_what_goes_wrong_is_told(browser: "Browser", serves: Serves, serving: Se
     with page.expect_response("**/answer") as refused:
         _ask(page, "far " * 6)
     assert refused.value.status == 422
-    page.locator("#state").get_by_text("expected 1 to 5 words, got 6").wait_for()
+    told = "sentence: expected at most 5 words and 4,000 characters, got 6 words and 23 characters"
+    page.locator("#state").get_by_text(told).wait_for()
     assert page.get_by_role("article").count() == 0
+    _ask(page, "oak " * 1715)
+    told = "at most 5 words and 4,000 characters, got 1,715 words and 6,859 characters"
+    page.locator("#state").get_by_text(told).wait_for()
+    assert len(page.get_by_label("sentence", exact=True).input_value()) == 6860
     page.close()
 
 

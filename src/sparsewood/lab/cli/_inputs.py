@@ -3,7 +3,7 @@
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import chain
@@ -16,6 +16,7 @@ from sparsewood.lab.data.columns import read_table
 from sparsewood.lab.data.conllu import read_treebank
 from sparsewood.lab.data.reading import BadRow, Reading
 
+Read = Callable[[str], Sentence]  # a text; ValueError where it is none that a model can read
 STDIN = "-"
 _TABLES = (".csv", ".tsv", ".jsonl")
 _FILES = (*_TABLES, ".txt", ".json", ".conllu")  # an argument that ends so is no sentence
@@ -51,11 +52,11 @@ class Line:
     """One sentence, or a premise and a hypothesis, as they were found.
 
     Attributes:
-        sides: texts; sentences where a file brings words and heads.
+        sides: the words, with heads where a file brings them.
         where: "reviews.tsv:3"; empty for what was typed.
     """
 
-    sides: tuple[str | Sentence, ...]
+    sides: tuple[Sentence, ...]
     where: str = ""
 
 
@@ -74,7 +75,7 @@ def check_arguments(arguments: Sequence[str], files: Files) -> None:
         raise ValueError(f"--{named[0]}: is about the columns of a file, and no file is named")
 
 
-def lines_of(arguments: Sequence[str], width: int, files: Files) -> Iterator[Line]:
+def lines_of(arguments: Sequence[str], width: int, files: Files, read: Read) -> Iterator[Line]:
     """What `arguments` hold, one after the other.
 
     An argument that names a file stands for what is in it, "-" for standard input, as no argument
@@ -85,6 +86,7 @@ def lines_of(arguments: Sequence[str], width: int, files: Files) -> Iterator[Lin
         arguments: those that `check_arguments` has passed.
         width: 2 for pairs. Typed pairs are two arguments, or one with a tab in it.
         files: how these are read.
+        read: makes a sentence of a text.
 
     Raises:
         ValueError: at the first line of another form, or where there is nothing at all.
@@ -93,15 +95,15 @@ def lines_of(arguments: Sequence[str], width: int, files: Files) -> Iterator[Lin
     typed: list[str] = []
     for argument in arguments or (STDIN,):
         if argument == STDIN:
-            found.append(_standard_lines(width, files))
+            found.append(_standard_lines(width, files, read))
         elif is_file(argument):
-            found.append(_read(Path(argument), width, files))
+            found.append(_read(Path(argument), width, files, read))
         elif width == 1 or "\t" in argument:
-            found.append([Line(_parted(argument, width))])
+            found.append([_line(_parted(argument, width), read)])
         else:
             typed.append(argument)
             if len(typed) == width:
-                found.append([Line(tuple(typed))])
+                found.append([_line(typed, read)])
                 typed.clear()
     if typed:
         raise ValueError(f"expected pairs of sentences; {typed[0][:60]!r} has no second")
@@ -147,9 +149,9 @@ def _looks_like_a_file(argument: str) -> bool:
     return len(argument.split()) == 1 and (separated or argument.lower().endswith(_FILES))
 
 
-def _read(path: Path, width: int, files: Files) -> list[Line]:
+def _read(path: Path, width: int, files: Files, read: Read) -> list[Line]:
     how = files.how()
-    lines = list(_file(path, width, files, how))
+    lines = list(_file(path, width, files, how, read))
     if not lines:
         why = f"; all are bad: {how.skipped[0]}" if how.skipped else ""
         raise ValueError(f"{path}: no sentences in this file{why}")
@@ -157,18 +159,18 @@ def _read(path: Path, width: int, files: Files) -> list[Line]:
     return lines
 
 
-def _file(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]:
+def _file(path: Path, width: int, files: Files, how: Reading, read: Read) -> Iterator[Line]:
     suffix = path.suffix.lower()
     if suffix == ".conllu":
         if width > 1:
             raise ValueError(f"{path}: CoNLL-U holds no pairs of sentences")
         return (Line((s,), f"{path}, sentence {i}") for i, s in enumerate(read_treebank(path), 1))
     if files.text is not None or suffix in _TABLES:
-        return _table(path, width, files, how)
-    return _numbered(full_lines(path, how), width, str(path), how)
+        return _table(path, width, files, how, read)
+    return _numbered(full_lines(path, how), width, str(path), how, read)
 
 
-def _table(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]:
+def _table(path: Path, width: int, files: Files, how: Reading, read: Read) -> Iterator[Line]:
     columns = (files.text or "text", files.text2 or "text2")[:width]
     try:
         for number, texts in read_table(path, columns, how):
@@ -176,7 +178,7 @@ def _table(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]
                 where = f"{path}:{number}"
                 if not all(text.strip() for text in texts):
                     raise BadRow(f"{where}: an empty sentence")
-                yield Line(tuple(texts), where)
+                yield _line(texts, read, where)
     except BadRow as bad:
         if files.text is None and "no column 'text'" in str(bad):
             raise ValueError(f"{bad}; --text names another") from None
@@ -184,12 +186,19 @@ def _table(path: Path, width: int, files: Files, how: Reading) -> Iterator[Line]
 
 
 def _numbered(
-    lines: Iterable[tuple[int, str]], width: int, name: str, how: Reading
+    lines: Iterable[tuple[int, str]], width: int, name: str, how: Reading, read: Read
 ) -> Iterator[Line]:
     for number, line in lines:
         where = f"{name}:{number}"
         with how.row():
-            yield Line(_parted(line, width, where), where)
+            yield _line(_parted(line, width, where), read, where)
+
+
+def _line(texts: Sequence[str], read: Read, where: str = "") -> Line:
+    try:
+        return Line(tuple(map(read, texts)), where)
+    except ValueError as error:
+        raise BadRow(f"{where}: {error}" if where else str(error)) from None
 
 
 def _parted(text: str, width: int, where: str = "") -> tuple[str, ...]:
@@ -202,12 +211,12 @@ def _parted(text: str, width: int, where: str = "") -> tuple[str, ...]:
     return parts
 
 
-def _standard_lines(width: int, files: Files) -> Iterator[Line]:
+def _standard_lines(width: int, files: Files, read: Read) -> Iterator[Line]:
     how, found, name = files.how(), 0, "standard input"
     lines = enumerate(standard_input(files.encoding), 1)
     full = ((number, line.rstrip("\n")) for number, line in lines if line.strip())
     try:
-        for line in _numbered(full, width, name, how):
+        for line in _numbered(full, width, name, how, read):
             found += 1
             yield line
     except UnicodeDecodeError as error:

@@ -8,8 +8,6 @@ import torch
 
 from sparsewood.lab.cli._inputs import Line
 from sparsewood.lab.data import Example, Sentence
-from sparsewood.lab.data.text import WordsOf, tokenize
-from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.tasks import Model, Output, TreeModel
 from sparsewood.lab.tasks.parsing import parse_sentences
 
@@ -46,28 +44,23 @@ def _examples(
     lines = iter(lines)
     size = size if parser else 1
     while some := list(islice(lines, size)):
-        texts = [side for line in some for side in line.sides]
-        sentences = iter(read_sentences(texts, parser, model.words_of))
+        sentences = iter(with_heads([side for line in some for side in line.sides], parser))
         for line in some:
             example = Example(tuple(islice(sentences, len(line.sides))))
             require_heads(example.sentences, model)
             yield example, line.where
 
 
-def read_sentences(
-    texts: Sequence[str | Sentence], parser: str | None = None, words_of: WordsOf = tokenize
-) -> list[Sentence]:
-    """The words of texts, with heads where a parser gives them; list operations have theirs."""
-    sentences = [
-        text if isinstance(text, Sentence) else typed_sentence(text, words_of) for text in texts
-    ]
+def with_heads(sentences: Sequence[Sentence], parser: str | None) -> list[Sentence]:
+    """The sentences, with the heads that a parser, if any, gives to those that have none."""
+    found = list(sentences)
     if parser is None:
-        return sentences
-    bare = [i for i, sentence in enumerate(sentences) if sentence.heads is None]
-    found = parse_sentences([sentences[i].words for i in bare], parser, progress=False)
-    for i, heads in zip(bare, found, strict=True):
-        sentences[i] = replace(sentences[i], heads=heads)
-    return sentences
+        return found
+    bare = [i for i, sentence in enumerate(found) if sentence.heads is None]
+    trees = parse_sentences([found[i].words for i in bare], parser, progress=False)
+    for i, heads in zip(bare, trees, strict=True):
+        found[i] = replace(found[i], heads=heads)
+    return found
 
 
 def require_heads(sentences: Iterable[Sentence], model: Model) -> None:

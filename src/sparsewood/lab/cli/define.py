@@ -65,7 +65,7 @@ def main(args: list[str]) -> None:
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
         raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")
-    lines = lines_of(texts, 1, Files())
+    lines = lines_of(texts, 1, Files(), model.sentence_of)
     for found in answer(model, lines, options.parser, one_by_one=True):
         i, prediction = found.i, found.output.prediction
         nearest = model.nearest(prediction[i : i + 1], options.words)[0]

@@ -75,7 +75,7 @@ def main(args: list[str]) -> None:
     if options.labels is not None and not model.labels:
         raise ValueError(f"--labels: a model for {model.task} answers with a number")
     set_temperature(model, options.temperature)
-    lines = lines_of(options.sentences, TASKS[model.task].sides, files)
+    lines = lines_of(options.sentences, TASKS[model.task].sides, files, model.sentence_of)
     interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)

@@ -13,7 +13,7 @@ from sparsewood.lab.cli._inputs import Files, check_arguments, lines_of
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
-from sparsewood.lab.cli._sentences import read_sentences, require_heads
+from sparsewood.lab.cli._sentences import require_heads, with_heads
 from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.data import Example, Sentence
 from sparsewood.lab.tasks import TASKS, Model
@@ -69,11 +69,10 @@ def main(args: list[str]) -> None:
     out = Output(options.out, options.sentences)
     model = open_model(options.model)
     set_temperature(model, options.temperature)
-    lines = list(lines_of(options.sentences, 1, files))
+    lines = list(lines_of(options.sentences, 1, files, model.sentence_of))
     if options.format in _ONE and len(lines) > 1:
         raise ValueError(f"--format {options.format}: holds one sentence, got {len(lines)}")
-    texts = [side for line in lines for side in line.sides]
-    sentences = read_sentences(texts, options.parser, model.words_of)
+    sentences = with_heads([side for line in lines for side in line.sides], options.parser)
     require_heads(sentences, model)
     tally = Tally()
     with out:
@@ -100,7 +99,7 @@ def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: Tree
     variant = TASKS[model.task].variant(model.options)
     if not side["trees"]:
         raise ValueError(f"{options.model}: a model with the {variant} has no trees")
-    given = None if model.reads_heads else sentence.heads
+    given = None if model.reads_heads else sentence.compared
     form: Format = "html" if options.format == "live" else options.format
     if options.format == "live":
         figure = live_side(side, given)

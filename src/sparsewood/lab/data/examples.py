@@ -22,6 +22,14 @@ class Sentence:
     heads: tuple[int, ...] | None = None
     scored: tuple[bool, ...] | None = None
 
+    @property
+    def compared(self) -> tuple[int, ...] | None:
+        """The heads that trees are compared with: -1 where they mean nothing, None without any."""
+        if self.heads is None or self.scored is None:
+            return self.heads
+        pairs = zip(self.heads, self.scored, strict=True)
+        return tuple(head if means else -1 for head, means in pairs)
+
 
 @dataclass(frozen=True, slots=True)
 class Example:

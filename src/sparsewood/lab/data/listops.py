@@ -5,6 +5,7 @@
 Nangia & Bowman (2018), "ListOps: A Diagnostic Dataset for Latent Tree Learning".
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from pathlib import Path
@@ -26,6 +27,8 @@ OPERATORS: dict[str, Callable[[list[int]], int]] = {
     "[PM": lambda values: prod(values) % 10,
 }
 DIGITS = tuple("0123456789")
+_TOKEN = re.compile(r"\[\s*[A-Za-z]+|[][()]|[0-9]+|[^][()0-9\s,]+")
+_EXCERPT = 30  # characters shown on either side of a mistake
 
 
 def evaluate(tokens: Sequence[str]) -> int:
@@ -70,6 +73,30 @@ def heads(tokens: Sequence[str]) -> tuple[int, ...]:
     return tuple(result)
 
 
+def read_expression(text: str) -> Sentence:
+    """The tokens of an expression as people type it, and its gold tree.
+
+    Spaces and commas between tokens and the case of operators do not matter: `[max 2, 9[min 4 7]0]`
+    is read as `[MAX 2 9 [MIN 4 7 ] 0 ]`. The parentheses of the published format may be there.
+
+    Raises:
+        ValueError: if the text is not one expression, showing where it goes wrong.
+    """
+    matches = list(_TOKEN.finditer(text))
+    written = [_canonical(match[0]) for match in matches]
+    inside = [i for i, token in enumerate(written) if token not in ("(", ")")]
+    tokens = tuple(written[i] for i in inside)
+    if fault := _fault(tokens):
+        token, problem = fault
+        raise ValueError(problem + _place(text, matches[inside[token]] if tokens else None))
+    if len(written) != len(tokens) and written != _binarised(tokens):
+        raise ValueError(
+            "expected no parentheses, or a pair around each operator and its first argument, "
+            f"around that and the second, and so on to the bracket; found {text[:60]!r}"
+        )
+    return _sentence(tokens)
+
+
 def read_listops(path: Path | str) -> list[Example]:
     """The examples of a file in the published format, with their gold heads.
 
@@ -101,31 +128,27 @@ def write_listops(examples: Iterable[Example], path: Path | str) -> None:
 
 
 def example_of(tokens: tuple[str, ...]) -> Example:
-    """An expression with its value as the label and its gold heads.
+    """An expression with its value as the label and its gold heads."""
+    return Example((_sentence(tokens),), str(evaluate(tokens)))
+
+
+def _sentence(tokens: tuple[str, ...]) -> Sentence:
+    """The tokens with their gold heads.
 
     Which operator heads a closing bracket is a matter of form: brackets are not scored.
     """
-    scored = tuple(token != CLOSE for token in tokens)
-    return Example((Sentence(tokens, heads(tokens), scored),), str(evaluate(tokens)))
+    return Sentence(tokens, heads(tokens), tuple(token != CLOSE for token in tokens))
 
 
 def _parse(line: str) -> Example:
     label, tab, text = line.partition("\t")
     if not tab:
-        raise ValueError(f"expected a value, a tab and an expression, got {line[:60]!r}")
-    written = text.split()
-    tokens = tuple(token for token in written if token not in ("(", ")"))
-    example = example_of(tokens)
-    if len(written) != len(tokens) and written != _binarised(tokens):
-        raise ValueError(
-            "expected a pair of parentheses around each operator and its first argument, around "
-            f"that and the second, and so on to the bracket; got {text[:60]!r}"
-        )
-    if label != example.label:
-        raise ValueError(
-            f"the value is given as {label!r}, but the expression's is {example.label}"
-        )
-    return example
+        raise ValueError(f"expected a value, a tab and an expression, found {line[:60]!r}")
+    expression = read_expression(text)
+    value = str(evaluate(expression.words))
+    if label != value:
+        raise ValueError(f"the value is given as {label!r}, but the expression's is {value}")
+    return Example((expression,), value)
 
 
 def _binarised(tokens: Sequence[str]) -> list[str]:
@@ -141,29 +164,53 @@ def _binarised(tokens: Sequence[str]) -> list[str]:
 
 
 def _check(tokens: Sequence[str]) -> None:
-    """That the tokens are one expression: a digit, or an operator, its arguments and a bracket."""
+    """Raise ValueError unless the tokens are one expression, naming the token at fault."""
+    if fault := _fault(tokens):
+        raise ValueError(f"token {fault[0] + 1}: {fault[1]}" if tokens else fault[1])
+
+
+def _fault(tokens: Sequence[str]) -> tuple[int, str] | None:
+    """The index of the token at fault and what is wrong with it; None for one expression.
+
+    That is a digit, or an operator, its arguments and a bracket.
+    """
     if not tokens:
-        raise ValueError("expected an expression, got no tokens")
-    arguments: list[int] = []  # of each operator that is open
-    for position, token in enumerate(tokens, 1):
-        if position > 1 and not arguments:
-            raise ValueError(f"token {position}, {token!r}: the expression has ended before it")
+        return 0, "expected a list operation, found nothing"
+    opened: list[int] = []  # the operators that are open
+    arguments: list[int] = []  # of each of them
+    for i, token in enumerate(tokens):
+        if i > 0 and not opened:
+            return i, f"expected nothing after the end of the expression, found {token!r}"
         if token == CLOSE:
-            if not arguments:
-                raise ValueError(f"token {position}: a closing bracket without an operator")
+            if not opened:
+                return i, f"found {CLOSE!r} without an operator to close"
             if arguments.pop() == 0:
-                raise ValueError(f"token {position}: an operator without arguments is closed")
-        elif token in OPERATORS:
-            if arguments:
-                arguments[-1] += 1
+                return i, f"expected an argument for {tokens[opened[-1]]!r}, found {CLOSE!r}"
+            opened.pop()
+            continue
+        if token not in OPERATORS and token not in DIGITS:
+            known = ", ".join(OPERATORS)
+            return i, f"expected a digit, {CLOSE!r} or an operator ({known}), found {token!r}"
+        if opened:
+            arguments[-1] += 1
+        if token in OPERATORS:
+            opened.append(i)
             arguments.append(0)
-        elif token in DIGITS:
-            if arguments:
-                arguments[-1] += 1
-        else:
-            raise ValueError(
-                f"token {position}: expected a digit, ']' or one of {', '.join(OPERATORS)}; "
-                f"got {token!r}"
-            )
-    if arguments:
-        raise ValueError(f"{len(arguments)} operators are not closed")
+    if opened:
+        return opened[-1], f"{tokens[opened[-1]]!r} has no closing {CLOSE!r}"
+    return None
+
+
+def _canonical(token: str) -> str:
+    """`[MAX` for `[ max`, and all else as it is."""
+    return "[" + token[1:].strip().upper() if len(token) > 1 and token[0] == "[" else token
+
+
+def _place(text: str, match: re.Match[str] | None) -> str:
+    """Where a match stands in a text, and what is around it."""
+    if match is None:
+        return ""
+    start, stop = match.span()
+    before = ("…" if start > _EXCERPT else "") + text[max(0, start - _EXCERPT) : start]
+    after = text[start : stop + _EXCERPT] + ("…" if stop + _EXCERPT < len(text) else "")
+    return f", at character {start + 1}: {before}▸{after}"

@@ -94,7 +94,7 @@ def answer(
 
 
 def _side(model: Model, sentence: Sentence, side: dict[str, Any], most: int) -> dict[str, Any]:
-    given = None if model.reads_heads else sentence.heads
+    given = None if model.reads_heads else sentence.compared
     figure = live_side(side, given)
     data = None if figure is None or figure.problem.too_large else figure.data
     return {

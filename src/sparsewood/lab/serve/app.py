@@ -12,7 +12,6 @@ from starlette.types import ASGIApp
 
 from sparsewood import __version__
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.serve.answer import Served, answer
 from sparsewood.lab.serve.guard import Guard
 from sparsewood.lab.serve.limits import Limits
@@ -108,23 +107,30 @@ class _Desk:
         texts = question.sides
         if len(texts) != self._sides:
             raise HTTPException(422, f"sides: expected {self._sides}, got {len(texts)}")
-        sentences = []
-        for i, text in enumerate(texts):
-            if len(text) > self._limits.characters:
-                most = f"at most {self._limits.characters:,} characters"
-                raise HTTPException(422, f"sides[{i}]: expected {most}, got {len(text):,}")
-            if not _is_unicode(text):
-                raise HTTPException(422, f"sides[{i}]: expected Unicode text, got half a character")
-            sentence = typed_sentence(text, self._runs[0].model.words_of)
-            count = len(sentence.words)
-            if not 1 <= count <= self._limits.words:
-                most = f"1 to {self._limits.words} words"
-                raise HTTPException(422, f"sides[{i}]: expected {most}, got {count:,}")
-            sentences.append(sentence)
+        sentences = [self._sentence(text, f"sides[{i}]") for i, text in enumerate(texts)]
         if question.temperature is not None and not any(r.model.temperature for r in self._runs):
             variants = ", ".join(run.variant for run in self._runs)
             raise HTTPException(422, f"temperature: models with {variants} have none")
         return sentences
+
+    def _sentence(self, text: str, name: str) -> Sentence:
+        if not _is_unicode(text):
+            raise HTTPException(422, f"{name}: expected Unicode text, got half a character")
+        limits = self._limits
+        most = f"{name}: expected at most {limits.words} words and {limits.characters:,} characters"
+        if len(text) > limits.characters:
+            got = f"{len(text.split()):,} words and {len(text):,} characters"
+            raise HTTPException(422, f"{most}, got {got}")
+        if not text.strip():
+            raise HTTPException(422, f"{name}: expected a sentence, got nothing but white space")
+        try:
+            sentence = self._runs[0].model.sentence_of(text)
+        except ValueError as error:
+            raise HTTPException(422, f"{name}: {error}") from error
+        if (count := len(sentence.words)) > limits.words:
+            got = f"{count:,} words and {len(text):,} characters"
+            raise HTTPException(422, f"{most}, got {got}")
+        return sentence
 
     def _answer(self, question: Question, sentences: Sequence[Sentence]) -> dict[str, Any]:
         said = [self._said(run, question, sentences) for run in self._runs]

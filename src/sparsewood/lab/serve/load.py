@@ -1,5 +1,6 @@
 """The runs that a server answers with, read before it starts."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,15 +24,31 @@ def load_runs(folders: Sequence[Path]) -> list[Served]:
         raise ValueError("serve: which run? Name the folder of one, or of several")
     if twice := [f for i, f in enumerate(folders) if places[i] in places[:i]]:
         raise ValueError(f"{twice[0]}: named twice")
-    names = [place.name for place in places]
     runs = [
-        Served(name if names.count(name) == 1 else str(folder), load_model(model_folder(folder)))
-        for folder, name in zip(folders, names, strict=True)
+        Served(name, load_model(model_folder(folder)))
+        for folder, name in zip(folders, _names(places), strict=True)
     ]
-    if len({run.model.task for run in runs}) > 1:
-        told = ", ".join(f"{run.name} ({run.model.task})" for run in runs)
+    kinds = [_kind(run) for run in runs]
+    if len(set(kinds)) > 1:
+        told = ", ".join(f"{run.name} ({kind})" for run, kind in zip(runs, kinds, strict=True))
         raise ValueError(f"serve: expected runs of the same task, got {told}")
     return runs
+
+
+def _names(places: Sequence[Path]) -> list[str]:
+    """The last part of each path; all that tells them apart, where several end alike."""
+    last = [place.name for place in places]
+    shared = os.path.commonpath([place.parent for place in places])
+    return [
+        name if last.count(name) == 1 else place.relative_to(shared).as_posix()
+        for place, name in zip(places, last, strict=True)
+    ]
+
+
+def _kind(run: Served) -> str:
+    """What is asked of a run: its task, and list operations apart from sentences."""
+    operations = " of list operations" if run.model.reads_operations else ""
+    return f"{run.model.task}{operations}"
 
 
 def example_questions(folders: Sequence[Path]) -> list[tuple[str, ...]]:

@@ -47,7 +47,7 @@ function make(name, attributes = {}, ...children) {
 /** The field of one sentence. @param {string} name */
 function side(name) {
   const field = /** @type {HTMLTextAreaElement} */ (
-    make("textarea", { class: "field", rows: "2", maxlength: String(setup.characters), name })
+    make("textarea", { class: "field", rows: "2", name })
   );
   find("#sides").append(make("label", {}, name, field));
   field.addEventListener("keydown", (event) => {
@@ -99,6 +99,12 @@ function tell(text, wrong = false) {
 /** Ask the server, and show what it says. @param {Question} question */
 async function ask(question) {
   asking?.abort();
+  const [problem] = question.sides.map((text, i) => excess(text, setup.sides[i])).filter(Boolean);
+  if (problem) {
+    show([]);
+    tell(problem, true);
+    return;
+  }
   const mine = (asking = new AbortController());
   answer.setAttribute("aria-busy", "true");
   tell("Asking …");
@@ -115,7 +121,7 @@ async function ask(question) {
       signal: mine.signal,
     });
     const found = await response.json();
-    if (!response.ok) throw new Error(found.detail);
+    if (!response.ok) throw new Error(named(found.detail));
     show(found.runs);
   } catch (error) {
     if (mine.signal.aborted) return;
@@ -125,6 +131,21 @@ async function ask(question) {
   } finally {
     if (asking === mine) answer.setAttribute("aria-busy", "false");
   }
+}
+
+/** What the server refuses, fields by the names that they have on the page. @param {string} detail */
+function named(detail) {
+  return detail.replace(/^sides\[(\d)\]/, (all, i) => setup.sides[i] ?? all);
+}
+
+/** Why a text is too long to be sent; null if it is not. @param {string} text @param {string} name */
+function excess(text, name) {
+  const characters = [...text].length;
+  if (characters <= setup.characters) return null;
+  const limits = `${setup.words} words and ${setup.characters.toLocaleString("en")} characters`;
+  const words = text.split(/\s+/).length.toLocaleString("en");
+  const typed = `${words} words and ${characters.toLocaleString("en")} characters`;
+  return `${name}: expected at most ${limits}, got ${typed}`;
 }
 
 /** @param {Said[]} runs */

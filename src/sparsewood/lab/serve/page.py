@@ -20,6 +20,7 @@ _TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "revdict": (("definition",), ("a small wood",)),
     "parse": (("sentence",), ("She saw the man with the telescope.",)),
 }
+_OPERATIONS = ("list operation",), ("[MAX 2 9 [MIN 4 7] 0]",)
 
 Assets = dict[str, tuple[str, bytes]]
 
@@ -52,7 +53,8 @@ def _setup(
 ) -> dict[str, Any]:
     """What the script of the page is told."""
     task = runs[0].model.task
-    names, example = _TASKS[task.partition("-")[0]]
+    operations = runs[0].model.reads_operations
+    names, example = _OPERATIONS if operations else _TASKS[task.partition("-")[0]]
     return {
         "task": task,
         "sides": names,
@@ -64,6 +66,7 @@ def _setup(
         "probabilities": "%" in (TASKS[task].form or ""),
         "answer": TASKS[task].answer,
         "characters": limits.characters,
+        "words": limits.words,
     }
 
 

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from sparsewood.estimators import Estimator, Problem
 from sparsewood.lab.data.batches import Split
 from sparsewood.lab.data.examples import Corpus, Example, Sentence, TargetKind
+from sparsewood.lab.data.listops import read_expression
 from sparsewood.lab.data.text import tokenize
+from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
@@ -80,6 +82,21 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     def words_of(text: str) -> tuple[str, ...]:
         """The words of a text that somebody types, split as those of the corpora are."""
         return tokenize(text)
+
+    @property
+    def reads_operations(self) -> bool:
+        """Whether sentences are list operations, and nothing else."""
+        return False
+
+    def sentence_of(self, text: str) -> Sentence:
+        """The sentence of a text that somebody types; list operations come with their trees.
+
+        Raises:
+            ValueError: if the model reads list operations and the text is none.
+        """
+        if self.reads_operations:
+            return read_expression(text)
+        return typed_sentence(text, self.words_of)
 
     @property
     def reads_heads(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence, Set
 import torch
 from torch import Tensor, nn
 
+from sparsewood.lab.data.typed import are_list_operations
 from sparsewood.lab.data.vectors import VectorReference, WordVectors, load_vectors
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.tasks.pretrained import PretrainedEncoder
@@ -64,6 +65,11 @@ class WordModel(nn.Module):
             with torch.no_grad():
                 weight.copy_(self.embedded(vectors))
             weight.requires_grad_(self._tuned)
+
+    @property
+    def reads_operations(self) -> bool:
+        """Whether sentences are list operations, and nothing else, as the vocabulary has it."""
+        return are_list_operations(self.vocabulary.words[1:])
 
     @property
     def _encoders(self) -> list[SentenceEncoder]:

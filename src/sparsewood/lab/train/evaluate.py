@@ -134,7 +134,7 @@ def _entry(
         "label": example.label if example.labels is None else list(example.labels),
         "prediction": model.answers(output, i, _SHOWN),
         "sides": [
-            {**side, "given": _compared(sentence)}
+            {**side, "given": None if sentence.compared is None else list(sentence.compared)}
             for sentence, side in zip(example.sentences, sides, strict=True)
         ],
         **attention_of(example.sentences, output, i),
@@ -152,14 +152,6 @@ def attention_of(sentences: Sequence[Sentence], output: Output, i: int) -> dict[
     weights = output.attention[i, :n, :m]
     index = (weights >= _LINKED).nonzero().tolist()
     return {"attention": [[*pair, round(float(weights[tuple(pair)]), 3)] for pair in index]}
-
-
-def _compared(sentence: Sentence) -> list[int] | None:
-    """The known heads of a sentence, -1 where they mean nothing."""
-    if sentence.heads is None or sentence.scored is None:
-        return None if sentence.heads is None else list(sentence.heads)
-    pairs = zip(sentence.heads, sentence.scored, strict=True)
-    return [head if means else -1 for head, means in pairs]
 
 
 def sides_of(
