@@ -70,7 +70,7 @@ def test_where_nothing_can_be_served(
     assert "no such address" in fails("serve", latent, "--host", "256.1.1.1.1")
     assert "no such folder" in fails("serve", tmp_path / "absent", "--port", "0")
     assert fails("serve", latent, pairs, "--port", "0") == (
-        "serve: expected runs of the same task, got latent (classify), run (nli)"
+        "serve: expected runs of the same task, got latent (classify of list operations), run (nli)"
     )
 
 

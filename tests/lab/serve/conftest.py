@@ -62,7 +62,7 @@ def serving() -> Iterator[Callable[..., str]]:
 
     def begin(*runs: Served, **options: Any) -> str:
         place = socket.create_server(("127.0.0.1", 0))
-        server = uvicorn.Server(server_config(create_app(runs, **options)))
+        server = uvicorn.Server(server_config(create_app(runs, **options), options.get("limits")))
         thread = threading.Thread(target=server.run, args=([place],))
         thread.start()
         begun.append((server, thread, place))

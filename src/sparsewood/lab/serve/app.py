@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from sparsewood import __version__
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.serve.answer import Served, answer
+from sparsewood.lab.serve.connections import protocol
 from sparsewood.lab.serve.guard import Guard
 from sparsewood.lab.serve.limits import Limits
 from sparsewood.lab.serve.messages import Answer, Question, Refusal
@@ -67,16 +68,21 @@ def create_app(
     return Guard(app, limits, hosts)  # around all, so that every response has its headers
 
 
-def server_config(app: ASGIApp) -> uvicorn.Config:
-    """How the app is served: without a log, and with no more connections than it can bear."""
+def server_config(app: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
+    """How the app is served: without a log, and without waiting long for slow clients.
+
+    Args:
+        app: as `create_app` makes it.
+        limits: those of the app.
+    """
     return uvicorn.Config(
         app,
+        http=protocol(limits or Limits()),
         log_level="warning",
         access_log=False,
         server_header=False,
         ws="none",
         lifespan="off",
-        limit_concurrency=100,
         timeout_graceful_shutdown=3,
     )
 

@@ -10,7 +10,8 @@ class Limits:
 
     Attributes:
         body: bytes of a request.
-        patience: seconds in which a request must have arrived.
+        patience: seconds in which the headers of a request must have arrived, and its body.
+        connections: those that may wait for their client at once.
         characters, words: of a sentence.
         rate: questions a second of each client, in the long run.
         burst: questions that a client may ask at once.
@@ -19,7 +20,8 @@ class Limits:
     """
 
     body: int = 64 * 1024
-    patience: float = 10.0
+    patience: float = 5.0
+    connections: int = 100
     characters: int = 4000
     words: int = 200
     rate: float = 20.0
