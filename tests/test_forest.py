@@ -108,6 +108,8 @@ def test_a_small_forest() -> None:
     assert forest.level_offsets == (0, 3, 6, 7, 10)
     assert forest.edge_offsets == (0, 0, 4, 5, 8)
     assert repr(forest) == ("Forest(4 trees over 2 sentences, 10 nodes in 4 levels, sharing 1.50)")
+    one = sp.Forest.from_heads(torch.tensor([[0]]), torch.tensor([1]), torch.tensor([0]))
+    assert repr(one).startswith("Forest(1 tree over 1 sentence, ")
 
 
 def test_sentences_share_nothing() -> None:

@@ -187,6 +187,8 @@ def test_parts_that_carry_a_gradient(post: sp.Posterior) -> None:
 
 def test_repr(post: sp.Posterior) -> None:
     assert repr(post) == f"Posterior({TREES}, 2 instances, 1 to 3 structures each)"
+    few = sp.sparsemap(torch.zeros(2, 2, 3), TREES, max_support=1)
+    assert "2 instances, 1 structure each, " in repr(few)
     assert repr(post[0]).splitlines() == [
         f"Posterior({TREES}, 3 structures)",
         "  0.5000  [2, 0]",

@@ -1,4 +1,7 @@
-"""Checks of numbers that a caller gives: counts, reals, tensors of them; and of words."""
+"""Checks of numbers that a caller gives: counts, reals, tensors of them; and of words.
+
+And numbers as messages have them.
+"""
 
 import math
 import operator
@@ -85,3 +88,8 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
     words = get_args(choices)
     if value not in words:
         raise ValueError(f"{name}: expected one of {', '.join(words)}; got {value!r}")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, whose plural ends in s: "1 tree", "2 trees"."""
+    return f"{number} {noun}{'s' * (number != 1)}"

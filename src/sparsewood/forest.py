@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sparsewood import _cuda_forest, _display, _native
 from sparsewood._lazy import lazy
+from sparsewood._numbers import counted
 
 _MOVED = 6  # the first fields of a forest are on the device of the trees, the others on the CPU
 
@@ -186,8 +187,9 @@ class Forest:
 
     def __repr__(self) -> str:
         return (
-            f"Forest({len(self.roots)} trees over {self.shape[0]} sentences, "
-            f"{self.num_nodes} nodes in {len(self.levels)} levels, sharing {self.sharing:.2f})"
+            f"Forest({counted(len(self.roots), 'tree')} over {counted(self.shape[0], 'sentence')}, "
+            f"{counted(self.num_nodes, 'node')} in {counted(len(self.levels), 'level')}, "
+            f"sharing {self.sharing:.2f})"
         )
 
     def _repr_html_(self) -> str | None:

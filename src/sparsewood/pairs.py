@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lazy import CopiedWithGraph, lazy
+from sparsewood._numbers import counted
 from sparsewood._support import expectation, instances
 
 
@@ -52,7 +53,7 @@ class PairPosterior(CopiedWithGraph):
         return self.sizes.numel()
 
     def __repr__(self) -> str:
-        return f"PairPosterior({len(self)} instances, {len(self.left)} pairs)"
+        return f"PairPosterior({counted(len(self), 'instance')}, {counted(len(self.left), 'pair')})"
 
 
 def pair_up(

@@ -255,7 +255,8 @@ class Posterior(CopiedWithGraph):
             return f"{head}0 instances)"
         low, high = int(self.sizes.min()), int(self.sizes.max())
         kept = f"{low}" if low == high else f"{low} to {high}"
-        return f"{head}{len(self)} instances, {kept} structures each{self._how_it_went()})"
+        noun = "structure" if high == 1 else "structures"
+        return f"{head}{len(self)} instances, {kept} {noun} each{self._how_it_went()})"
 
     def _describe_one(self) -> str:
         size = int(self.sizes)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._lazy import lazy
+from sparsewood._numbers import counted
 from sparsewood.distribution import StructureDistribution
 from sparsewood.posterior import Posterior, one_of
 
@@ -81,7 +82,7 @@ class SoftPosterior(Posterior):
         return SoftPosterior(self.distribution, i if self.at is None else self.at)
 
     def __repr__(self) -> str:
-        count = f"{len(self)} instance{'s' * (len(self) != 1)}"
+        count = counted(len(self), "instance")
         return f"SoftPosterior({self.structure}, {count}, parts of shape {self.shape})"
 
     def _of(self, table: Tensor) -> Tensor:

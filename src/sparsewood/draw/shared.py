@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
+from sparsewood._numbers import counted
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._shapes import MARGIN, SMALL, Box, Line, Panel, Text
@@ -56,7 +57,8 @@ class SharedGraph(Picture):
     def parts(self) -> list[str]:
         roots = sum(node.word is None for node in self.nodes)
         shared = sum(node.uses > 1 for node in self.nodes)
-        return [f"{roots} trees", f"{len(self.nodes)} nodes", f"{shared} in several trees"]
+        nodes = counted(len(self.nodes), "node")
+        return [counted(roots, "tree"), nodes, f"{shared} in several trees"]
 
     def text(self) -> list[str]:
         return [", ".join(self.parts())]

@@ -39,55 +39,95 @@ def _answer(run: Path, text: str) -> None:
 
 
 def test_one_run(said: Callable[[Answers], str]) -> None:
-    one = "has accuracy 75.00 on test, with one seed (nothing is said of others)"
+    one = "has accuracy 75.00 on test (one seed; variation between seeds not assessed)"
     assert said({"flat": ("1110",)}) == f"flat {one}."
-    assert said({"sparsemap": ("1110",)}) == f"sparsemap {one}; of a sentence it keeps 8.0 trees."
+    assert said({"sparsemap": ("1110",)}) == f"sparsemap {one}; it keeps 8.0 trees per sentence."
 
 
 def test_seeds_of_one_estimator(said: Callable[[Answers], str]) -> None:
     found = said({"flat": ("1110", "1111")})
-    assert found == "flat has accuracy 87.50 ± 17.68 on test, over 2 seeds."
+    assert found == "flat has accuracy 87.50 ± 17.68 on test (2 seeds)."
 
 
 def test_more_than_chance(said: Callable[[Answers], str]) -> None:
     found = said({"flat": ("0" * 20,) * 2, "sparsemap": ("1" * 20,) * 2, "given": ("1" * 20,) * 2})
     assert found == (
-        "sparsemap is ahead of flat on test by more than chance: accuracy 100.00 ± 0.00 against "
-        "0.00 ± 0.00, +100.00 [+100.00, +100.00], p &lt; 0.001, over 2 seeds."
+        "sparsemap is ahead of flat on test: accuracy 100.00 ± 0.00 against 0.00 ± 0.00, "
+        "difference +100.00 [+100.00, +100.00] (95 % interval over the 2 seeds and test items, "
+        "p &lt; 0.001)."
     )
+
+
+def test_one_seed_claims_nothing_of_others(said: Callable[[Answers], str]) -> None:
+    found = said({"flat": ("1" * 200,), "sparsemap": ("0" * 200,)})
+    assert found == (
+        "sparsemap is behind flat on test: accuracy 0.00 against 100.00, difference -100.00 "
+        "[-100.00, -100.00] (95 % interval over test items alone; one seed; variation between "
+        "seeds not assessed)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("best_epoch", "max_epochs", "told"),
+    [
+        (2, 2, True),  # the limit, while there was still progress
+        (1, 2, False),  # the limit, after progress had ended
+        (2, 20, False),  # stopped by patience
+    ],
+)
+def test_training_that_was_cut_short(
+    best_epoch: int, max_epochs: int, told: bool, tmp_path: Path, write_run: WriteRun
+) -> None:
+    runs = [write_run(tmp_path / s, s, epochs=2) for s in ("flat", "sparsemap")]
+    for run in runs:
+        for name, changes in (
+            ("config.json", {"training": {"max_epochs": max_epochs, "seed": 0}}),
+            ("result.json", {"best_epoch": best_epoch}),
+        ):
+            path = run / name
+            path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    page = write_report(runs, tmp_path / "report.html").read_text(encoding="utf-8")
+    text = "After 2 epochs, the limit, sparsemap and flat were still improving on validation."
+    assert (text in page) == told
+    page = write_report(runs[:1], tmp_path / "report.html").read_text(encoding="utf-8")
+    text = "After 2 epochs, the limit, flat was still improving on validation."
+    assert (text in page) == told
 
 
 def test_no_more_than_chance(said: Callable[[Answers], str]) -> None:
     found = said({"flat": ("1100",), "sparsemap": ("1000",), "given": ("1111",)})
     assert found == (
-        "sparsemap is behind flat on test, though chance may explain it: accuracy 25.00 against "
-        "50.00, -25.00 [-75.00, +0.00], p = 0.63, with one seed (nothing is said of others). "
-        "Best of all: given, 100.00."
+        "sparsemap is behind flat on test, not significantly: accuracy 25.00 against 50.00, "
+        "difference -25.00 [-75.00, +0.00] (95 % interval over test items alone; one seed; "
+        "variation between seeds not assessed). Best of all: given, 100.00."
     )
 
 
 def test_one_lucky_seed_does_not_lead(said: Callable[[Answers], str]) -> None:
     found = said({"flat": ("1000",) * 2, "given": ("1111",), "sparsemap": ("1100",) * 2})
-    assert found.startswith("sparsemap is ahead of flat on test, though chance may explain it: ")
-    assert found.endswith("over 2 seeds.")
+    assert found.startswith("sparsemap is ahead of flat on test, not significantly: ")
+    assert "interval over the 2 seeds and test items, p = " in found
 
 
 def test_seeds_that_one_has_alone(said: Callable[[Answers], str]) -> None:
     found = said({"flat": ("1000",) * 2, "given": ("1111",) * 2, "sparsemap": ("1100",) * 3})
-    assert found.endswith("over the 2 seeds that both have. Best of all: given, 100.00 ± 0.00.")
+    assert "(95 % interval over the 2 seeds that both have and test items, p = " in found
+    assert found.endswith("). Best of all: given, 100.00 ± 0.00.")
 
 
 def test_level(said: Callable[[Answers], str]) -> None:
     assert said({"flat": ("10",), "sparsemap": ("10",)}).startswith(
-        "sparsemap is level with flat on test: accuracy 50.00 against 50.00, +0.00 [+0.00, +0.00]"
+        "sparsemap is level with flat on test: accuracy 50.00 against 50.00, "
+        "difference +0.00 [+0.00, +0.00] ("
     )
 
 
 def test_answers_that_were_not_kept(said: Callable[[Answers], str]) -> None:
     found = said({"left_to_right": (None,), "sparsemap": ("1111", "1111")})
     assert found.startswith("sparsemap is ahead of left_to_right on test: accuracy 100.00 ± 0.00")
-    assert found.endswith("over 1 and 2 seeds; no answers to the same items were kept, so that "
-                          "chance is not ruled out.")  # fmt: skip
+    assert found.endswith(
+        "(1 and 2 seeds); no answers to the same items were kept to test the difference with."
+    )
 
 
 def test_a_rank_is_better_when_lower(tmp_path: Path, write_run: WriteRun) -> None:

@@ -33,7 +33,7 @@ def test_rows_are_compared_with_flat_trees(tmp_path: Path, write_run: WriteRun) 
     assert page.row("given")[2].endswith("+0.00 [+0.00, +0.00] against flat")
     assert not page.row("flat")[2].endswith("against flat")
     assert not page.row("sparsemap")[1].endswith("against flat")
-    assert any("drawn anew (of one seed, items alone)" in text for text in page.texts)
+    assert any("items (with one seed, over test items alone)" in text for text in page.texts)
 
 
 def test_estimators_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:

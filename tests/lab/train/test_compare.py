@@ -101,7 +101,7 @@ def test_rates_first_then_settings_at_the_best_rate(
     }
     markdown = comparison_markdown(summary)
     found = "Of the estimators that learn, spigot answers best on test: "
-    found += "accuracy 70.00 ± 0.00 over 2 seeds."
+    found += "accuracy 70.00 ± 0.00 (2 seeds)."
     assert markdown.startswith(f"{found}\n\n| estimator")
     assert "| 70.00, 70.00 |" in markdown
     assert "| 0.1 | eta=100.0 |" in markdown

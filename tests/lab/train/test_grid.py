@@ -89,8 +89,8 @@ def test_rows_against_flat() -> None:
     assert lines[3].startswith("| sparsemap | 60.00 (84.73) | +1.23 [+0.40, +2.05] | 60.00 |")
     assert lines[4].startswith("| given | 60.00 (83.25) |  | 60.00 |")
     assert lines[-1] == (
-        "Against flat: the difference over the seeds that both have and its 95 % interval, seeds "
-        "and test items drawn anew."
+        "Against flat: the difference over the seeds that both have and its 95 % interval, by "
+        "bootstrap over seeds and test items."
     )
     notes = [line for line in lines[5:] if line]
     assert all(note.startswith(start) for note, start in zip(notes, OPENINGS, strict=False))

@@ -126,9 +126,10 @@ def test_shapes_are_checked() -> None:
 def test_in_words() -> None:
     one, three = (Comparison(-0.5, -1.25, 0.333, 0.2, seeds, 9) for seeds in (1, 3))
     assert one.text(Measure("a", "a", 2)) == "-0.50 [-1.25, +0.33]"
-    assert how([three]).endswith("seeds and test items drawn anew")
-    assert how([three, one]).endswith("drawn anew (of one seed, items alone)")
-    assert how([one]).endswith("test items drawn anew (one seed: nothing is said of others)")
+    assert how([three]).endswith("bootstrap over seeds and test items")
+    assert how([three, one]).endswith("items (with one seed, over test items alone)")
+    alone = "over test items alone (one seed; variation between seeds not assessed)"
+    assert how([one]).endswith(alone)
 
 
 def _run(folder: Path, seed: int, splits: dict[str, Outcomes]) -> Run:

@@ -13,7 +13,7 @@ from sparsewood.lab.report._results import (
 )
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
 from sparsewood.lab.tasks.measures import SUPPORT
-from sparsewood.lab.train.finding import over
+from sparsewood.lab.train.finding import cut_short, over
 from sparsewood.lab.train.paired import Comparison, compare_runs
 from sparsewood.lab.train.paper_figures import BASELINE
 
@@ -23,8 +23,9 @@ _NOTHING = "There is nothing to tell yet: no run has come to the end of an epoch
 
 
 def finding_of(runs: Sequence[ReportedRun]) -> str:
-    """Who is ahead of whom, by how much, and whether that is more than chance.
+    """Who is ahead of whom, by how much, and what the interval of the difference covers.
 
+    With one seed that is the sampling of test items, and nothing is claimed of other training runs.
     Of several estimators, the best one that learns is set against flat trees, or else against the
     best of the others, by what validation goes by, on the first test. One alone tells its result.
     """
@@ -42,9 +43,10 @@ def finding_of(runs: Sequence[ReportedRun]) -> str:
     few = min(len(ours), len(theirs))
     best = best_of([group for group in groups if len(group) >= few], column)
     text = _against(ours, theirs, column)
+    ended = cut_short({group[0].label: group for group in (ours, theirs)})
     if _mean(best, column) in (_mean(ours, column), _mean(theirs, column)):
-        return text
-    return f"{text} Best of all: {best[0].label}, {_value(best, column)}."
+        return text + ended
+    return f"{text} Best of all: {best[0].label}, {_value(best, column)}.{ended}"
 
 
 def _column(runs: Sequence[ReportedRun]) -> Column | None:
@@ -70,8 +72,9 @@ def _alone(group: Group, column: Column) -> str:
     if all(run.result is None for run in group):
         return f"{group[0].label} is in training: {value} on {column.split} so far."
     kept = summary(Column("validation", SUPPORT).of(run) for run in group)
-    trees = f"; of a sentence it keeps {kept[0]:.1f} trees" if kept and group[0].latent else ""
-    return f"{group[0].label} has {value} on {column.split}, {over(len(group))}{trees}."
+    trees = f"; it keeps {kept[0]:.1f} trees per sentence" if kept and group[0].latent else ""
+    ended = cut_short({group[0].label: group})
+    return f"{group[0].label} has {value} on {column.split} ({over(len(group))}){trees}.{ended}"
 
 
 def _against(ours: Group, theirs: Group, column: Column) -> str:
@@ -86,17 +89,21 @@ def _against(ours: Group, theirs: Group, column: Column) -> str:
     )
     if found is None:
         counts = sorted({len(ours), len(theirs)})
-        seeds = over(counts[0]) if len(counts) == 1 else f"over {counts[0]} and {counts[1]} seeds"
-        kept = "no answers to the same items were kept, so that chance is not ruled out"
-        return f"{said}: {values}, {seeds}; {kept}."
-    if gain:
-        chance = found.low <= 0 <= found.high
-        said += ", though chance may explain it" if chance else " by more than chance"
+        seeds = over(counts[0]) if len(counts) == 1 else f"{counts[0]} and {counts[1]} seeds"
+        kept = "no answers to the same items were kept to test the difference with"
+        return f"{said}: {values} ({seeds}); {kept}."
+    if gain and found.low <= 0 <= found.high:
+        said += ", not significantly"
+    return f"{said}: {values}, difference {found.text(measure)} ({_tested(found, ours, theirs)})."
+
+
+def _tested(found: Comparison, ours: Group, theirs: Group) -> str:
+    """What the interval of a difference covers, and p where it covers seeds."""
+    if found.seeds == 1:
+        return f"95 % interval over test items alone; {over(1)}"
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
-    seeds = over(found.seeds)
-    if 1 < found.seeds < max(len(ours), len(theirs)):
-        seeds = f"over the {found.seeds} seeds that both have"
-    return f"{said}: {values}, {found.text(measure)}, {p}, {seeds}."
+    shared = " that both have" * (found.seeds < max(len(ours), len(theirs)))
+    return f"95 % interval over the {found.seeds} seeds{shared} and test items, {p}"
 
 
 def _compared(ours: Group, theirs: Group, column: Column) -> Comparison | None:

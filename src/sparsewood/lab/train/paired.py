@@ -45,12 +45,15 @@ class Comparison:
 def how(comparisons: Iterable[Comparison]) -> str:
     """What stands beside their texts."""
     seeds = {comparison.seeds for comparison in comparisons}
-    drawn = "seeds and test items drawn anew"
+    drawn = "seeds and test items"
     if seeds == {1}:
-        drawn = "test items drawn anew (one seed: nothing is said of others)"
+        drawn = "test items alone (one seed; variation between seeds not assessed)"
     elif 1 in seeds:
-        drawn += " (of one seed, items alone)"
-    return f"the difference over the seeds that both have and its 95 % interval, {drawn}"
+        drawn += " (with one seed, over test items alone)"
+    return (
+        "the difference over the seeds that both have and its 95 % interval, by bootstrap over "
+        f"{drawn}"
+    )
 
 
 def compare(ours: Table, theirs: Table) -> Comparison:
@@ -59,8 +62,8 @@ def compare(ours: Table, theirs: Table) -> Comparison:
     With d[s, i] = ours[s, i] - theirs[s, i], the difference is the mean of d. A replicate draws S
     of the S seeds and, apart from that, n of the n items, both with replacement, and is the mean
     of d over the drawn seeds and items: a seed stays paired with itself, and all seeds meet the
-    same items. There are 10,000 replicates, the same ones every time. With one seed it is items
-    alone that vary, and nothing is said of other seeds.
+    same items. There are 10,000 replicates, the same ones every time. With one seed only
+    items are drawn, and variation between seeds is not assessed.
 
     The interval holds the middle 95 % of the replicates. p is twice the share of the replicates on
     the other side of 0, or on it, 1 added to both counts (Davison & Hinkley 1997, section 4.2), so
