@@ -1,8 +1,8 @@
 """`make check-docs`: opens every page of the built site in a browser, from the disk.
 
 A page may say nothing on the console, ask for nothing that is not a file of the site, and be no
-wider than a phone; its live figures have to be mounted. Links inside the site have to lead
-somewhere. The pages are printed.
+wider than the window, from phones to wide screens; its live figures have to be mounted. Links
+inside the site have to lead somewhere. The pages are printed.
 
     python docs/check_site.py docs/_build/html [--browser PATH]
 """
@@ -17,10 +17,21 @@ from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, sync_playwright
 
-PHONE = 400
+WIDTHS = (400, 768, 1024, 1280, 1440)  # of the window: a phone, tablets, laptops
+HEIGHT = 800
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 GENERATED = ("genindex", "search", "py-modindex")
 # A figure is mounted when it comes near the view.
+# The widest thing tells what to mend.
+TOO_WIDE = """() => {
+    const most = document.documentElement.clientWidth;
+    const wide = document.documentElement.scrollWidth;
+    if (wide <= most) return null;
+    const right = (element) => element.getBoundingClientRect().right;
+    const beyond = [...document.body.querySelectorAll("*")].filter((e) => right(e) > most + 0.5);
+    const named = beyond.slice(0, 3).map((e) => [e.localName, ...e.classList].join("."));
+    return `is ${wide} pixels wide in a window of ${most}: ${named.join(", ")}`;
+}"""
 MOUNTED = """async () => {
     for (const figure of document.querySelectorAll(".sparsewood-live")) {
         figure.scrollIntoView();
@@ -91,11 +102,17 @@ def complaints(page: Page, paths: list[Path]) -> Iterator[str]:
         page.goto(path.as_uri())
         if not page.evaluate(MOUNTED):
             heard.append("has a live figure that is not mounted")
-        wide = int(page.evaluate("document.documentElement.scrollWidth"))
-        if wide > PHONE:
-            heard.append(f"is {wide} pixels wide on a screen of {PHONE}")
+        heard += too_wide(page)
         yield from (f"{path.name} {complaint}" for complaint in heard)
         heard.clear()
+
+
+def too_wide(page: Page) -> Iterator[str]:
+    """At which widths of the window a page scrolls sideways, and what sticks out first."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        if problem := page.evaluate(TOO_WIDE):
+            yield str(problem)
 
 
 def main() -> int:
@@ -111,7 +128,7 @@ def main() -> int:
     browser = options.browser or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = launched.new_page(viewport={"width": PHONE, "height": 800})
+        page = launched.new_page(viewport={"width": WIDTHS[0], "height": HEIGHT})
         wrong += complaints(page, list(pages))
         launched.close()
     for path, links in pages.items():
