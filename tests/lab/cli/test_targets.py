@@ -129,7 +129,7 @@ def test_report(folder: Path, tmp_path: Path, prints: Prints) -> None:
     verdict = page.partition("class='label'>")[2]
     if of_number(folder):
         assert verdict.startswith("number <b>1")
-        assert "predicted wrongly" not in page
+        assert "predicted incorrectly" not in page
         assert 'class="meter"' not in page
     else:
         assert verdict.startswith("label")

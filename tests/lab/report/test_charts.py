@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparsewood.draw._markup import text_width
 from sparsewood.lab.report._axes import short, span, spread_out, ticks, whole_ticks
 from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
 
@@ -27,6 +28,30 @@ def test_lines_stay_inside(lines: list[list[float]], zero: bool) -> None:
     for circle in circles:
         assert 0 <= float(circle.attrib["cx"]) <= width
         assert 0 <= float(circle.attrib["cy"]) <= height
+    assert all(_inside(text, width) for text in root.iter(f"{SVG}text"))
+
+
+def _inside(text: ElementTree.Element, width: float) -> bool:
+    """Whether all of a text is in a picture of this width."""
+    long = text_width(text.text or "", float(text.attrib["font-size"]))
+    before = {"start": 0.0, "middle": long / 2, "end": long}[text.attrib["text-anchor"]]
+    left = float(text.attrib["x"]) - before
+    return left >= 0 and left + long <= width
+
+
+@pytest.mark.parametrize("value", [0.0, 0.0008, 123_456.0])
+def test_long_numbers_beside_the_axis_are_not_cut_off(value: float) -> None:
+    lines = [Series("sparsemap", "s", [(1, 0.0), (2, value)])]
+    root = parse(line_chart(lines, "t", "epoch", zero=True, unit="%"))
+    _, _, width, _ = map(float, root.attrib["viewBox"].split())
+    texts = list(root.iter(f"{SVG}text"))
+    assert all(_inside(text, width) for text in texts)
+    assert "0%" in [text.text for text in texts]
+
+
+def test_nothing_but_zeros() -> None:
+    low, high = span([0.0, 0.0], zero=True)
+    assert (low, high) == (0.0, 1.0)
 
 
 def test_lines_of_one_name_share_a_label_and_the_best_is_marked() -> None:

@@ -147,7 +147,7 @@ def test_a_run_in_training(tmp_path: Path, write_run: WriteRun) -> None:
     assert " on validation so far.</p>" in page
     (run / "metrics.jsonl").unlink()
     page = write_report([run], tmp_path / "report.html").read_text()
-    assert "There is nothing to tell yet" in page
+    assert "No results yet: no run has completed an epoch." in page
 
 
 def test_each_data_set_has_its_own(tmp_path: Path, write_run: WriteRun) -> None:

@@ -62,7 +62,8 @@ def test_a_figure_answers_as_python_does(
     assert last.evaluate("element => element.sparsewood") is None  # far from view: not yet mounted
     for i in (0, len(sides) - 1):
         figure = figures.nth(i)
-        figure.scroll_into_view_if_needed()
+        assert not figure.is_visible()  # the trees are; a figure is much higher
+        page.get_by_text("Change the scores and the temperature").nth(i).click()
         slider = figure.locator("input[type=range]").first
         slider.focus()
         before = figure.evaluate(STATE)
@@ -87,7 +88,7 @@ def test_without_scripts_it_shows_the_trees(
 ) -> None:
     run, sides = scored
     text = write_report([run], tmp_path / "report.html").read_text(encoding="utf-8")
-    still = text.split('<div class="sparsewood-live">')[1:]
+    still = [part.partition('<details class="play">')[0] for part in text.split("<article")[1:]]
     drawn = [part.count('class="sparsewood-tree"') for part in still]
     assert drawn == [len(side["trees"]) for side in sides]
 

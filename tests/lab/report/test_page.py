@@ -72,7 +72,7 @@ def test_estimators_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
         "Attachment of the likeliest tree to the given tree",
         "Validation accuracy by temperature at test time",
         "Sentences per second in training",
-        "Time of an epoch, flat = 1",
+        "Time per epoch, flat = 1",
         "Configuration",
         "Environment",
     ):
@@ -110,7 +110,7 @@ def test_certificates(tmp_path: Path, write_run: WriteRun) -> None:
     assert "There: certified 26 of 3,642, 3,616 capped." in page.text
     assert "Certified: 2 of 6." in page.text
     assert page.text.count("certified, duality gap 1e-12") == 2
-    assert page.text.count("not certified: capped, duality gap 2e-02") == 4
+    assert page.text.count("not certified: capped, duality gap 0.02") == 4
 
 
 def test_results_without_the_cause(tmp_path: Path, write_run: WriteRun) -> None:
@@ -173,7 +173,7 @@ def test_gallery_is_escaped_and_marks_what_is_wrong(tmp_path: Path, write_run: W
     assert page.count("article") == 2
     classes = [attrs.get("class") for tag, attrs in page.tags if tag == "article"]
     assert classes == ["example right", "example wrong"]
-    assert "1 of them predicted wrongly" in page.text
+    assert "1 of them predicted incorrectly" in page.text
     assert "premise" in page.texts
     assert "hypothesis" in page.texts
     assert evil in page.text
@@ -375,3 +375,11 @@ def test_damaged_files(
     with pytest.raises(ValueError, match=message):
         write_report([run], tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_bracket_does_not_stand_on_a_line_alone(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1)
+    values = json.loads((run / "result.json").read_text())["validation"]
+    edit(run / "result.json", validation={**values, "attachment_without_brackets": 90.0})
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert "attachment without\u00a0]" in page.texts

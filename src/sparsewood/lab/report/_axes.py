@@ -23,7 +23,7 @@ def span(values: Iterable[float], *, zero: bool = False) -> tuple[float, float]:
     """From the least to the greatest finite value, with a little air; from zero on request."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
-    air = 0.04 * (high - low) or max(abs(high) * 0.05, 1e-3)
+    air = 0.04 * (high - low) or abs(high) * 0.05 or 1.0
     return (0.0 if zero and low >= 0 else low - air), high + air
 
 

@@ -111,7 +111,7 @@ def speed_bars(runs: Sequence[ReportedRun]) -> list[str]:
         bars = [(rows[r][0].label, rows[r][0].style, v, f"{v:,.0f}") for r, v in speeds.items()]
         figures.append(_figure(title, bar_chart(bars, title)))
     if seconds.get(BASELINE) and len(seconds) > 1:
-        title = f"Time of an epoch, {BASELINE} = 1"
+        title = f"Time per epoch, {BASELINE} = 1"
         ratios = {row: value / seconds[BASELINE] for row, value in seconds.items()}
         bars = [(rows[r][0].label, rows[r][0].style, v, f"{v:.2f}") for r, v in ratios.items()]
         figures.append(_figure(title, bar_chart(bars, title)))

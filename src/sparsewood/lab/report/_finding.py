@@ -19,7 +19,7 @@ from sparsewood.lab.train.paper_figures import BASELINE
 
 Group = Sequence[ReportedRun]  # of one estimator, a seed each
 
-_NOTHING = "There is nothing to tell yet: no run has come to the end of an epoch."
+_NOTHING = "No results yet: no run has completed an epoch."
 
 
 def finding_of(runs: Sequence[ReportedRun]) -> str:

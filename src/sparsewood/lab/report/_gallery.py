@@ -28,7 +28,9 @@ def gallery(runs: Sequence[ReportedRun]) -> str:
     wrong = verdicts.count(False)
     about = f"{len(run.gallery)} validation sentences of the {run.label} model with seed {run.seed}"
     if any(right is not None for right in verdicts):
-        about += f", {wrong} of them predicted wrongly" if wrong else ", all predicted rightly"
+        about += (
+            f", {wrong} of them predicted incorrectly" if wrong else ", all predicted correctly"
+        )
     sides = [side for example in run.gallery for side in example["sides"]]
     told = [side["status"] == "solved" for side in sides if "status" in side]
     if told:
@@ -78,16 +80,20 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
 
 
 def _side(side: Mapping[str, Any], k: int, count: int) -> str:
-    """A sentence: a live figure where the scores are known, else its trees as they were, if any."""
+    """A sentence with its trees, if any, and a live figure folded away where the scores are known.
+
+    A figure is many times as high as its trees, and grows when it comes into view.
+    """
     names = ("premise", "hypothesis")
     name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
     if not side["trees"]:
         return name + element("p", escaped(" ".join(map(str, side["words"]))))
-    drawable = side_sheet(side, side.get("given"))
+    drawn = trees_html(side_sheet(side, side.get("given")), _TREES, _FOLDED) + _certificate(side)
     figure = live_side(side, side.get("given"))
-    if figure is not None:
-        return name + figure.fragment()
-    return name + trees_html(drawable, _TREES, _FOLDED) + _certificate(side)
+    if figure is None:
+        return name + drawn
+    summary = element("summary", "Change the scores and the temperature")
+    return name + drawn + element("details", summary + figure.fragment(), class_="play")
 
 
 def _attention(example: Mapping[str, Any]) -> str:
@@ -104,7 +110,7 @@ def _certificate(side: Mapping[str, Any]) -> str:
         return ""
     solved = side["status"] == "solved"
     verdict = "certified" if solved else f"not certified: {side['status']}"
-    text = f"{verdict}, duality gap {float(side['gap']):.0e}"
+    text = f"{verdict}, duality gap {float(side['gap']):.2g}"
     return element("p", element("small", escaped(text)), class_="certificate")
 
 

@@ -198,8 +198,8 @@ def _head(columns: Sequence[Column], names: Sequence[str]) -> str:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
     labels = [*(column.measure.label for column in columns), *names]
-    # A bracket does not stand on a line alone.
-    under = [element("th", escaped(x.replace(" ]", "\u00a0]")), scope="col") for x in labels]
+    # A bracket does not stand on a line alone. Spaces that are not plain are escaped as dots.
+    under = [element("th", escaped(x).replace(" ]", "&nbsp;]"), scope="col") for x in labels]
     return element(
         "thead",
         element(

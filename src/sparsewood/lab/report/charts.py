@@ -71,11 +71,13 @@ def line_chart(
     low, high = span(ys, zero=zero)
     names = max((text_width(line.name, _LABEL) * _BOLD for line in drawn), default=0.0)
     edge = _WIDTH - max(_RIGHT, names + 14)
-    to_x = Scale(left, right, _LEFT + 6, edge)
+    marks = {mark: short(mark) + unit for mark in ticks(low, high)}
+    start = max(_LEFT, max((text_width(text, _LABEL) for text in marks.values()), default=0.0) + 10)
+    to_x = Scale(left, right, start + 6, edge)
     to_y = Scale(low, high, _HEIGHT - _BOTTOM, _TOP)
     if x_names is None:
         x_names = {x: str(x) for x in whole_ticks(math.ceil(left), math.floor(right))}
-    parts = [_y_axis(ticks(low, high), to_y, unit, edge), _x_axis(x_names, to_x, x_label)]
+    parts = [_y_axis(marks, to_y, start, edge), _x_axis(x_names, to_x, x_label)]
     parts += [_line(line, to_x, to_y, unit) for line in drawn]
     parts.append(_end_labels(drawn, to_x, to_y))
     return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
@@ -177,13 +179,13 @@ def _end_labels(lines: Sequence[Series], to_x: Scale, to_y: Scale) -> str:
     return "".join(parts)
 
 
-def _y_axis(marks: Sequence[float], to_y: Scale, unit: str, edge: float) -> str:
+def _y_axis(marks: Mapping[float, str], to_y: Scale, start: float, edge: float) -> str:
     parts = []
-    for mark in marks:
+    for mark, text in marks.items():
         y = to_y(mark)
-        path = f"M{number(_LEFT)} {number(y)}H{number(edge + 4)}"
+        path = f"M{number(start)} {number(y)}H{number(edge + 4)}"
         parts.append(element("path", d=path, class_="rule"))
-        parts.append(_text(short(mark) + unit, _LEFT - 6, y + 4, "end"))
+        parts.append(_text(text, start - 6, y + 4, "end"))
     return "".join(parts)
 
 
@@ -192,7 +194,7 @@ def _x_axis(names: Mapping[float, str], to_x: Scale, label: str, *, rule: bool =
     parts = []
     if rule:
         marks = "".join(f"M{number(to_x(x))} {number(ground)}v4" for x in names)
-        line = f"M{number(_LEFT)} {number(ground)}H{number(to_x.end + 4)}"
+        line = f"M{number(to_x.start - 6)} {number(ground)}H{number(to_x.end + 4)}"
         parts.append(element("path", d=line + marks, class_="axis"))
     for x, name in names.items():
         parts.append(_text(name, to_x(x), ground + 16, "middle"))

@@ -46,7 +46,7 @@ def write_report(
 
     It says first what was found, in a sentence. Then come the results table, learning curves, what
     the posteriors over trees look like by epoch, the temperature curve, speed, sentences with
-    their trees, as live figures where the runs know the scores, and settings. Where an estimator
+    their trees, with live figures where the runs know the scores, and settings. Where an estimator
     was run with several settings (learning rates, say), the best on validation is shown. Only the
     JSON files of the folders are read; what an unfinished run lacks is said.
 
@@ -139,11 +139,11 @@ def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | Non
         ),
         _tiles(runs),
         _tried(told) if told else "",
-        _charts("Learning", learning_curves(runs), f"A line for each seed. {dot}" * several or dot),
+        _charts("Learning", learning_curves(runs), f"One line per seed. {dot}" * several or dot),
         _charts(
-            "Trees in the course of training",
+            "Trees during training",
             tree_curves(runs),
-            "On the validation sentences. Broken lines are fixed trees, to compare with.",
+            "On the validation sentences. Dashed lines are fixed trees, for comparison.",
         ),
         _charts(
             "Temperature at test time",
@@ -203,14 +203,14 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
     seconds = [summary(run.mean("seconds") for run in group) for group in (latent, baseline)]
     if seconds[0] and seconds[1] and seconds[1][0]:
         ratio = seconds[0][0] / seconds[1][0]
-        tiles.append((f"{ratio:.1f}×", f"time of an epoch, {BASELINE} = 1"))
+        tiles.append((f"{ratio:.1f}×", f"time per epoch, {BASELINE} = 1"))
     boxes = [element("div", f"<b>{escaped(a)}</b>{escaped(b)}", class_="tile") for a, b in tiles]
     return element("div", "".join(boxes), class_="tiles") if boxes else ""
 
 
 def _at_temperature(runs: Sequence[ReportedRun]) -> str:
     """Why the temperature was chosen, and how many sentences it leaves without a certificate."""
-    text = "Scores are divided by it: low keeps one tree, high many. The large dot is chosen."
+    text = "Scores are divided by it: low keeps one tree, high many. The large dot is the choice."
     searches = [(run.result or {}).get("temperature_search") for run in runs]
     if any(isinstance(search, Mapping) for search in searches):
         text += " That of training stays unless another is significantly better on validation."
