@@ -42,7 +42,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "ignore_pattern": r"(demo|corpora)\.py$",
+    "ignore_pattern": r"demo\.py$",
     "image_scrapers": ("pictures.scraped",),
     "capture_repr": (),
     "reset_modules": ("pictures.styled",),

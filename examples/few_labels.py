@@ -7,11 +7,13 @@ ones alone, a chain from whole sentences. It pays where tags depend on tags, as 
 here; not on EWT. The sum over all taggings, a CRF, learns a little more and takes longer.
 """
 
+import os
+import random
 import time
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import torch
-from corpora import tagged
 from torch import Tensor, nn
 
 import sparsewood as sp
@@ -19,9 +21,54 @@ import sparsewood as sp
 SEEDS, STEPS, SENTENCES, SHARES = 3, 50, 200, (0.05, 0.2, 1.0)
 
 # %%
-# Sentences of EWT if `$SPARSEWOOD_DATA` has it, otherwise of a grammar of ambiguous words.
+# Sentences of EWT where they are in `data/ud_ewt`, otherwise of a grammar whose words may mostly be
+# several parts of speech; 300 of them are to be tested on. `$SPARSEWOOD_DATA` names a folder in
+# place of `data`.
 
-tags, sentences = tagged(SENTENCES)
+EWT = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "ud_ewt")
+Tagged = list[tuple[str, str]]  # words with tags
+LEXICON = {
+    "DET": "the a that her".split(),
+    "ADJ": "light cold fast round that".split(),
+    "NOUN": "duck watch light round saw cold park fish".split(),
+    "VERB": "saw watch duck light park fish".split(),
+    "ADP": "by round past in".split(),
+    "PRON": "her that she they".split(),
+}
+NEXT = {
+    "": "DET PRON",
+    "DET": "NOUN NOUN ADJ",
+    "ADJ": "NOUN",
+    "NOUN": "VERB VERB ADP",
+    "VERB": "DET PRON ADP",
+    "ADP": "DET",
+    "PRON": "VERB ADP",
+}
+
+
+def sentence_by(draw: random.Random) -> Tagged:
+    tags = [""]
+    for _ in range(draw.randint(5, 10)):
+        tags.append(draw.choice(NEXT[tags[-1]].split()))
+    return [(draw.choice(LEXICON[tag]), tag) for tag in tags[1:]]
+
+
+def conllu(path: Path) -> list[Tagged]:
+    """Words in lower case and their parts of speech, of sentences of at most 25 words."""
+    blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
+    tables = [[line.split("\t") for line in b.split("\n") if line[0] != "#"] for b in blocks]
+    found = [[(row[1].lower(), row[3]) for row in table if row[0].isdigit()] for table in tables]
+    return [sentence for sentence in found if len(sentence) <= 25]
+
+
+draw = random.Random(0)
+print(f"sentences of {EWT}" if EWT.is_dir() else "made-up sentences")
+if EWT.is_dir():
+    learned, tested = (conllu(next(EWT.glob(f"*{name}.conllu"))) for name in ("train", "dev"))
+    sentences = draw.sample(learned, SENTENCES) + draw.sample(tested, 300)
+else:
+    sentences = [sentence_by(draw) for _ in range(SENTENCES + 300)]
+tags = sorted({tag for sentence in sentences for _, tag in sentence})
 train, test = torch.arange(SENTENCES), torch.arange(SENTENCES, len(sentences))
 
 

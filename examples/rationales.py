@@ -7,11 +7,13 @@ given. Attention weighs words too, but its answer rests on all of them. Here the
 sees more than four. On SST that costs two points, as does cutting attention to four words.
 """
 
+import os
+import random
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
-from corpora import reviews
 from torch import Tensor, nn
 
 import sparsewood as sp
@@ -20,7 +22,44 @@ from sparsewood.draw import show
 SEEDS, EPOCHS, WORDS = 3, 16, 4
 
 # %%
-# Reviews of SST if `$SPARSEWOOD_DATA` has it, otherwise made up. 0 is padding and unknown words.
+# Reviews of SST where they are in `data/sst`, otherwise made up: two to four words of praise or
+# blame, most of them of the label's side, among words of neither. `$SPARSEWOOD_DATA` names a folder
+# in place of `data`.
+
+SST = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "sst")
+PRAISE = "gripping funny tender superb moving clever charming witty".split()
+BLAME = "dull tedious clumsy bland hollow lazy awkward stale".split()
+FILLER = (
+    "the a film movie story plot its and but with of in an actor scene camera director set music "
+    "about from city family war night two years this that is was has very long often made"
+).split()
+Review = tuple[list[str], int]  # words, and whether it is positive
+
+
+def review_by(draw: random.Random) -> Review:
+    label, most = draw.randrange(2), draw.choice([1, 2, 3])
+    right, wrong = (PRAISE, BLAME) if label else (BLAME, PRAISE)
+    words = [*draw.choices(right, k=most), *draw.choices(wrong, k=draw.randrange(most))]
+    words += draw.choices(FILLER, k=draw.randint(6, 14))
+    draw.shuffle(words)
+    return words, label
+
+
+def reviews() -> dict[str, list[Review]]:
+    print(f"reviews of {SST}" if SST.is_dir() else "made-up reviews")
+    if not SST.is_dir():
+        draw, sizes = random.Random(0), {"train": 400, "validation": 100, "test": 200}
+        return {name: [review_by(draw) for _ in range(many)] for name, many in sizes.items()}
+    from sparsewood.lab.data import Sst
+
+    return {
+        name: [([w.lower() for w in e.sentences[0].words], int(e.label == "positive")) for e in s]
+        for name, s in Sst(SST).load().splits.items()
+    }
+
+
+# %%
+# Words as numbers: 0 is padding and unknown words.
 
 data = reviews()
 known = {word: i + 1 for i, word in enumerate(sorted({w for ws, _ in data["train"] for w in ws}))}

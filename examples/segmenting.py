@@ -7,19 +7,46 @@ whole sentences: strings that occur again and again explain more with less. The 
 where a letter comes as a surprise, needs no structure and finds far fewer words.
 """
 
+import os
+import random
 import time
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import torch
-from corpora import plain
 from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.draw import show
 
 SEEDS, SENTENCES, ROUNDS, SPACED = 3, 150, 8, 20
+
+# %%
+# Sentences of SICK where they are in `data/sick`, otherwise made up. `$SPARSEWOOD_DATA` names a
+# folder in place of `data`.
+
+SICK = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "sick")
+print(f"sentences of {SICK}" if SICK.is_dir() else "made-up sentences")
+
+
+def sentences(seed: int) -> list[tuple[str, ...]]:
+    draw = random.Random(seed)
+    if not SICK.is_dir():
+        parts = (
+            "the a this,old young happy quiet little tall,man woman dog cat child teacher singer"
+        )
+        parts += " river garden house,sees follows paints likes finds hears helps,near behind with"
+        det, adj, noun, verb, prep = (part.split() for part in parts.split(","))
+        kinds = [det, adj, noun, verb, det, noun, prep, det, adj, noun]
+        return [tuple(map(draw.choice, kinds[draw.choice([0, 3]) :])) for _ in range(SENTENCES)]
+    from sparsewood.lab.data import Sick
+
+    examples = Sick(SICK).load().splits["train"]
+    found = {tuple(w.lower() for w in s.words) for e in examples for s in e.sentences}
+    return draw.sample(sorted(found), SENTENCES)
+
 
 # %%
 # A segment is a string of at most ten letters. It scores the logarithm of its probability as a
@@ -77,7 +104,7 @@ def f1(cuts: Tensor, gold: Tensor) -> float:
 
 
 texts, text = [""], "manhearsatallcat"
-for seed, spaced in enumerate(plain(SENTENCES, range(SEEDS))):
+for seed, spaced in enumerate(map(sentences, range(SEEDS))):
     texts = ["".join(words) for words in spaced]
     table = strings(texts)
     gold = torch.zeros(table.shape[:2], dtype=torch.bool)

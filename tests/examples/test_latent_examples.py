@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import shutil
 from pathlib import Path
 
 import matplotlib
@@ -17,12 +18,12 @@ def said(
     request: pytest.FixtureRequest,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> list[str]:
-    """The lines that the example named by the test's parameter prints."""
+    """The lines that the example named by the test's parameter prints, alone in a folder."""
     monkeypatch.delenv("SPARSEWOOD_DATA", raising=False)
-    monkeypatch.syspath_prepend(str(FOLDER))
-    path = FOLDER / f"{request.param}.py"
-    assert len(path.read_text().splitlines()) < 100
+    monkeypatch.chdir(tmp_path)
+    path = shutil.copy(FOLDER / f"{request.param}.py", tmp_path)
     runpy.run_path(str(path))
     plt.close("all")
     return capsys.readouterr().out.splitlines()

@@ -1,0 +1,57 @@
+"""Every example runs alone in an empty folder, as a download does."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+NAMES = [path.stem for path in EXAMPLES]
+# Those that no other test here runs; the demo trains for minutes.
+RUN = ("attachment", "factor_graph", "four_lines", "one_tree_at_a_time", "two_sentences")
+LONGEST = 160  # lines, as the gallery says
+
+
+def _imported(path: Path) -> set[str]:
+    """The top-level modules that a program imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def _run(name: str, folder: Path, *options: str) -> str:
+    """What a copy of the example prints in an empty folder."""
+    path = shutil.copy(next(p for p in EXAMPLES if p.stem == name), folder)
+    keep = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARSEWOOD_DATA")}
+    command = [sys.executable, str(path), *options]
+    done = subprocess.run(command, cwd=folder, env=keep, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=NAMES)
+def test_it_needs_nothing_beside_it(path: Path) -> None:
+    imported = _imported(path)
+    assert imported.isdisjoint(NAMES)
+    assert all(find_spec(name) is not None for name in imported)
+    assert len(path.read_text(encoding="utf-8").splitlines()) < LONGEST
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_it_runs_in_an_empty_folder(name: str, tmp_path: Path) -> None:
+    assert _run(name, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.py"]
+
+
+def test_the_demo_starts_in_an_empty_folder(tmp_path: Path) -> None:
+    assert "--seed" in _run("demo", tmp_path, "--help")
