@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from sparsewood.lab._files import sole_writer
+from sparsewood.lab.train.amx import avoid_refused_amx
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.distributed import World, world
 from sparsewood.lab.train.folder import claim
@@ -48,6 +49,8 @@ def train(
         if t.precision == "float16" and group.device.type == "cpu":
             raise ValueError("precision: float16 needs a GPU; bfloat16 works on the CPU too")
         progress = (progress or automatic()) if group.first else Progress()
+        if t.precision == "bfloat16" and group.device.type == "cpu":
+            avoid_refused_amx(progress.note)
         with ExitStack() as held:
             held.callback(progress.close)
             group.on_first(lambda: held.enter_context(sole_writer(folder)))
