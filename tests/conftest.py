@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 import torch
 from torch import Tensor
@@ -24,6 +25,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 os.environ["MPLBACKEND"] = "agg"  # figures of examples open no window
 torch.set_num_threads(1)
+# Whether an example takes longer than a deadline depends on what else the machine is doing.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 TreeBatch = tuple[Tensor, Tensor, Tensor]  # heads (T, n), lengths (B,), instance (T,)
 

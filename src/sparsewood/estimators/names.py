@@ -10,7 +10,7 @@ What an estimator can be told is read off its fields. A new one needs a line in 
 frozen dataclasses are spelled alike, by a table of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -35,6 +35,8 @@ from sparsewood.estimators.top_k import TopK
 
 # name -> the class, and the options that the name stands for
 Names = Mapping[str, tuple[type, dict[str, Any]]]
+# class, options that a name gives -> options in place of the defaults of the class
+Defaults = Callable[[type, Mapping[str, Any]], Mapping[str, Any]]
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
     "top-k": (TopK, {}),
@@ -61,8 +63,13 @@ def parse(text: str) -> Estimator:
     return parse_among(text, NAMES)
 
 
-def parse_among(text: str, names: Names) -> Any:
-    """What a name stands for in the table `names`."""
+def no_defaults(cls: type, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The defaults of the class itself."""
+    return {}
+
+
+def parse_among(text: str, names: Names, defaults: Defaults = no_defaults) -> Any:
+    """What a name stands for in the table `names`, with `defaults` for options it leaves out."""
     if not isinstance(text, str):
         raise ValueError(f"estimator: expected a name, got {shown(text)}")
     written, colon, rest = text.partition(":")
@@ -82,7 +89,7 @@ def parse_among(text: str, names: Names) -> Any:
     if missing:
         raise ValueError(f"estimator {name}: needs {', '.join(missing)}; got {shown(text)}")
     try:
-        return cls(**preset, **values)
+        return cls(**preset, **{**defaults(cls, values), **values})
     except ValueError as error:
         raise ValueError(f"estimator {name}: {error}") from None
 
@@ -92,14 +99,19 @@ def name_of(estimator: Estimator) -> str:
     return name_among(estimator, NAMES)
 
 
-def name_among(value: Any, names: Names) -> str:
-    """The shortest name that `parse_among` turns into this value."""
+def name_among(value: Any, names: Names, defaults: Defaults = no_defaults) -> str:
+    """The name that `parse_among` turns into this value.
+
+    It leaves out options at the default of the class, unless `defaults` has another one for them.
+    """
     for name, (cls, preset) in names.items():
         if type(value) is not cls:
             continue
-        options = {k: v for k, v in options_of(value).items() if k in _options(cls)}
+        known = _options(cls)
+        options = {k: v for k, v in options_of(value).items() if k in known}
         if preset.items() <= options.items():
-            rest = ",".join(f"{k}={_write(v)}" for k, v in options.items() if k not in preset)
+            told = (options.keys() | defaults(cls, options).keys()) - preset.keys()
+            rest = ",".join(f"{k}={_write(getattr(value, k))}" for k in known if k in told)
             return f"{name}:{rest}" if rest else name
     raise ValueError(f"estimator: {shown(value)} has no name; known are {', '.join(names)}")
 

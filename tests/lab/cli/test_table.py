@@ -25,7 +25,7 @@ def test_a_table_and_its_files(
     assert (out / "report.html").is_file()
     assert "| sparsemap |" in (out / "table.md").read_text()
     summary = json.loads((out / "table.json").read_text())
-    assert summary["rows"]["sparsemap"]["seeds"] == [0, 1]
+    assert summary["rows"]["sparsemap:max_active=10"]["seeds"] == [0, 1]
     assert prints(*command, *rows) == text  # what is trained is not trained again
 
 

@@ -83,7 +83,8 @@ def test_estimators_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
 
 def test_estimators_that_share_a_name(tmp_path: Path, write_run: WriteRun) -> None:
     """They are told apart by their options; one that the page has never heard of is a row too."""
-    names = ("sparsemap:max_active=10", "sparsemap:temperature=0.5", "guesswork:k=3")
+    capped = "sparsemap:temperature=0.5,max_active=10"
+    names = ("sparsemap:max_active=10", capped, "guesswork:k=3")
     runs = [write_run(tmp_path / str(i), epochs=1) for i in range(3)]
     for run, name in zip(runs, names, strict=True):
         edit(run / "config.json", model={"estimator": name})

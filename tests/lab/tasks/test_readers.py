@@ -4,10 +4,20 @@ import pytest
 import torch
 
 import sparsewood as sp
+from sparsewood.estimators import parse as library_parse
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.tasks import load_model
 from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.readers import READERS, Chart, Mean, learns_trees, name_of, parse
+from sparsewood.lab.tasks.readers import (
+    READERS,
+    Chart,
+    Mean,
+    earlier_name,
+    learns_trees,
+    name_of,
+    name_stored,
+    parse,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +27,46 @@ from sparsewood.lab.tasks.readers import READERS, Chart, Mean, learns_trees, nam
 def test_names_go_both_ways(name):
     assert name_of(parse(name)) == name
     assert ModelConfig(name).estimator == name
+
+
+def test_sparsemap_has_a_cap_that_its_name_always_tells():
+    capped, free = sp.SparseMAP(max_active=10), sp.SparseMAP()
+    assert parse("sparsemap") == parse("sparse-map") == parse("sparsemap:max_active=10") == capped
+    assert parse("sparsemap:tol=0.1") == sp.SparseMAP(max_active=10, tol=0.1)
+    assert parse("sparsemap:max_active=none") == free
+    assert name_of(capped) == ModelConfig("sparsemap").estimator == "sparsemap:max_active=10"
+    assert ModelConfig().estimator == "sparsemap:max_active=10"
+    assert name_of(free) == "sparsemap:max_active=none"
+    assert name_of(sp.SparseMAP(0.5)) == "sparsemap:temperature=0.5,max_active=none"
+    assert library_parse("sparsemap") == free  # the library sets no cap
+
+
+def test_another_limit_takes_the_place_of_the_cap():
+    few = sp.SparseMAP(max_support=5)
+    assert parse("sparsemap:max_support=5") == few
+    assert name_of(few) == "sparsemap:max_support=5"
+    assert parse("sparsemap:max_support=none") == sp.SparseMAP(max_active=10)
+
+
+@pytest.mark.parametrize(
+    ("stored", "name"),
+    [
+        ("sparsemap", "sparsemap:max_active=none"),
+        ("sparsemap:temperature=0.5", "sparsemap:temperature=0.5,max_active=none"),
+        ("sparsemap:max_active=10", "sparsemap:max_active=10"),
+        ("sparsemap:max_active=none", "sparsemap:max_active=none"),
+        ("sparsemap:max_support=5", "sparsemap:max_support=5"),
+        ("topk:k=5", "top-k:k=5"),
+        ("of another version", "of another version"),
+    ],
+)
+def test_names_in_files_of_earlier_versions_keep_their_meaning(stored, name):
+    assert name_stored(stored) == name == name_stored(name)
+
+
+def test_what_earlier_versions_called_it():
+    assert earlier_name("sparsemap:max_active=none") == "sparsemap"
+    assert earlier_name("sparsemap") == "sparsemap:max_active=10"
 
 
 def test_what_is_no_reader_is_named():

@@ -112,6 +112,7 @@ def test_estimators_that_draw_get_no_noise_and_their_own_loss(make_config: MakeC
     model = replace(make_config().model, noise=1.0)
     for name in ("sparsemap", "spigot"):
         assert suited(model, name) == replace(model, estimator=name)
+    assert suited(model, "sparsemap").estimator == "sparsemap:max_active=10"
     for name, loss in (("score-function", "expected"), ("imle", "marginal")):
         found = suited(model, name)
         assert (found.noise, found.loss) == (0.0, loss)
@@ -125,19 +126,21 @@ def test_settings_that_are_not_tried(
     assert trained == [f"spigot-eta=0.5/parser-lr-{lr}/seed-3" for lr in RATES]
     trained.clear()
     _compare(["sparsemap", "topk"], make_config(), tmp_path, own_settings=False, seeds=(0,))
-    assert len(trained) == 4
+    rows = ("sparsemap-max_active=10", "top-k-k=5")  # the bare name is that of all commands
+    assert trained == [f"{row}/parser-lr-{lr}/seed-0" for row in rows for lr in RATES]
 
 
 def test_a_run_that_two_rows_share_is_trained_once(
     make_config: MakeConfig, tmp_path: Path, by_hand: Callable[..., list[str]]
 ) -> None:
-    trained = by_hand({("sparsemap:max_active=5", 0.01): 90.0}, tmp_path)
-    rows = ["sparsemap", "sparsemap:max_active=5"]
+    capped = "sparsemap:max_active=10"
+    trained = by_hand({(capped, 0.01): 90.0}, tmp_path)
+    rows = ["sparsemap", capped]
     summary = _compare(rows, make_config(), tmp_path)
     assert len(trained) == len(set(trained))
-    assert {row["estimator"] for row in summary["rows"].values()} == {"sparsemap:max_active=5"}
-    assert list(summary["rows"]) == ["sparsemap:max_active=5"]
-    assert summary["baseline"] == "sparsemap:max_active=5"  # without flat trees, the first
+    assert {row["estimator"] for row in summary["rows"].values()} == {capped}
+    assert list(summary["rows"]) == [capped]
+    assert summary["baseline"] == capped  # without flat trees, the first
 
 
 def test_each_estimator_is_trained_and_goes_on(make_config: MakeConfig, tmp_path: Path) -> None:

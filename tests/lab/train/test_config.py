@@ -161,3 +161,24 @@ def test_differences(make_config) -> None:
     new = replace(old, training=replace(old.training, lr=2.0), model=replace(old.model, hidden=4))
     assert differences(old, old) == []
     assert differences(old, new) == ["model.hidden: 8 -> 4", "training.lr: 0.5 -> 2.0"]
+
+
+def test_estimators_are_written_in_full(make_config) -> None:
+    for name, written in (
+        ("sparsemap", "sparsemap:max_active=10"),
+        ("sparsemap:max_active=none", "sparsemap:max_active=none"),
+    ):
+        config = make_config(name)
+        data = config.to_json()
+        assert data["model"]["estimator"] == written
+        assert RunConfig.from_json(data) == config
+
+
+def test_a_sparsemap_of_an_earlier_version_has_no_cap(make_config) -> None:
+    data = make_config().to_json()
+    data["model"]["estimator"] = "sparsemap"
+    config = RunConfig.from_json(data)
+    assert config == make_config("sparsemap:max_active=none")
+    assert differences(config, make_config("sparsemap")) == [
+        "model.estimator: 'sparsemap:max_active=none' -> 'sparsemap:max_active=10'"
+    ]

@@ -63,7 +63,7 @@ def _together(config, folder: Path, processes: int) -> subprocess.CompletedProce
     )
 
 
-CANONICAL = "sparsemap:weights=canonical"
+CANONICAL = "sparsemap:max_active=none,weights=canonical"
 STAGES = {"lr": 0.2, "short_first": (4, 6), "stage_accuracy": 30.0, "stage_epochs": 3}
 
 

@@ -1,7 +1,9 @@
 """Estimators as rows: short names, and options where two share one."""
 
+from pathlib import Path
+
 from sparsewood.lab.tasks import TASKS
-from sparsewood.lab.train.rows import folder_name, labels, learns, setting, short
+from sparsewood.lab.train.rows import folder_name, folder_of, labels, learns, setting, short
 
 
 def test_names() -> None:
@@ -28,6 +30,20 @@ def test_labels_tell_rows_apart() -> None:
     assert list(labels(rows).values()) == ["flat", "sparsemap", "top-k"]
     rows = ["flat", "top-k:k=2", "top-k:k=5", "flat"]
     assert labels(rows) == {"flat": "flat", "top-k:k=2": "top-k:k=2", "top-k:k=5": "top-k:k=5"}
+    free = "sparsemap:max_active=none"  # which the bare name would belie
+    assert labels([free]) == {free: free}
+    assert labels([free, "sparsemap:max_active=10"])[free] == free
+
+
+def test_rows_of_earlier_versions(tmp_path: Path) -> None:
+    row = TASKS["classify"].row({"estimator": "sparsemap"})
+    assert row == "sparsemap:max_active=none"
+    assert TASKS["parse"].row({"loss": "sparsemap"}) == "sparsemap"
+    assert folder_of(row, tmp_path) == "sparsemap-max_active=none"
+    assert folder_of("sparsemap:max_active=10", tmp_path) == "sparsemap-max_active=10"
+    (tmp_path / "sparsemap").mkdir()
+    assert folder_of(row, tmp_path) == "sparsemap"
+    assert folder_of("sparsemap:max_active=10", tmp_path) == "sparsemap-max_active=10"
 
 
 def test_what_learns() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from sparsewood import SparseMAP
 from sparsewood.lab.train import Progress, Run, train
 
 
@@ -62,3 +63,19 @@ def test_a_broken_file_is_named_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="config.json: not JSON") as caught:
         _ = Run(tmp_path).config
     assert str(caught.value).count("config.json") == 1
+
+
+def test_a_run_of_an_earlier_version_keeps_its_meaning(make_config, tmp_path: Path) -> None:
+    """Its `sparsemap` had no cap: in the run, resumed, and as a model."""
+    free = make_config("sparsemap:max_active=none", max_epochs=1)
+    result = train(free, tmp_path, progress=Progress())
+    for path in (tmp_path / "config.json", tmp_path / "model" / "config.json"):
+        path.write_text(path.read_text().replace("sparsemap:max_active=none", "sparsemap"))
+    run = Run(tmp_path)
+    assert run.raw_config["model"]["estimator"] == "sparsemap"
+    assert run.config == free
+    assert run.load_model().estimator == SparseMAP()
+    assert train(run.config, tmp_path, resume=True, progress=Progress()) == result
+    capped = make_config("sparsemap", max_epochs=1)
+    with pytest.raises(ValueError, match="'sparsemap:max_active=none' -> 'sparsemap:max_active=1"):
+        train(capped, tmp_path, resume=True, progress=Progress())

@@ -24,7 +24,7 @@ def test_a_grid(make_config, tmp_path: Path) -> None:
     assert options == [
         {"training.lr": lr, "model.estimator": estimator}
         for lr in (0.1, 0.5)
-        for estimator in ("flat", "sparsemap")
+        for estimator in ("flat", "sparsemap:max_active=10")
     ]
     for trial in found["trials"]:
         run = Run(trial["folder"])

@@ -60,10 +60,11 @@ def test_a_table_goes_on(make_config, tmp_path: Path, monkeypatch) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         table()
-    assert trained == ["sparsemap/lr-0.1/seed-0", "sparsemap/lr-0.5/seed-0", "flat/lr-0.1/seed-0"]
-    before = (tmp_path / "sparsemap/lr-0.5/seed-0/result.json").stat().st_mtime_ns
-    assert table()["rows"].keys() == {"flat", "sparsemap"}
-    assert (tmp_path / "sparsemap/lr-0.5/seed-0/result.json").stat().st_mtime_ns == before
+    capped = "sparsemap-max_active=10"
+    assert trained == [*(f"{capped}/lr-{lr}/seed-0" for lr in LRS), "flat/lr-0.1/seed-0"]
+    before = (tmp_path / capped / "lr-0.5/seed-0/result.json").stat().st_mtime_ns
+    assert table()["rows"].keys() == {"flat", "sparsemap:max_active=10"}
+    assert (tmp_path / capped / "lr-0.5/seed-0/result.json").stat().st_mtime_ns == before
 
 
 def test_a_row_without_a_finished_run(make_config, tmp_path: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> N
 
 
 def test_rows_are_compared_with_flat_trees(make_config, tmp_path: Path) -> None:
-    rows = ["flat", "left_to_right", "sparsemap"]
+    rows = ["flat", "left_to_right", "sparsemap:max_active=10"]
     config = make_config(max_epochs=1)
     summary = train_table(rows, config, (0.5,), SEEDS, tmp_path, progress=Progress())["rows"]
     assert summary["flat"]["against"] == {}
@@ -158,7 +159,29 @@ def test_runs_of_another_configuration_make_no_table(make_config, tmp_path: Path
     other = make_config(max_epochs=1, batch=4)
     with pytest.raises(ValueError, match="seed-0: .*another configuration: training.batch: 8 -> 4"):
         train_table(["sparsemap", "flat"], other, LRS, (0,), tmp_path, progress=Progress())
-    assert not (tmp_path / "sparsemap").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["flat", "table.json"]
+
+
+def test_a_table_of_an_earlier_version_goes_on(make_config, tmp_path: Path) -> None:
+    """Its row `sparsemap` had no cap."""
+    config, free = make_config(max_epochs=1), "sparsemap:max_active=none"
+    train_table([free], config, (0.1,), (0,), tmp_path, progress=Progress())
+    row = tmp_path / "sparsemap"
+    (tmp_path / "sparsemap-max_active=none").rename(row)
+    path = row / "lr-0.1/seed-0/config.json"
+    path.write_text(path.read_text().replace(free, "sparsemap"))
+    before = {p: p.stat().st_mtime_ns for p in row.rglob("result.json")}
+    rows = ["sparsemap", free]
+    summary = train_table(rows, config, (0.1,), (0,), tmp_path, progress=Progress())
+    assert {p: p.stat().st_mtime_ns for p in row.rglob("result.json")} == before
+    assert list(summary["rows"]) == ["sparsemap:max_active=10", free]
+    assert {p.name for p in tmp_path.iterdir() if p.is_dir()} == {
+        "sparsemap",
+        "sparsemap-max_active=10",
+    }
+    markdown = Grid.of(summary).markdown()
+    assert "| sparsemap |" in markdown
+    assert f"| {free} |" in markdown
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,8 @@ def summary_table(summary: Mapping[str, Any], source: str) -> Table:
     notes = list(grid.notes)
     for (row, found), (name, cells) in zip(summary["rows"].items(), grid.rows.items(), strict=True):
         style = "bold" if learns(row) else None
-        first = "\n ".join(filter(None, (name, setting(found.get("estimator", "")))))
+        chosen = setting(found.get("estimator", ""))
+        first = name if not chosen or name.endswith(f":{chosen}") else f"{name}\n {chosen}"
         table.add_row(first, *(_in_two(cells[i], compared) for i in shown), style=style)
         remarks = [f"{grid.heads[i]} {cells[i]}" for i in told if cells[i]]
         if certified := found.get("certified"):

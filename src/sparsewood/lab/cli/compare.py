@@ -60,9 +60,9 @@ class CompareOptions(Protocol, Workers):
     """Which runs are compared.
 
     Attributes:
-        estimators: a name each; with options after a colon, "spigot:eta=0.5", its settings are not
-            tried. The others are compared with flat, or else with the first. All there are by
-            default.
+        estimators: names as of --estimator (sparsemap keeps at most ten trees per sentence). The
+            settings of one with options, "spigot:eta=0.5", are not tried. The others are compared
+            with flat, or else with the first. Default: all estimators.
         seeds: of the runs that are averaged; the first tries rates and settings.
         parser_lrs: learning rates of the parser; the one that is best on validation with the first
             seed is taken.

@@ -53,8 +53,9 @@ class TableOptions(Protocol, Workers):
     """Which runs make the table.
 
     Attributes:
-        estimators: the rows, readers (mean, bow, lstm, chart) among them; "given" needs heads.
-            Those of the paper by default.
+        estimators: the rows, named as --estimator names them (sparsemap keeps at most ten trees
+            per sentence). Readers (mean, bow, lstm, chart) may be among them; "given" needs heads.
+            Default: the rows of the paper.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         out: folder of the table; runs/table-SOURCE by default.

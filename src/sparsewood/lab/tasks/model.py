@@ -141,7 +141,7 @@ class TreeModel(WordModel, Model):
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         told = config.get("vectors")
         return cls(
-            cls.config_class(**config["options"]),
+            cls.config_class.from_stored(config["options"]),
             config["words"],
             config["labels"],
             config["lowercase"],

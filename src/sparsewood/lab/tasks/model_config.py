@@ -1,12 +1,13 @@
 """The options of the models of latent trees, whichever the task."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
-from sparsewood.lab.tasks.readers import Reader, name_of, parse, rows
+from sparsewood.lab.tasks.readers import MAX_ACTIVE, Reader, name_of, name_stored, parse, rows
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.tree_gru import TreeGRU
@@ -28,9 +29,9 @@ class ModelConfig:
     """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
-        estimator: where the trees come from; a name, and after a colon its options. The paper's
-            solver stopped after ten steps. Or a reader, which has no dependency trees: mean, bow,
-            lstm, chart.
+        estimator: what gives the trees (sparsemap keeps at most ten per sentence,
+            sparsemap:max_active=none has no cap). Options follow a colon, as in "top-k:k=5". A
+            reader has no dependency trees: mean, bow, lstm, chart.
         encoder: "bilstm" over embeddings, or "hf:NAME", a pretrained one. It gives words their
             vectors in the sentence. A pretrained one takes the place of both; NAME is a folder or a
             name on the Hugging Face hub, and a word the mean of its sub-words.
@@ -58,7 +59,7 @@ class ModelConfig:
             sum_h p(h | x) (-log p(y | h, x)).
     """
 
-    estimator: Annotated[str, ESTIMATORS] = "sparsemap:max_active=10"
+    estimator: Annotated[str, ESTIMATORS] = f"sparsemap:max_active={MAX_ACTIVE}"
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
@@ -117,6 +118,17 @@ class ModelConfig:
         )
         object.__setattr__(self, "estimator", name_of(estimator))  # one spelling of each
         object.__setattr__(self, "leaves", tuple(self.leaves))  # JSON has lists
+
+    @classmethod
+    def from_stored(cls, options: Mapping[str, Any]) -> Self:
+        """The options that a model or a run of any version was saved with."""
+        return cls(**stored_options(options))
+
+
+def stored_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON that any version has written, the estimator by its current name."""
+    named = options.get("estimator")
+    return dict(options) | ({"estimator": name_stored(named)} if isinstance(named, str) else {})
 
 
 def _fits(composer: type[TreeComposer | TreeMessages], estimator: Estimator | Reader) -> bool:

@@ -1,10 +1,14 @@
-"""What reads a sentence in place of dependency trees, by name beside the estimators.
+"""The names that the option `estimator` of a model may have.
 
-The option `estimator` of a model is a name of either: where its trees come from, or a reader, which
-has none. A new reader needs a line in `READERS`.
+A name is that of an estimator, which says where the trees come from, or of a reader, which reads a
+sentence without dependency trees. A new reader needs a line in `READERS`.
+
+In the workbench `sparsemap` keeps at most `MAX_ACTIVE` trees; `sparsemap:max_active=none` removes
+that cap. (`sp.SparseMAP()` of the library has none.) Names that are written always say which.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, cast
 
@@ -12,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood._numbers import check_choice, check_real
-from sparsewood.estimators import Estimator
+from sparsewood.estimators import Estimator, SparseMAP
 from sparsewood.estimators.names import NAMES, Names, name_among, parse_among
 from sparsewood.nn.chart import ChartTreeLSTM, Choice
 from sparsewood.nn.sentence import BagOfWords, LastState, MeanOfWords
@@ -20,6 +24,7 @@ from sparsewood.posterior import Posterior
 from sparsewood.structures.simplex import Simplex
 
 Input = Literal["words", "context"]
+MAX_ACTIVE = 10  # trees that `sparsemap` keeps: the solver of the paper stopped after ten steps
 
 
 class Reader(ABC):
@@ -170,12 +175,35 @@ def rows() -> Names:
 
 def parse(text: str) -> Estimator | Reader:
     """The estimator or the reader of a name such as "flat" or "chart:choice=gumbel"."""
-    return parse_among(text, rows())
+    return parse_among(text, rows(), _defaults)
 
 
 def name_of(value: Estimator | Reader) -> str:
-    """The shortest name that `parse` turns into this estimator or reader."""
-    return name_among(value, rows())
+    """The name that `parse` turns into this estimator or reader."""
+    return name_among(value, rows(), _defaults)
+
+
+def name_stored(text: str) -> str:
+    """The current name of what a file names, which may be of an earlier version.
+
+    A `sparsemap` whose name said nothing of `max_active` had no cap there. What has no such name
+    stays as it is.
+    """
+    try:
+        return name_of(parse_among(text, rows()))
+    except ValueError:
+        return text
+
+
+def earlier_name(text: str) -> str:
+    """What earlier versions called the estimator or the reader of this name."""
+    return name_among(parse(text), rows())
+
+
+def _defaults(cls: type, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The cap on SparseMAP, unless `max_support` limits the trees in its place."""
+    capped = cls is SparseMAP and options.get("max_support") is None
+    return {"max_active": MAX_ACTIVE} if capped else {}
 
 
 def learns_trees(value: Estimator | Reader) -> bool:

@@ -22,6 +22,7 @@ from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.tasks.pretrained import PretrainedEncoder
+from sparsewood.lab.tasks.readers import name_stored
 from sparsewood.posterior import Posterior
 
 PLUS = " + "  # between an estimator and what else tells a run apart
@@ -243,9 +244,12 @@ class Task:
     def row(self, options: Mapping[str, Any]) -> str:
         """What runs with these options of the model are in tables: "flat", "flat + softmax".
 
-        Those that are not there are at their defaults.
+        Those that are not there are at their defaults. Options of any version will do.
         """
         default = vars(self.config())
+        own = str(options.get(self.varies, "unknown"))
+        if self.varies == "estimator":
+            own = name_stored(own)
         named = ((name, options.get(name, default[name])) for name in self.also)
         others = [str(value) for name, value in named if value != default[name]]
-        return PLUS.join([str(options.get(self.varies, "unknown")), *others])
+        return PLUS.join([own, *others])

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sparsewood.lab.train.finding import finding
 from sparsewood.lab.train.paper_figures import BASELINE
 from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
-from sparsewood.lab.train.rows import folder_name
+from sparsewood.lab.train.rows import folder_of
 from sparsewood.lab.train.search import Found, Row, Search, one_thread, validation
 from sparsewood.lab.train.settings import SETTINGS, settings, start
 from sparsewood.lab.train.summary import summarise, told_of
@@ -109,7 +110,7 @@ def comparison_search(
         )
 
     rows = {name: row(name) for name in others}
-    return Search(rows, seeds, folder, _place)
+    return Search(rows, seeds, folder, partial(_place, Path(folder)))
 
 
 def suited(model: ModelConfig, name: str) -> ModelConfig:
@@ -186,8 +187,8 @@ def _own(row: Found) -> dict[str, Any]:
     }
 
 
-def _place(config: RunConfig) -> Path:
+def _place(root: Path, config: RunConfig) -> Path:
     training = config.training
     lr = training.parser_lr
     rate = "no-parser" if lr is None else f"parser-lr-{lr:g}"
-    return Path(folder_name(config.model.estimator), rate, f"seed-{training.seed}")
+    return Path(folder_of(config.model.estimator, root), rate, f"seed-{training.seed}")

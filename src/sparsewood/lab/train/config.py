@@ -10,6 +10,7 @@ from sparsewood.lab._json import decode, encode, no_others
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
 from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.model_config import stored_options
 from sparsewood.lab.tasks.pretrained import unread_vectors
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 from sparsewood.lab.train.anneal import annealings
@@ -211,7 +212,7 @@ class RunConfig:
         source = source_from_json(data["source"])
         return cls(
             source,
-            decode(TASKS[source.task].config, data["model"], "model"),
+            decode(TASKS[source.task].config, stored_options(data["model"]), "model"),
             decode(TrainingConfig, data["training"], "training"),
         )
 

@@ -1,8 +1,9 @@
 """Estimators, and readers beside them, as the rows of tables and reports."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
-from sparsewood.lab.tasks.readers import learns_trees, parse
+from sparsewood.lab.tasks.readers import earlier_name, learns_trees, parse
 from sparsewood.lab.tasks.task import PLUS
 
 
@@ -25,6 +26,12 @@ def folder_name(estimator: str) -> str:
     return estimator.replace(":", "-")
 
 
+def folder_of(estimator: str, root: Path) -> str:
+    """The folder of the row in `root`: the one that an earlier version made, if it is there."""
+    earlier = folder_name(earlier_name(estimator))
+    return earlier if (root / earlier).is_dir() else folder_name(estimator)
+
+
 def learns(estimator: str) -> bool:
     """Whether its trees depend on what a model learns; False for one that is not known here."""
     try:
@@ -34,9 +41,12 @@ def learns(estimator: str) -> bool:
 
 
 def labels(estimators: Iterable[str]) -> dict[str, str]:
-    """What each is called in one table: its short name, or all of it where two share that."""
+    """What each is called in one table: its short name, or all of it where two share that.
+
+    A row without a cap keeps that in its name, since `sparsemap` alone has one.
+    """
     rows = list(dict.fromkeys(estimators))
-    names = [short(row) for row in rows]
+    names = [row if "max_active=none" in setting(row).split(",") else short(row) for row in rows]
     return {
         row: name if names.count(name) == 1 else row for row, name in zip(rows, names, strict=True)
     }

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from sparsewood.estimators.names import letters, name_of, parse
+from sparsewood.estimators.names import letters
+from sparsewood.lab.tasks.readers import MAX_ACTIVE, name_of, parse
 
 # name -> option -> values; the first is what the parser's rates are tried with, the others are
 # tried after it. Steps against the gradient are large, as that of a mean over a batch is small.
 SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "sparsemap": {"max_active": (5, 10)},
+    "sparsemap": {"max_active": (MAX_ACTIVE, 5)},
     "top-k": {"k": (5, 10)},
     "sum-and-sample": {"k": (3, 1)},
     "score-function": {"samples": (4, 2)},

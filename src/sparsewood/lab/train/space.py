@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from sparsewood.lab.tasks.readers import name_of, parse
 from sparsewood.lab.train.config import RunConfig
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ def with_options(base: RunConfig, options: Mapping[str, Any]) -> RunConfig:
 
 
 def read_choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | Range:
-    """What is tried of one option, "training.lr" say; ValueError unless there is such a one."""
+    """What is tried of one option, "training.lr" say; ValueError unless there is such a one.
+
+    Estimators get the one spelling that `config.json` has for them.
+    """
     part, _, field = name.partition(".")
     parts = {"source": base.source, "model": base.model, "training": base.training}
     known = [f.name for f in fields(parts[part])] if part in parts else []
@@ -60,7 +64,7 @@ def read_choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | 
         return Range.parse(name, given)
     if not given:
         raise ValueError(f"{name}: expected at least one value")
-    return list(given)
+    return [name_of(parse(v)) for v in given] if name == "model.estimator" else list(given)
 
 
 def grid_of(ranges: Mapping[str, Sequence[Any] | Range]) -> list[dict[str, Any]] | None:

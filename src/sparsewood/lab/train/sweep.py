@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sparsewood.lab._extras import require
 from sparsewood.lab._files import try_lock
 from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.model_config import stored_options
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.jobs import drive, open_pool
 from sparsewood.lab.train.pool import LOCAL, Ended, GivenUp, Job, Place, Pool
@@ -83,7 +84,8 @@ def sweep(
     with open_pool(on, workers, base, _Reporter(progress, work)) as pool, work:
         folder.mkdir(parents=True, exist_ok=True)
         study = work.study = _study(optuna, base, folder, storage, seed, prune)
-        _same_search(study, {"space": dict(space), **base.to_json()})
+        asked = {name: r if isinstance(r, list) else space[name] for name, r in ranges.items()}
+        _same_search(study, {"space": asked, **base.to_json()})
         for options in grid or []:
             study.enqueue_trial(options, skip_if_exists=True)
         work.begin()
@@ -257,7 +259,9 @@ def _same_search(study: "optuna.Study", asked: dict[str, Any]) -> None:
     known = study.user_attrs.get("asked")
     if known is None:
         study.set_user_attr("asked", asked)
-    elif changed := [name for name in asked if asked[name] != known.get(name)]:
+        return
+    known = {**known, "model": stored_options(known.get("model", {}))}
+    if changed := [name for name in asked if asked[name] != known.get(name)]:
         raise ValueError(
             f"the sweep was begun with another {' and '.join(changed)}; take another folder "
             "or storage"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.paper_figures import BASELINE
 from sparsewood.lab.train.pool import LOCAL, Place
 from sparsewood.lab.train.progress import Progress
-from sparsewood.lab.train.rows import folder_name
+from sparsewood.lab.train.rows import folder_of
 from sparsewood.lab.train.search import Row, Search, canonical, one_thread, validation
 from sparsewood.lab.train.summary import summarise, told_of
 
@@ -81,7 +82,7 @@ def table_search(
         },
         seeds,
         folder,
-        _place,
+        partial(_place, Path(folder)),
     )
 
 
@@ -102,7 +103,7 @@ def table_summary(search: Search) -> dict[str, Any]:
     return summary
 
 
-def _place(config: RunConfig) -> Path:
+def _place(root: Path, config: RunConfig) -> Path:
     training = config.training
-    row = folder_name(config.model.estimator)
+    row = folder_of(config.model.estimator, root)
     return Path(row, f"lr-{training.lr:g}", f"seed-{training.seed}")
