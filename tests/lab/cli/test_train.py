@@ -147,6 +147,7 @@ def test_a_pretrained_encoder(
     prints: Callable[..., str],
     fails: Callable[..., str],
     tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Trained by its folder; told of, drawn and evaluated without it."""
@@ -160,6 +161,15 @@ def test_a_pretrained_encoder(
     text = prints(*train, "--encoder", "hf:tiny", *tuned, "--out", "run")
     assert "best epoch 1 of 1" in text
     assert json.loads(Path("run/config.json").read_text())["model"]["encoder"] == "hf:tiny"
+    tune = [*train, "--encoder", "hf:tiny", "--tune-encoder"]
+    capsys.readouterr()
+    assert main([*tune, "--out", "default"]) == 0
+    assert "fine-tuning hf:tiny, encoder_lr 3e-05" in capsys.readouterr().err
+    config = json.loads(Path("default/config.json").read_text())
+    assert config["training"]["encoder_lr"] == 3e-5
+    wrong = fails(*tune, "--encoder-lr", "low")
+    assert "--encoder-lr" in wrong
+    assert "'low'" in wrong
     (tmp_path / "tiny").rename(tmp_path / "gone")
     assert "foxes" in prints("predict", "run", "The foxes like elms")
     assert "elms" in prints("trees", "run", "The foxes like elms")

@@ -9,7 +9,7 @@ import pytest
 
 from sparsewood.lab.tasks import ModelConfig, ParserConfig
 from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.config import differences
+from sparsewood.lab.train.config import ENCODER_LR, differences
 
 RESULTS = Path(__file__).parents[3] / "results"
 DEFAULT_TABLES = ("sst", "subj", "snli", "sick", "revdict")
@@ -126,7 +126,7 @@ def test_what_is_told_of_latent_trees_fits_the_model(make_config, make_parser_co
 
 def test_what_is_told_of_encoders_fits_the_model(make_config, make_parser_config) -> None:
     config, parser = make_config(), make_parser_config()
-    with pytest.raises(ValueError, match="training.encoder_lr: there is no encoder that is tuned"):
+    with pytest.raises(ValueError, match="training.encoder_lr: expected none, as no encoder is"):
         replace(config, training=replace(config.training, encoder_lr=0.1))
     with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):
         replace(parser, model=ParserConfig(encoder="hf:oak"))
@@ -137,6 +137,29 @@ def test_what_is_told_of_encoders_fits_the_model(make_config, make_parser_config
     words = replace(told, composer_input="words")  # the composer reads them
     training = replace(config.training, encoder_lr=0.1)
     assert replace(config, source=source, model=words, training=training).model == words
+
+
+def test_a_fine_tuned_encoder_has_a_rate_by_default(make_config) -> None:
+    config = make_config()
+    told = replace(config.model, encoder="hf:oak", tune_encoder=True)
+    tuned = replace(config, model=told)
+    assert tuned.training.encoder_lr == ENCODER_LR == 3e-5
+    assert tuned.to_json()["training"]["encoder_lr"] == ENCODER_LR
+    assert config.training.encoder_lr is None
+    for rate in (1e-4, "lr"):
+        given = replace(tuned, training=replace(tuned.training, encoder_lr=rate))
+        assert RunConfig.from_json(json.loads(json.dumps(given.to_json()))) == given
+    with pytest.raises(ValueError, match="encoder_lr: expected a positive number, or 'lr', got 'l"):
+        TrainingConfig(encoder_lr="low")  # pyright: ignore[reportArgumentType]
+
+
+def test_an_encoder_of_an_earlier_version_keeps_its_rate(make_config) -> None:
+    """It was that of what reads the encoder, unless one was given."""
+    config = make_config()
+    told = replace(config.model, encoder="hf:oak", tune_encoder=True)
+    data = replace(config, model=told).to_json()
+    data["training"]["encoder_lr"] = None
+    assert RunConfig.from_json(data).training.encoder_lr == "lr"
 
 
 def test_stages_need_accuracy(make_config, make_parser_config) -> None:

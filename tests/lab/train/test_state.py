@@ -266,8 +266,15 @@ def test_another_encoder_in_the_same_place_is_noticed(
 @pytest.mark.parametrize(
     ("training", "shares"),
     [
-        ({}, {"encoder.network": 1, "encoder.projection": 1, "trees.scorer": 1}),
-        ({"parser_lr": 0.1}, {"encoder.network": 0.2, "trees.scorer": 0.2, "second": 1}),
+        ({}, {"encoder.network": 6e-5, "encoder.projection": 1, "trees.scorer": 1}),
+        (
+            {"encoder_lr": "lr"},
+            {"encoder.network": 1, "encoder.projection": 1, "trees.scorer": 1},
+        ),
+        (
+            {"encoder_lr": "lr", "parser_lr": 0.1},
+            {"encoder.network": 0.2, "trees.scorer": 0.2, "second": 1},
+        ),
         ({"encoder_lr": 0.05}, {"encoder.network": 0.1, "encoder.projection": 1, "trees": 1}),
         (
             {"encoder_lr": 0.05, "parser_lr": 0.1},

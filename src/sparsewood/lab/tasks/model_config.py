@@ -35,7 +35,7 @@ class ModelConfig:
         encoder: "bilstm" over embeddings, or "hf:NAME", a pretrained one. It gives words their
             vectors in the sentence. A pretrained one takes the place of both; NAME is a folder or a
             name on the Hugging Face hub, and a word the mean of its sub-words.
-        tune_encoder: go on learning the pretrained encoder.
+        tune_encoder: fine-tune the pretrained encoder, at the learning rate `encoder_lr`.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.

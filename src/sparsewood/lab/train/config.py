@@ -1,7 +1,7 @@
 """What a run is made from: source, model and training, and the same as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,10 @@ from sparsewood.lab.tasks.pretrained import unread_vectors
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 from sparsewood.lab.train.anneal import annealings
 
+ENCODER_LR = 3e-5  # for Adam: at the rates of new layers, pretrained weights are soon lost
+AS_LR = "lr"
+EncoderRate = Annotated[float | Literal["lr"] | None, "X|lr"]
+
 
 @dataclass(frozen=True)
 class TrainingConfig:
@@ -26,8 +30,9 @@ class TrainingConfig:
         parser_lr: that of what scores latent trees: the scorer, and where the composer reads words,
             the BiLSTM; its embeddings too where it has its own. None: as `lr`. It rises and falls
             as `lr` does.
-        encoder_lr: that of a pretrained encoder that is tuned, whatever reads it. None: as `lr`, or
-            `parser_lr` where it is a part of the parser. It rises and falls as `lr` does.
+        encoder_lr: learning rate of a fine-tuned pretrained encoder (3e-5 if --tune-encoder is
+            given). "lr": that of what reads the encoder, `lr` or, where only the parser does,
+            `parser_lr`. It rises and falls as `lr` does.
         composer_first: so many epochs at the start, what scores latent trees does not learn.
         anneal: numbers of the estimator, and "noise", that change from epoch to epoch, as
             "temperature=4:1" or "max_active=2:10": from the first epoch's value to that of all
@@ -71,7 +76,7 @@ class TrainingConfig:
     optimizer: Literal["sgd", "adam"] = "adam"
     lr: float = 0.001
     parser_lr: float | None = None
-    encoder_lr: float | None = None
+    encoder_lr: EncoderRate = None
     composer_first: int = 0
     anneal: tuple[str, ...] = ()
     anneal_epochs: int = 0
@@ -105,9 +110,10 @@ class TrainingConfig:
             values = {name: getattr(self, name) for name in names}
             return [(n, v is None or v >= least, f"at least {least}") for n, v in values.items()]
 
-        rates = ("parser_lr", "encoder_lr")
-        limited = (*rates, "clip", "threads", "max_seconds", "checkpoint_minutes")
+        limited = ("parser_lr", "clip", "threads", "max_seconds", "checkpoint_minutes")
         limits = {name: getattr(self, name) for name in limited}
+        rate = self.encoder_lr
+        given = rate is None or rate == AS_LR or (not isinstance(rate, str) and rate > 0)
         rising = all(a < b for a, b in pairwise((0, *self.short_first)))
         check(
             "training",
@@ -124,6 +130,7 @@ class TrainingConfig:
             ("average", 0 <= self.average < 1, "at least 0, less than 1"),
             ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
             *((name, v is None or v > 0, "a positive number") for name, v in limits.items()),
+            ("encoder_lr", given, f"a positive number, or {AS_LR!r}"),
         )
 
     @classmethod
@@ -139,7 +146,8 @@ class RunConfig:
     Attributes:
         source: where the corpus and the word vectors come from.
         model: of the class that the source's task has for it; by default, as the task has it.
-        training: how it is trained; by default, as the task has it.
+        training: how it is trained; by default, as the task has it. A pretrained encoder that is
+            fine-tuned gets `ENCODER_LR` here where no rate is given.
     """
 
     source: Source
@@ -157,6 +165,7 @@ class RunConfig:
             raise TypeError(
                 f"model: expected {kind.__name__} for {self.source.name}, got {self.model!r}"
             )
+        self._complete_rates()
         self._check_latent()
         self._check_encoder()
         criterion = TASKS[self.source.task].metrics.criterion
@@ -165,6 +174,12 @@ class RunConfig:
                 f"training.short_first: a stage ends by accuracy, but {self.source.name} goes by "
                 f"{criterion.label}, got {self.training.short_first}"
             )
+
+    def _complete_rates(self) -> None:
+        """Give an encoder that is fine-tuned the default rate where it has none."""
+        if self.model.tune_encoder and self.training.encoder_lr is None:
+            told = replace(self.training, encoder_lr=ENCODER_LR)
+            object.__setattr__(self, "training", told)
 
     def _check_latent(self) -> None:
         """Raise ValueError where training tells of latent trees what the model has not."""
@@ -185,7 +200,8 @@ class RunConfig:
             raise ValueError(f"source.{unread_vectors(self.model.encoder)}")
         if self.training.encoder_lr is not None and not self.model.tune_encoder:
             raise ValueError(
-                "training.encoder_lr: there is no encoder that is tuned (model.tune_encoder), got "
+                "training.encoder_lr: expected none, as no encoder is fine-tuned (pass "
+                "--encoder hf:NAME --tune-encoder to fine-tune one), got "
                 f"{self.training.encoder_lr!r}"
             )
 
@@ -210,11 +226,11 @@ class RunConfig:
         if missing:
             raise ValueError(f"the configuration of a run lacks {', '.join(missing)}")
         source = source_from_json(data["source"])
-        return cls(
-            source,
-            decode(TASKS[source.task].config, stored_options(data["model"]), "model"),
-            decode(TrainingConfig, data["training"], "training"),
-        )
+        model = decode(TASKS[source.task].config, stored_options(data["model"]), "model")
+        training = decode(TrainingConfig, data["training"], "training")
+        if model.tune_encoder and training.encoder_lr is None:  # of an earlier version
+            training = replace(training, encoder_lr=AS_LR)
+        return cls(source, model, training)
 
 
 def differences(old: RunConfig, new: RunConfig) -> list[str]:

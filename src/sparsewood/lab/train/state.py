@@ -19,7 +19,7 @@ from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train import checkpoint
 from sparsewood.lab.train.anneal import annealings
 from sparsewood.lab.train.budget import epochs_allowed
-from sparsewood.lab.train.config import TrainingConfig
+from sparsewood.lab.train.config import AS_LR, TrainingConfig
 from sparsewood.lab.train.distributed import World
 from sparsewood.lab.train.schedule import Schedule, share
 from sparsewood.lab.train.stages import ordinary, stage_after
@@ -51,12 +51,13 @@ class TrainingState:
         group: World,
     ) -> None:
         self.model, self.group, self._config = model, group, config
+        encoder_lr = None if config.encoder_lr == AS_LR else config.encoder_lr
         self.learned = [p for p in model.parameters() if p.requires_grad]
         self._parser = model.parser_parameters()
         groups, self._shares = _by_rate(
             self.learned,
             (self._parser, config.parser_lr),
-            (model.encoder_parameters(), config.encoder_lr),
+            (model.encoder_parameters(), encoder_lr),
             lr=config.lr,
         )
         self.optimizer = _optimizer(groups, config)

@@ -67,6 +67,8 @@ class Trainer:
         self.config, self.folder, self.group, self.progress = config, folder, group, progress
         t = config.training
         corpus, model, splits = prepare(config, progress.note)
+        if model.encoder_parameters():
+            progress.note(f"fine-tuning {config.model.encoder}, encoder_lr {t.encoder_lr}")
         self.model = model.to(group.device)
         self.parallel: nn.Module = self.model
         if group.size > 1:
