@@ -32,7 +32,7 @@ def test_runs_without_trees_are_told_of(tmp_path: Path, capsys: pytest.CaptureFi
     with Watch(tmp_path, MEASURES["accuracy"]):
         _write(tmp_path, 1, trees=False)
     told = capsys.readouterr().err.splitlines()
-    assert told == ["left_to_right, lr 0.1, seed 3: epoch 1, validation 50.00, 1.0 s *"]
+    assert told == ["left_to_right, lr 0.1, seed 3: epoch 1, validation 50.00, 1.0 s, best so far"]
 
 
 def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

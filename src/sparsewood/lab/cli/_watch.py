@@ -108,10 +108,10 @@ class Watch(Progress):
         return self._criterion.text(record["validation"][self._criterion.name])
 
     def _brief(self, record: dict[str, Any]) -> str:
-        validation, star = record["validation"], " *" if record["best"] else ""
+        validation = record["validation"]
         kept = validation.get(SUPPORT.name)  # readers have no trees to keep
         trees = "" if kept is None else f"trees {SUPPORT.text(kept)}, "
         return (
             f"epoch {record['epoch']}, validation {self._value(record)}, {trees}"
-            f"{record['seconds']:.1f} s{star}"
+            f"{record['seconds']:.1f} s{', best so far' * record['best']}"
         )

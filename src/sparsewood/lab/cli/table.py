@@ -53,9 +53,9 @@ class TableOptions(Protocol, Workers):
     """Which runs make the table.
 
     Attributes:
-        estimators: the rows, named as --estimator names them (sparsemap keeps at most ten trees
-            per sentence). Readers (mean, bow, lstm, chart) may be among them; "given" needs heads.
-            Default: the rows of the paper.
+        estimators: the rows (sparsemap: at most ten trees), the paper's by default. They are named
+            as of --estimator; readers (mean, bow, lstm, chart) may be among them, and "given" needs
+            heads.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         out: folder of the table; runs/table-SOURCE by default.

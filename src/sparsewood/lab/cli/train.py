@@ -19,7 +19,7 @@ from sparsewood.lab.cli._runs import (
 )
 from sparsewood.lab.report.page import write_report
 from sparsewood.lab.train import Run, RunConfig, train
-from sparsewood.lab.train.progress import automatic
+from sparsewood.lab.train.bars import automatic
 
 DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
 EXAMPLE = "--dropout 0.2"

@@ -29,12 +29,12 @@ class ModelConfig:
     """The shape of a model. The defaults are what most of the published runs share.
 
     Attributes:
-        estimator: what gives the trees (sparsemap keeps at most ten per sentence,
-            sparsemap:max_active=none has no cap). Options follow a colon, as in "top-k:k=5". A
-            reader has no dependency trees: mean, bow, lstm, chart.
-        encoder: "bilstm" over embeddings, or "hf:NAME", a pretrained one. It gives words their
-            vectors in the sentence. A pretrained one takes the place of both; NAME is a folder or a
-            name on the Hugging Face hub, and a word the mean of its sub-words.
+        estimator: trees (sparsemap: at most ten); the name of what gives them. Options follow a
+            colon: "sparsemap" keeps at most ten trees per sentence, "sparsemap:max_active=none" has
+            no cap. A reader has no dependency trees: mean, bow, lstm, chart.
+        encoder: "bilstm", or "hf:NAME", a pretrained one. It gives words their vectors in the
+            sentence. The BiLSTM reads embeddings; a pretrained encoder takes the place of both.
+            NAME is a folder or a name on the Hugging Face hub; a word is the mean of its sub-words.
         tune_encoder: fine-tune the pretrained encoder, at the learning rate `encoder_lr`.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.

@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from sparsewood.lab.train.bars import automatic
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.interrupt import TrainingInterrupted, listen
 from sparsewood.lab.train.local_pool import Here, Processes
 from sparsewood.lab.train.pool import LOCAL, Ended, Job, Place, Pool
-from sparsewood.lab.train.progress import Progress, automatic
+from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.ray_pool import RayPool
 
 _POLL = 0.1  # seconds between two looks at the pool

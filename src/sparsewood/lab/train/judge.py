@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
@@ -10,10 +11,11 @@ import torch
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.train.config import TrainingConfig
-from sparsewood.lab.train.evaluate import evaluate, gallery, outputs
+from sparsewood.lab.train.evaluate import Guard, evaluate, gallery, outputs
 from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrupted
 from sparsewood.lab.train.outcomes import Gathered
-from sparsewood.lab.train.temperature import TemperatureSearch, temperature_search
+from sparsewood.lab.train.progress import Progress
+from sparsewood.lab.train.temperature import FACTORS, TemperatureSearch, temperature_search
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Judge:
         device: of the forward pass.
         stop: a signal ends the work at hand, which changes nothing.
         on_stop: what to tell then.
+        progress: what shows the work.
 
     Every method raises TrainingInterrupted when a signal has come.
     """
@@ -37,16 +40,18 @@ class Judge:
     device: torch.device
     stop: StopWish
     on_stop: Callable[[], str]
+    progress: Progress
 
     def evaluate(self, split: str, gathered: Gathered | None = None) -> dict[str, Any]:
         """The metrics on a split; `gathered` takes the outcomes of its examples."""
+        batches = self.batches[split]
         return evaluate(
             self.model,
-            self.batches[split],
+            batches,
             self.device,
             self.config.precision,
             gathered=gathered,
-            guard=self._guard,
+            guard=self._shown(split, len(batches.order())),
         )
 
     def search(self) -> TemperatureSearch | None:
@@ -54,15 +59,33 @@ class Judge:
         if not self.config.temperatures or self.model.temperature is None:
             return None
         batches, precision = self.batches["validation"], self.config.precision
+        self.progress.note(
+            f"choosing the temperature: {len(FACTORS)} are tried on the "
+            f"{len(batches.split.examples):,} examples of validation (--no-temperatures skips this)"
+        )
+        guard = self._shown("temperatures", len(FACTORS) * len(batches.order()))
         return temperature_search(
             self.model,
-            lambda: outputs(self.model, batches.epoch(), self.device, precision, guard=self._guard),
+            lambda: outputs(self.model, batches.epoch(), self.device, precision, guard=guard),
         )
 
     def gallery(self) -> list[dict[str, Any]]:
         """Examples of validation with their trees."""
         split = self.batches["validation"].split
         return gallery(self.model, split, device=self.device, guard=self._guard)
+
+    def _shown(self, name: str, batches: int) -> Guard:
+        """A guard for `batches` batches that shows how far they are."""
+        self.progress.start_work(name, batches)
+        done = count(1)
+
+        @contextmanager
+        def guard() -> Iterator[None]:
+            with self._guard():
+                yield
+            self.progress.work(next(done))
+
+        return guard
 
     @contextmanager
     def _guard(self) -> Iterator[None]:

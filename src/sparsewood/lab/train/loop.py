@@ -9,11 +9,12 @@ import torch
 
 from sparsewood.lab._files import sole_writer
 from sparsewood.lab.train.amx import avoid_refused_amx
+from sparsewood.lab.train.bars import automatic
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.distributed import World, world
 from sparsewood.lab.train.folder import claim
 from sparsewood.lab.train.interrupt import Abandoned, StopWish, TrainingInterrupted, listen
-from sparsewood.lab.train.progress import Progress, automatic
+from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.trainer import Trainer
 
 

@@ -10,10 +10,11 @@ from sparsewood.lab._extras import require
 from sparsewood.lab._files import try_lock
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.model_config import stored_options
+from sparsewood.lab.train.bars import automatic
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.jobs import drive, open_pool
 from sparsewood.lab.train.pool import LOCAL, Ended, GivenUp, Job, Place, Pool
-from sparsewood.lab.train.progress import Progress, automatic
+from sparsewood.lab.train.progress import Progress
 from sparsewood.lab.train.run import Run, whole_lines
 from sparsewood.lab.train.space import (
     Choices,
@@ -225,6 +226,7 @@ class _Reporter(Progress):
         self._inner, self._work = inner, work
         self.note, self.start_epoch = inner.note, inner.start_epoch
         self.step, self.close = inner.step, inner.close
+        self.start_work, self.work = inner.start_work, inner.work
         self.begin, self.finish = inner.begin, inner.finish
 
     def end_epoch(self, record: dict[str, Any]) -> None:

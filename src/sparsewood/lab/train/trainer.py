@@ -83,7 +83,9 @@ class Trainer:
         self.state = TrainingState(t, self.model, splits, group)
         # No bound method: in a cycle, `parallel` would keep the group of processes alive.
         self.how_to_go_on = partial(_how_to_go_on, folder, self.state)
-        self.judge = Judge(self.state.judged, evaluated, t, group.device, stop, self.how_to_go_on)
+        self.judge = Judge(
+            self.state.judged, evaluated, t, group.device, stop, self.how_to_go_on, progress
+        )
         checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
         if self.state.restore(folder, progress.note):
             progress.note(f"{folder}: going on {self.state.position}")

@@ -15,8 +15,8 @@ from pathlib import Path
 from sparsewood.lab._files import wait_for_writer
 from sparsewood.lab.train.config import RunConfig
 from sparsewood.lab.train.interrupt import TrainingInterrupted
+from sparsewood.lab.train.lines import Lines
 from sparsewood.lab.train.loop import train
-from sparsewood.lab.train.progress import Lines
 from sparsewood.lab.train.trainer import NonFiniteLoss
 
 # Exit codes of a run that was asked to stop, and of one whose loss is not finite.
