@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from sparsewood.lab.cli import main
+from sparsewood.lab.tasks import TreeModel
 
 Prints = Callable[..., str]
 Fails = Callable[..., str]
@@ -129,3 +131,14 @@ def test_a_parser_has_no_labels(parser: Path, fails: Callable[..., str]) -> None
     said = fails("predict", parser, "oaks shade elms .")
     assert "has no labels to tell" in said
     assert said.endswith(f"sparsewood trees {parser} SENTENCE")
+
+
+def test_a_sentence_that_memory_has_no_room_for(
+    latent: Path, fails: Fails, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TreeModel, "context", lambda *_: torch.empty(2**46))
+    path = tmp_path / "long.txt"
+    path.write_text("[MAX 2 9 ]\n[MAX 2 9 4 ]\n")
+    said = fails("predict", latent, path)
+    assert said.startswith("out of memory: ")
+    assert "long.txt:2: 2 sentences, the longest with 5 words" in said

@@ -1,5 +1,6 @@
 """Encodings, delimiters, bad rows and long ones, in every form of a user's own files."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from sparsewood.lab.data import Classify, Pairs, Reading
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.own import read_own
-from sparsewood.lab.data.reading import LONG, listed
+from sparsewood.lab.data.reading import LONG, TOO_LONG, listed
 
 # A file of each form with two good rows and, between them, the lines 2 or 3 and on, a bad one.
 BAD = {
@@ -147,3 +148,25 @@ def test_long_rows_are_named(tmp_path: Path, form: str) -> None:
     assert (len(found.splits["train"]), found.left_out) == (1, 1)
     with pytest.warns(UserWarning, match=r"a.tsv:2: 5,000 words"):
         Classify(str(other), str(path), max_length=LONG).load()
+
+
+def test_a_row_that_is_too_long_for_a_sentence_is_refused(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.tsv", tmp_path / "b.tsv"
+    path.write_text("x\ta\nx\t" + "a " * (TOO_LONG + 1))
+    other.write_text("x\ta\n")
+    message = "a.tsv:2: 50,001 words; expected a sentence of at most 50,000; .*--max-length"
+    with pytest.raises(ValueError, match=message):
+        Classify(str(path), str(other)).load()
+    assert Classify(str(path), str(other), max_length=LONG).load().left_out == 1
+
+
+@pytest.mark.parametrize("column", ["text", "label", "other"])
+def test_half_of_a_character_is_named_with_its_line(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "a.jsonl"
+    row = {"label": "x", "text": "a tree", "other": "\U0001f333"}  # which JSON writes as a pair
+    path.write_text("\n".join(json.dumps(r) for r in (row, {**row, column: "a \ud83c tree"})))
+    message = r"a.jsonl:2: expected characters, got \\ud83c, half of a surrogate pair"
+    with pytest.raises(ValueError, match=message):
+        examples(path)
+    with pytest.warns(UserWarning, match=message):
+        assert len(examples(path, skip_bad=True)["train"]) == 1

@@ -30,8 +30,9 @@ def test_names_and_the_latest(tmp_path: Path) -> None:
     names = [checkpoint.name_of(2), checkpoint.name_of(12), checkpoint.name_of(12, 30)]
     assert names == ["0002", "0012", "0012-000030"]
     assert checkpoint.latest(tmp_path) is None
-    for name in [*names, "0013.partial"]:
-        (tmp_path / name).mkdir()
+    for name in names:
+        checkpoint.save(tmp_path / name, _Model(), {})
+    (tmp_path / "0013.partial").mkdir()
     assert checkpoint.latest(tmp_path) == tmp_path / "0012-000030"
     checkpoint.prune(tmp_path, ["0002", "0012"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0002", "0012"]
@@ -104,3 +105,36 @@ def test_the_fingerprint_is_that_of_the_data() -> None:
     assert len(prints) == 4
     assert checkpoint.fingerprint(model, [split("a b")]) in prints
     assert checkpoint.fingerprint(_Model(), [split("a b")]) not in prints  # other vectors
+
+
+def test_what_is_no_checkpoint_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "0001").mkdir()
+    checkpoint.save(tmp_path / "0001", _Model(), {})
+    assert (tmp_path / "0001" / "state.pt").exists()
+    (tmp_path / "0002" / "photos").mkdir(parents=True)
+    with pytest.raises(ValueError, match="0002: expected a checkpoint or nothing"):
+        checkpoint.save(tmp_path / "0002", _Model(), {})
+    assert (tmp_path / "0002" / "photos").exists()
+
+
+def test_only_what_is_a_checkpoint_is_removed(tmp_path: Path) -> None:
+    """The folder may be a link to a place where others keep theirs."""
+    (tmp_path / "disk").mkdir()
+    folder = tmp_path / "checkpoints"
+    folder.symlink_to(tmp_path / "disk")
+    for name in ("0001", "0002"):
+        checkpoint.save(folder / name, _Model(), {})
+    kept = {"2023", "2024", "2025", "0003", "notes.partial", "0005"}
+    (folder / "2023").mkdir()  # empty
+    (folder / "2024" / "photos").mkdir(parents=True)
+    checkpoint.save(folder / "2025", _Model(), {})
+    (folder / "2025" / "thesis.txt").write_text("mine")
+    elsewhere = tmp_path / "elsewhere"
+    checkpoint.save(elsewhere, _Model(), {})
+    (folder / "0003").symlink_to(elsewhere)
+    (folder / "notes.partial").mkdir()
+    (folder / "0004.partial").mkdir()
+    (folder / "0005").write_text("a file")
+    checkpoint.prune(folder, ["0002"])
+    assert {path.name for path in folder.iterdir()} == {*kept, "0002"}
+    assert (elsewhere / "state.pt").exists()

@@ -59,6 +59,8 @@ def _write(folder: Path, config: RunConfig, accuracy: float) -> dict[str, Any]:
         "validation": values,
         "tests": {"test": values},
         "temperature": None,
+        "temperature_curve": {},
+        "best_epoch": 1,
         "epochs": 1,
         "seconds": 2.0,
     }

@@ -115,3 +115,10 @@ def test_galleries_of_readers(reader: str, trees: int, make_config) -> None:
 def test_a_small_split_is_shown_in_full(model_and_split) -> None:
     model, split = model_and_split
     assert len(gallery(model, split, k=50)) == len(split)
+
+
+def test_a_batch_that_memory_has_no_room_for(model_and_split, monkeypatch) -> None:
+    model, split = model_and_split
+    monkeypatch.setattr(TreeModel, "context", lambda *_: torch.empty(2**46))
+    with pytest.raises(ValueError, match=r"memory: evaluating 12 sentences, the longest .*--eval-"):
+        evaluate(model, Batches(split, 100))

@@ -79,3 +79,26 @@ def test_a_run_of_an_earlier_version_keeps_its_meaning(make_config, tmp_path: Pa
     capped = make_config("sparsemap", max_epochs=1)
     with pytest.raises(ValueError, match="'sparsemap:max_active=none' -> 'sparsemap:max_active=1"):
         train(capped, tmp_path, resume=True, progress=Progress())
+
+
+def test_a_result_that_is_none(make_config, tmp_path: Path) -> None:
+    config = make_config(max_epochs=1)
+    result = train(config, tmp_path, progress=Progress())
+    path = tmp_path / "result.json"
+    for wrong, named in (("{}", "best_epoch, epochs"), ('{"tests": 3}', "tests")):
+        path.write_text(wrong)
+        with pytest.raises(ValueError, match=f"result.json: not the result .*{named}.*remove the"):
+            train(config, tmp_path, resume=True, progress=Progress())
+    path.unlink()
+    again = train(config, tmp_path, resume=True, progress=Progress())
+    assert again["tests"] == result["tests"]
+
+
+def test_a_configuration_that_is_nested_without_end(make_config, tmp_path: Path) -> None:
+    train(make_config(max_epochs=1), tmp_path, progress=Progress())
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="config.json: not JSON"):
+        _ = Run(tmp_path).config
+    (tmp_path / "model" / "config.json").write_text('{"a": ' * 100_000)
+    with pytest.raises(ValueError, match="not a readable model"):
+        Run(tmp_path).load_model()

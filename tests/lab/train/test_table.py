@@ -83,6 +83,8 @@ def _fake(folder: Path, config: RunConfig, **validation: float) -> None:
         "validation": {**validation, "histogram": {"1": 3}},
         "tests": {"test": {**validation, "histogram": {"1": 2, "10": 3}, "unconverged": 3.0}},
         "temperature": 1.0,
+        "temperature_curve": {},
+        "best_epoch": 1,
         "epochs": 4,
     }
     (folder / "result.json").write_text(json.dumps(result))

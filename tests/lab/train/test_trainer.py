@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from sparsewood.lab.tasks import TreeModel
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.train import (
     NonFiniteLoss,
@@ -240,3 +241,10 @@ def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch, pat
 def test_divergence_is_told(make_config, tmp_path: Path, estimator: str) -> None:
     with pytest.raises(NonFiniteLoss, match="not finite"):
         train(make_config(estimator, lr=1e38), tmp_path, progress=QUIET)
+
+
+def test_a_step_that_memory_has_no_room_for(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(TreeModel, "context", lambda *_: torch.empty(2**46))
+    message = r"memory: training on 8 sentences, .*, row \d+ of the training .* a smaller --batch"
+    with pytest.raises(ValueError, match=message):
+        train(make_config(), tmp_path, progress=QUIET)

@@ -6,6 +6,7 @@ from itertools import islice
 
 import torch
 
+from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
 from sparsewood.lab.cli._inputs import Line
 from sparsewood.lab.data import Example, Sentence
 from sparsewood.lab.tasks import Model, Output, TreeModel
@@ -32,10 +33,18 @@ def answer(
     asked = _examples(model, lines, parser, 1 if one_by_one else _PARSED)
     while batch := list(islice(asked, 1 if one_by_one else 32)):
         examples = [example for example, _ in batch]
-        with torch.no_grad():
+        with told_if_out_of_memory(lambda batch=batch: _told_of(batch)), torch.no_grad():
             output = model(model.encode(examples).batch(range(len(batch))).to(device))
         for i, (example, where) in enumerate(batch):
             yield Answer(example, where, output, i)
+
+
+def _told_of(batch: Sequence[tuple[Example, str]]) -> str:
+    """Examples that are too large together, and where the longest one is from."""
+    lengths = [max(len(s.words) for s in example.sentences) for example, _ in batch]
+    words, where = max(zip(lengths, (where for _, where in batch), strict=True))
+    at = where and f"{where}: "
+    return f"{at}{of_sentences(len(batch), words)}; leave the longest out"
 
 
 def _examples(

@@ -91,12 +91,20 @@ def show(told: Mapping[str, Any], console: Console) -> None:
     console.print(table)
 
 
+def _task_in(config: Path) -> object:
+    """The task of the model that a file describes; None where it describes none."""
+    try:
+        return json.loads(config.read_text(encoding="utf-8"))["task"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
 def newest_dictionary(runs: Path) -> Path:
     """The run of a reverse dictionary below `runs` that was finished last."""
     finished = [
         config.parent.parent
         for config in runs.rglob("model/config.json")
-        if json.loads(config.read_text(encoding="utf-8")).get("task") == ReverseDictionary.task
+        if _task_in(config) == ReverseDictionary.task
     ]
     if not finished:
         raise ValueError(f"no run of a reverse dictionary in {runs}/; {_HOW}")

@@ -9,6 +9,7 @@ import torch
 import tyro
 
 from sparsewood.draw import Drawing, Format
+from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
 from sparsewood.lab.cli._inputs import Files, check_arguments, lines_of
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
@@ -85,7 +86,8 @@ def main(args: list[str]) -> None:
 
 def _side(model: Model, sentence: Sentence, *, scored: bool) -> dict[str, Any]:
     solved = []
-    with torch.no_grad():
+    too_long = f"{of_sentences(1, len(sentence.words))}; leave it out"
+    with told_if_out_of_memory(lambda: too_long), torch.no_grad():
         posterior = model.posterior([sentence])
         if scored:
             batch = model.encode([Example((sentence,))]).batch([0])

@@ -80,7 +80,19 @@ def _object(line: str, path: Path, number: int) -> dict[str, Any]:
         fault(path, number, f"expected a JSON object ({error})")
     if not isinstance(row, dict):
         fault(path, number, f"expected a JSON object, got {type(row).__name__}")
+    if "\\u" in line and (problem := surrogate_problem(row)):
+        fault(path, number, problem)
     return row
+
+
+def surrogate_problem(row: Any) -> str | None:
+    """What is wrong with JSON whose escapes name half of a character; None if none does."""
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start]).strip("'")
+        return f"expected characters, got {half}, half of a surrogate pair"
+    return None
 
 
 def sentence(text: str, path: Path | str, line: int, words_of: WordsOf = tokenize) -> Sentence:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sparsewood.lab.data._lines import fault, full_lines, sentence
+from sparsewood.lab.data._lines import fault, full_lines, sentence, surrogate_problem
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.text import tokenize
 from sparsewood.lab.data.wordnet import Definition
@@ -61,6 +61,9 @@ def read_test(path: Path, lowercase: bool = True) -> list[Example]:
         raise ValueError(f"{path}: not readable as JSON ({error})") from error
     if not isinstance(rows, list):
         raise ValueError(f"{path}: expected a list, got {type(rows).__name__}")
+    for number, row in enumerate(rows):
+        if problem := surrogate_problem(row):
+            raise ValueError(f"{path}: entry {number}: {problem}")
     examples = []
     for number, row in enumerate(rows):
         word = row.get("word") if isinstance(row, dict) else None

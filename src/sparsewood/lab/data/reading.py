@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sparsewood.lab.data.examples import TargetKind
 
 LONG = 400  # words of a row from which on it is worth a warning
+TOO_LONG = 50_000  # words, whose arcs have 10 GB of scores: a file without ends of lines, say
 _LISTED = 20  # of the rows that are named in a warning
 
 

@@ -43,7 +43,7 @@ class Damaged(ValueError):  # noqa: N818 (what the checkpoint is)
 
 def checkpoints(folder: Path) -> list[Path]:
     """Those in `folder`, the one that has come furthest first."""
-    found = [(_NAME.fullmatch(path.name), path) for path in folder.glob("*")]
+    found = [(_NAME.fullmatch(p.name), p) for p in folder.glob("*") if _is_checkpoint(p)]
     places = [((int(m[1]), int(m[2] or 0)), path) for m, path in found if m]
     return [path for _, path in sorted(places, reverse=True)]
 
@@ -60,8 +60,10 @@ def save(
 
     One of that name that is there already stays: going on from before it led to the same state.
     """
-    if path.exists():
+    if _is_checkpoint(path):
         return
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ValueError(f"{path}: expected a checkpoint or nothing, found something else; move it")
     packed = io.BytesIO()
     torch.save(dict(state), packed)
     # Written by Python, whose errors name the file and the reason: a full disk, say.
@@ -106,11 +108,29 @@ def _brief(error: Exception) -> str:
 
 
 def prune(folder: Path, keep: Iterable[str]) -> None:
-    """Remove all checkpoints but those named in `keep`, and what was never finished."""
+    """Remove all checkpoints but those named in `keep`, and what was never finished.
+
+    Folders of such a name that hold anything else, or are links, are not the run's and stay.
+    """
     kept = set(keep)
-    for path in folder.glob("*"):
-        if path.name not in kept and (_NAME.fullmatch(path.name) or path.suffix == PARTIAL):
-            shutil.rmtree(path)
+    for path in sorted(folder.glob("*"), reverse=True):  # of a name, what is partial comes first
+        name = path.name.removesuffix(PARTIAL)
+        if path.name not in kept and _NAME.fullmatch(name) and _is_checkpoint(path):
+            doomed = path.with_name(name + PARTIAL)  # what a kill leaves of it is known by that
+            path.rename(doomed)
+            shutil.rmtree(doomed)
+
+
+def _is_checkpoint(path: Path) -> bool:
+    """Whether a folder, and no link, holds files of a checkpoint and nothing else.
+
+    One that was never finished may have none.
+    """
+    if path.is_symlink() or not path.is_dir():
+        return False
+    files = list(path.iterdir())
+    ours = all(f.name in (_WEIGHTS, _AVERAGE, _STATE) and not f.is_symlink() for f in files)
+    return ours and (bool(files) or path.suffix == PARTIAL)
 
 
 def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:

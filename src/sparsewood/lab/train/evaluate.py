@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
 from sparsewood.lab.data.batches import Batches, Split
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.tasks.metrics import Output
@@ -57,11 +58,22 @@ def outputs(
         for batch in batches:
             with guard(), torch.no_grad():
                 batch = batch.to(device)
-                with autocast(device, precision):
+                with (
+                    told_if_out_of_memory(lambda batch=batch: _told_of(batch)),
+                    autocast(device, precision),
+                ):
                     output = model(batch)
             yield output, batch
     finally:
         model.train(was_training)
+
+
+def _told_of(batch: Any) -> str:
+    """A batch that is too large."""
+    lengths = [side.lengths for side in getattr(batch, "sides", ())] or [batch.lengths]
+    longest = max(int(n.max()) for n in lengths)
+    told = of_sentences(len(batch), longest)
+    return f"evaluating {told}; a smaller --eval-batch needs less"
 
 
 def evaluate(

@@ -1,5 +1,6 @@
 """The folder of a run: whether training may write there, and how it is taken."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ from sparsewood.lab._files import write_json
 from sparsewood.lab.train.budget import ended_by_budget, is_raised
 from sparsewood.lab.train.config import RunConfig, differences
 from sparsewood.lab.train.run import Run
+
+_RESULT = (
+    *("best_epoch", "epochs", "criterion", "temperature", "temperature_curve"),
+    *("validation", "tests"),
+)
 
 
 def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
@@ -35,11 +41,24 @@ def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | 
     if changed := differences(same, config):
         raise ValueError(f"{folder}: the run has another configuration: {'; '.join(changed)}")
     done = run.result
+    if done is not None:
+        _check_result(done, folder / "result.json")
     if done is None or not longer:
         return done
     # A run that patience has ended stays as it is, however many epochs it may have.
     cut_short = ended_by_budget(run.metrics, old.training)
     return None if cut_short and not ended_by_budget(run.metrics, new) else done
+
+
+def _check_result(result: Mapping[str, Any], path: Path) -> None:
+    """Raise ValueError where a result lacks what that of a finished run has."""
+    wrong = [name for name in _RESULT if name not in result]
+    wrong += [n for n in ("validation", "tests") if not isinstance(result.get(n, {}), Mapping)]
+    if wrong:
+        raise ValueError(
+            f"{path}: not the result of a finished run (missing or of the wrong kind: "
+            f"{', '.join(wrong)}); remove the file, and --resume evaluates the run again"
+        )
 
 
 def begin(config: RunConfig, folder: Path) -> None:

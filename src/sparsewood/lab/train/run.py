@@ -136,7 +136,7 @@ def _text(path: Path) -> str:
 def _decoded(text: str, kind: type, where: str) -> Any:
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where}: not JSON ({error})") from error
     if not isinstance(data, kind):
         raise ValueError(f"{where}: expected a JSON {'list' if kind is list else 'object'}")

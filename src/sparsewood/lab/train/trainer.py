@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from sparsewood.calls import Calls, count_calls
 from sparsewood.lab._files import write_json
+from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.measures import LOSS
@@ -173,7 +174,7 @@ class Trainer:
         # DDP takes the mean of the processes' gradients; the loss is that of all `rows`.
         units = self.batches.split.units(rows) if t.reduction == "mean" else 1
         scale = group.size / units if mine else 0.0
-        with count_calls() as calls:
+        with told_if_out_of_memory(lambda: self._told_of(rows)), count_calls() as calls:
             output = self._forward(batch, rows)
             assert output.loss is not None
             loss = output.loss.sum() * scale
@@ -183,6 +184,16 @@ class Trainer:
         for metric in metrics if mine else ():
             metric.add(output, batch)
         return _Seen(loss.detach(), metrics, calls if mine else None)
+
+    def _told_of(self, rows: Sequence[int]) -> str:
+        """The batch of a step that is too large."""
+        longest = max(rows, key=self.batches.split.lengths.__getitem__)
+        words = self.batches.split.lengths[longest]
+        return (
+            f"training on {of_sentences(len(rows), words)}, row {longest} of the training split, "
+            "counted from 0; a smaller --batch needs less, and --max-length leaves long examples "
+            "out of training"
+        )
 
     def _update(self, rows: Sequence[int], seen: _Seen) -> bool:
         """End a step; whether a signal has asked some process to stop."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.data.heads_file import attach_heads, count_missing
-from sparsewood.lab.data.reading import listed, long_rows
+from sparsewood.lab.data.reading import TOO_LONG, listed, long_rows
 from sparsewood.lab.data.vectors import WordVectors, load_vectors
 
 
@@ -71,7 +71,7 @@ class Source(ABC):
             )
         left_out = len(corpus.splits["train"]) - len(train)
         corpus = replace(corpus, splits=corpus.splits | {"train": train}, left_out=left_out)
-        _warn_of_long(corpus, long)
+        _tell_of_long(corpus, long)
         return corpus
 
     def _is_kept(self, example: Example) -> bool:
@@ -95,10 +95,21 @@ class Source(ABC):
         return vectors
 
 
-def _warn_of_long(corpus: Corpus, long: list[tuple[str, int]]) -> None:
-    """Warn of long rows that are still in the corpus; their line numbers tell where they are."""
+def _tell_of_long(corpus: Corpus, long: list[tuple[str, int]]) -> None:
+    """Warn of long rows that are still in the corpus; their line numbers tell where they are.
+
+    Raises:
+        ValueError: at the first that is too long for a sentence.
+    """
     lengths = {len(sentence.words) for sentence in corpus.sentences()}
-    told = [f"{place}: {words:,} words" for place, words in long if words in lengths]
+    kept = [(place, words) for place, words in long if words in lengths]
+    for place, words in kept:
+        if words > TOO_LONG:
+            raise ValueError(
+                f"{place}: {words:,} words; expected a sentence of at most {TOO_LONG:,}; split it, "
+                "or leave it out of training with --max-length"
+            )
+    told = [f"{place}: {words:,} words" for place, words in kept]
     if told:
         warnings.warn(
             f"{listed(told)}: time and memory grow faster than with the square of the words; "
