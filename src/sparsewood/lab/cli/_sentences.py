@@ -17,12 +17,23 @@ _PARSED = 1024  # lines that a parser, which takes seconds to load, is given at 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of an example: entry `i` of the output for its batch."""
+    """What a model says of an example: entry `i` of the output for its batch.
+
+    Attributes:
+        example: as the model reads it.
+        line: as it was found.
+    """
 
     example: Example
-    where: str
+    line: Line
     output: Output
     i: int
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentences as they were written; of treebanks, their words."""
+        sides = self.line.sides
+        return [side if isinstance(side, str) else " ".join(side.words) for side in sides]
 
 
 def answer(
@@ -35,21 +46,21 @@ def answer(
         examples = [example for example, _ in batch]
         with told_if_out_of_memory(lambda batch=batch: _told_of(batch)), torch.no_grad():
             output = model(model.encode(examples).batch(range(len(batch))).to(device))
-        for i, (example, where) in enumerate(batch):
-            yield Answer(example, where, output, i)
+        for i, (example, line) in enumerate(batch):
+            yield Answer(example, line, output, i)
 
 
-def _told_of(batch: Sequence[tuple[Example, str]]) -> str:
+def _told_of(batch: Sequence[tuple[Example, Line]]) -> str:
     """Examples that are too large together, and where the longest one is from."""
     lengths = [max(len(s.words) for s in example.sentences) for example, _ in batch]
-    words, where = max(zip(lengths, (where for _, where in batch), strict=True))
+    words, where = max(zip(lengths, (line.where for _, line in batch), strict=True))
     at = where and f"{where}: "
     return f"{at}{of_sentences(len(batch), words)}; leave the longest out"
 
 
 def _examples(
     model: TreeModel, lines: Iterable[Line], parser: str | None, size: int
-) -> Iterator[tuple[Example, str]]:
+) -> Iterator[tuple[Example, Line]]:
     lines = iter(lines)
     size = size if parser else 1
     while some := list(islice(lines, size)):
@@ -57,7 +68,7 @@ def _examples(
         for line in some:
             example = Example(tuple(islice(sentences, len(line.sides))))
             require_heads(example.sentences, model)
-            yield example, line.where
+            yield example, line
 
 
 def with_heads(sentences: Sequence[Sentence], parser: str | None) -> list[Sentence]:

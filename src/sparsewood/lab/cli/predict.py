@@ -1,6 +1,5 @@
 """`sparsewood predict`: labels, probabilities and trees of sentences."""
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +8,11 @@ from typing import Any, Literal
 import tyro
 
 from sparsewood.draw import Drawing
+from sparsewood.lab.cli._endings import form_of
 from sparsewood.lab.cli._inputs import Files, check_arguments, is_interactive, lines_of
 from sparsewood.lab.cli._options import Group, parse
-from sparsewood.lab.cli._output import Output
+from sparsewood.lab.cli._output import Output, as_lines
+from sparsewood.lab.cli._predictions import ENDINGS, TABLES, PredictionTable, as_json, as_list
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import Answer, answer
 from sparsewood.lab.cli._tally import Tally
@@ -32,7 +33,8 @@ class PredictOptions:
         sentences: in quotation marks; pairs as two arguments, or with a tab between them. A file
             stands for the sentences in it, one a line or a column of a table, and - or nothing for
             those of standard input.
-        out: write to this file.
+        out: write to this file; .csv and .tsv are tables with a row for each, .jsonl and .json have
+            all that --json prints, others text.
         json: one line of JSON for each, with all labels.
         labels: how many labels are named; three where a person reads. Of a model that may tell
             several, at least those that it tells.
@@ -60,12 +62,13 @@ def main(args: list[str]) -> None:
         args,
         [Group("prediction", PredictOptions), Group("files", Files)],
         "Label sentences. A reverse dictionary answers with words.",
-        "sparsewood predict runs/sst-sparsemap-1 reviews.csv --text review --json --out said.jsonl",
+        "sparsewood predict runs/sst-sparsemap-1 reviews.csv --text review --out said.csv",
     )
     at_least(1, labels=options.labels)
     at_least(0, draw=options.draw)
     check_arguments(options.sentences, files)
-    out = Output(options.out, options.sentences)
+    form = _form(options)
+    out = Output(options.out, options.sentences, as_list if form == "json" else as_lines)
     model = open_model(options.model).to(choose_device(options.device))
     if not isinstance(model, TreeModel):
         raise ValueError(
@@ -74,25 +77,42 @@ def main(args: list[str]) -> None:
         )
     if options.labels is not None and not model.labels:
         raise ValueError(f"--labels: a model for {model.task} answers with a number")
+    if options.labels is not None and form in TABLES and not TASKS[model.task].few:
+        raise ValueError(f"--labels: {options.out} has a column for every label; leave it out")
     set_temperature(model, options.temperature)
     lines = lines_of(options.sentences, TASKS[model.task].sides, files, model.sentence_of)
     interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
+    table = PredictionTable(model, form, options.labels or _LABELS) if form in TABLES else None
     tally = Tally()
     with out:
+        if table is not None:
+            out.print(table.head())
         for found in answer(model, lines, options.parser, one_by_one=interactive):
-            told = describe(model, found, _count(model, options))
+            told = describe(model, found, _count(model, options, form))
             tally.add(told["sides"])
-            out.print(_line(told, model, options))
+            if table is not None:
+                out.print(table.row(told, found.texts))
+            elif form == "text":
+                out.print(as_text(told, TASKS[model.task].form or "{}", options.draw))
+            else:
+                out.print(as_json(told))
     tally.tell()
 
 
-def _count(model: TreeModel, options: PredictOptions) -> int:
+def _form(options: PredictOptions) -> str:
+    """What is written, by the ending of --out or by --json, which .json agrees with as well."""
+    listed = options.out is not None and options.out.suffix.lower() == ".json"
+    asked = "jsonl" if options.json and not listed else None
+    return form_of(options.out, ENDINGS, asked, "--json")
+
+
+def _count(model: TreeModel, options: PredictOptions, form: str) -> int:
     """How many labels are told."""
     if options.labels is not None:
         return options.labels
-    return len(model.labels) if options.json and not TASKS[model.task].few else _LABELS
+    return len(model.labels) if form != "text" and not TASKS[model.task].few else _LABELS
 
 
 def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
@@ -102,13 +122,7 @@ def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
     told["sides"] = sides_of(found.example.sentences, found.output, found.i)
     for side in told["sides"]:
         side["unknown"] = model.unknown(side["words"])
-    return told | ({"where": found.where} if found.where else {})
-
-
-def _line(told: dict[str, Any], model: TreeModel, options: PredictOptions) -> str:
-    if options.json:
-        return json.dumps(told, ensure_ascii=False)
-    return as_text(told, TASKS[model.task].form or "{}", options.draw)
+    return told | ({"where": found.line.where} if found.line.where else {})
 
 
 def as_text(told: dict[str, Any], form: str, trees: int) -> str:

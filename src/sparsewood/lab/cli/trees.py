@@ -1,7 +1,7 @@
 """`sparsewood trees`: the trees that a model selects for sentences."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import tyro
 
 from sparsewood.draw import Drawing, Format
 from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
+from sparsewood.lab.cli._endings import form_of
 from sparsewood.lab.cli._inputs import Files, check_arguments, lines_of
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._output import Output
@@ -23,6 +24,16 @@ from sparsewood.lab.tasks.solved import live_side, solved_for
 from sparsewood.lab.train.evaluate import sides_of
 from sparsewood.lab.train.pictures import side_sheet
 
+_ENDINGS = {
+    ".txt": "text",
+    ".svg": "svg",
+    ".html": "html,live",
+    ".htm": "html,live",
+    ".tex": "tikz",
+    ".tikz": "tikz",
+    ".conllu": "conllu",
+    **dict.fromkeys((".csv", ".tsv", ".json", ".jsonl", ".pdf", ".png")),
+}
 _ONE = ("svg", "html", "live")  # formats of which one after the other is no file
 
 
@@ -35,7 +46,8 @@ class TreesOptions:
         sentences: in quotation marks. A file stands for the sentences in it, one a line or a column
             of a table, and - for those of standard input.
         format: text for the terminal, an SVG picture, an HTML page, LaTeX, CoNLL-U, or live: a page
-            that solves anew when temperature or scores are changed.
+            that solves anew when temperature or scores are changed. By default what the ending of
+            --out says, and else text.
         out: write to this file.
         most: draw only so many, the likeliest.
         temperature: another one than the model's: lower keeps fewer trees, higher more.
@@ -45,7 +57,7 @@ class TreesOptions:
 
     model: tyro.conf.Positional[Path]
     sentences: tyro.conf.Positional[tuple[str, ...]] = ()
-    format: Literal[Format, "live"] = "text"
+    format: Literal[Format, "live"] | None = None
     out: Path | None = None
     most: int | None = None
     temperature: float | None = None
@@ -64,6 +76,7 @@ def main(args: list[str]) -> None:
     at_least(1, most=options.most)
     if not options.sentences:
         raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
+    options = replace(options, format=_form(options))
     if options.format == "live" and options.most is not None:
         raise ValueError("--most: a live figure keeps the trees of the model, and has a slider")
     check_arguments(options.sentences, files)
@@ -84,6 +97,11 @@ def main(args: list[str]) -> None:
     tally.tell()
 
 
+def _form(options: TreesOptions) -> Any:
+    """What is drawn: what --format says, or else the ending of --out."""
+    return form_of(options.out, _ENDINGS, options.format, f"--format {options.format}")
+
+
 def _side(model: Model, sentence: Sentence, *, scored: bool) -> dict[str, Any]:
     solved = []
     too_long = f"{of_sentences(1, len(sentence.words))}; leave it out"
@@ -102,7 +120,7 @@ def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: Tree
     if not side["trees"]:
         raise ValueError(f"{options.model}: a model with the {variant} has no trees")
     given = None if model.reads_heads else sentence.compared
-    form: Format = "html" if options.format == "live" else options.format
+    form = "html" if options.format == "live" else options.format or "text"
     if options.format == "live":
         figure = live_side(side, given)
         if figure is not None:
