@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sparsewood._extras import how_to_install
 from sparsewood._numbers import check_whole
 from sparsewood.inference._check import check_structure
 from sparsewood.inference.map import map
@@ -25,7 +26,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "pyepo":
         raise
     raise ModuleNotFoundError(
-        "sparsewood.pyepo needs the extra [pyepo]: pip install 'sparsewood[pyepo]'", name="pyepo"
+        f"sparsewood.pyepo needs pyepo (extra [pyepo]): {how_to_install('pyepo')}", name="pyepo"
     ) from None
 
 Costs = NDArray[np.floating] | Tensor | Sequence[float]

@@ -9,6 +9,7 @@ from importlib import import_module
 import torch
 
 from sparsewood._cuda.program import Kernels, Program
+from sparsewood._extras import how_to_install
 
 _loaded: dict[tuple[Program, torch.device], Kernels | None] = {}  # None: it could not be made
 _emulator: Callable[[Program], Kernels] | None = None
@@ -31,7 +32,7 @@ def _has_runtime() -> bool:
     try:
         import_module("sparsewood._cuda.runtime")
     except Exception as error:  # of cuda-core, of the driver
-        _warn(f"cuda-core cannot be used ({error}): pip install 'sparsewood[cuda]'")
+        _warn(f"cuda-core cannot be used ({error}): {how_to_install('cuda')}")
         return False
     return True
 

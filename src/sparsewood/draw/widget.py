@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sparsewood._extras import how_to_install
 from sparsewood.draw._bundle import style, widget_module
 
 try:
@@ -13,7 +14,8 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("anywidget", "traitlets"):
         raise
     raise ModuleNotFoundError(
-        "a widget needs the extra [notebook]: pip install 'sparsewood[notebook]'", name=error.name
+        f"a widget needs anywidget (extra [notebook]): {how_to_install('notebook')}",
+        name=error.name,
     ) from None
 
 if TYPE_CHECKING:

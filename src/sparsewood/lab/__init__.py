@@ -5,12 +5,14 @@ It needs the extra [lab]. Nothing outside this package imports it.
 
 from importlib.util import find_spec
 
+from sparsewood._extras import how_to_install
+
 
 def demand(*modules: str) -> None:
     """Raise ImportError naming those of `modules` that are not installed, and the extra."""
     if missing := [name for name in modules if find_spec(name) is None]:
         raise ImportError(
-            f"the workbench needs {', '.join(missing)}: pip install 'sparsewood[lab]'",
+            f"the workbench needs {', '.join(missing)} (extra [lab]): {how_to_install('lab')}",
             name=missing[0],
         )
 

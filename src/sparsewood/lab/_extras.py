@@ -3,13 +3,15 @@
 import importlib
 from types import ModuleType
 
+from sparsewood._extras import how_to_install
+
 
 class MissingExtra(ValueError):  # noqa: N818 (named after what happened)
     """A module of an optional extra is not installed; the message says how to install it."""
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import `module`, or raise `MissingExtra` naming the extra of this package that brings it."""
+    """Import `module`, or raise `MissingExtra` saying how to install what the extra brings."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -17,5 +19,5 @@ def require(module: str, extra: str) -> ModuleType:
         if (error.name or "").partition(".")[0] != package:
             raise  # `module` is here; something that it needs is not
         raise MissingExtra(
-            f"{package} needs the extra [{extra}]: pip install 'sparsewood[{extra}]'"
+            f"{package} is not installed (extra [{extra}]): {how_to_install(extra)}"
         ) from None

@@ -30,7 +30,5 @@ def test_contradictions() -> None:
     message = "^--format svg: contradicts --out a.html, which is written as html or live"
     with pytest.raises(ValueError, match=message):
         form_of(Path("a.html"), ENDINGS, "svg", "--format svg")
-    with pytest.raises(
-        ValueError, match="^--out: a.pdf: expected .* ends in .csv, .html, or"
-    ):
+    with pytest.raises(ValueError, match="^--out: a.pdf: expected .* ends in .csv, .html, or"):
         form_of(Path("a.pdf"), ENDINGS)

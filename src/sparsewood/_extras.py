@@ -1,0 +1,47 @@
+"""How to install what an optional extra brings, whether or not sparsewood is on a package index."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from importlib import metadata
+
+_NAME = "sparsewood"
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[^\]]*)\])?")
+_EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs the packages of an extra, those that are there already left out.
+
+    It names the packages themselves, so that it works for a checkout too.
+    """
+    try:
+        packages = list(dict.fromkeys(_packages(extra)))
+    except metadata.PackageNotFoundError:
+        packages = []
+    missing = [package for package in packages if not _is_installed(package)]
+    if not packages:  # no metadata: the sources are used without having been installed
+        return f"pip install '.[{extra}]' in the folder of sparsewood's pyproject.toml"
+    return f"pip install {shlex.join(missing or packages)}"
+
+
+def _packages(extra: str) -> Iterator[str]:
+    """The packages of an extra, "ray[client]" say, and of extras that it brings along."""
+    for requirement in metadata.requires(_NAME) or []:
+        needed, _, marker = requirement.partition(";")
+        named, found = _EXTRA.search(marker), _REQUIREMENT.match(needed.strip())
+        if named is None or named[1] != extra or found is None:
+            continue
+        if found["name"] != _NAME:
+            yield found[0]
+            continue
+        for other in (found["extras"] or "").split(","):
+            yield from _packages(other.strip())
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package.partition("[")[0])
+    except metadata.PackageNotFoundError:
+        return False
+    return True
