@@ -101,7 +101,7 @@ def no_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_one_warning_without_cuda_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sparsewood._cuda.runtime", None)
     device = torch.device("cuda", 0)
-    with pytest.warns(RuntimeWarning, match=r"by the host.*sparsewood\[cuda\]"):
+    with pytest.warns(RuntimeWarning, match=r"by the host.*pip install 'cuda-core"):
         assert _cuda.load(PROGRAM, device) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -78,7 +78,7 @@ def test_the_extra_is_asked_for(
     latent: Path, fails: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert "needs the extra [serve]" in fails("serve", latent)
+    assert "is not installed (extra [serve]): pip install" in fails("serve", latent)
 
 
 def test_which_addresses_are_of_this_machine_alone() -> None:

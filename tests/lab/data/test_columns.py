@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.data.columns import header_of, read_columns, read_plain
+from sparsewood.lab.data.own import read_own
+from sparsewood.lab.data.reading import Reading
 
 
 def _write(path: Path, text: str) -> Path:
@@ -26,9 +28,9 @@ def test_label_and_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "texts", "message"),
     [
-        ("x", 1, "expected a label and a text between tabs, got 1 columns"),
-        ("x\ta\tb", 1, "got 3 columns"),
-        ("x\ta", 2, "expected a label and 2 texts"),
+        ("x", 1, "label and text separated by a tab; found one column .a space. --delimiter space"),
+        ("x\ta\tb", 1, "found 3 columns"),
+        ("x\ta", 2, "expected label and 2 texts separated by a tab; found 2 columns"),
         ("x\t ", 1, "an empty sentence"),
         ("\ta", 1, "an empty label"),
     ],
@@ -100,3 +102,40 @@ def test_csv_of_other_systems(tmp_path: Path) -> None:
     path = tmp_path / "A.CSV"
     path.write_bytes('\ufeffy,s\r\nno,"a\r\nb\tc"\r\n'.encode())
     assert _texts(path, "y", "s") == [("no", "a b c")]
+
+
+@pytest.mark.parametrize(
+    ("line", "delimiter", "expected"),
+    [
+        (
+            "NUM:count How many oaks are there ?",
+            "space",
+            ("NUM:count", "How many oaks are there ?"),
+        ),
+        ("0 dull , far  too long", " ", ("0", "dull , far too long")),
+        ("no,dull, far too long", ",", ("no", "dull , far too long")),
+        ("no\tdull", "tab", ("no", "dull")),
+    ],
+)
+def test_the_first_delimiter_ends_the_label(
+    tmp_path: Path, line: str, delimiter: str, expected: tuple[str, str]
+) -> None:
+    path = _write(tmp_path / "a.txt", f"{line}\n")
+    (read,) = read_plain(path, how=Reading(delimiter=delimiter))
+    assert (read.label, " ".join(read.sentences[0].words)) == expected
+
+
+def test_what_is_no_label_and_text_between_spaces(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.txt", "0 one\n1\n")
+    with pytest.raises(ValueError, match="a.txt:2: expected label and text separated by ' '; fou"):
+        read_plain(path, how=Reading(delimiter=" "))
+    path = _write(tmp_path / "p.txt", "0;one;two;three\n")
+    with pytest.raises(ValueError, match="expected label and 2 texts separated by ';'; found 4 c"):
+        read_plain(path, 2, Reading(delimiter=";"))
+
+
+def test_a_sentence_with_the_names_of_columns_is_no_header(tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.txt", "0 the text is no label\n1 no\n")
+    assert len(read_own(path, None, (None,), Reading(delimiter=" "))) == 2
+    path = _write(tmp_path / "b.txt", "label text\n1 no\n")
+    assert [e.label for e in read_own(path, None, (None,), Reading(delimiter=" "))] == ["1"]

@@ -29,8 +29,8 @@ class Files:
     Attributes:
         text: the column of the sentences, or of the premises, in a table; "text" if none is named.
         text2: the column of the hypotheses; "text2" if none is named.
-        delimiter: between the columns of a table, one character or "tab"; a comma in .csv and a tab
-            in others if none is named.
+        delimiter: between the columns of a table, one character, "tab" or "space"; a comma in .csv
+            and a tab in others if none is named.
         encoding: of files and of standard input.
         skip_bad: pass over lines that cannot be read, and list them; otherwise the first one is an
             error.
@@ -220,7 +220,10 @@ def _standard_lines(width: int, files: Files, read: Read) -> Iterator[Line]:
             found += 1
             yield line
     except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not {files.encoding.upper()} text ({error.reason})") from error
+        raise ValueError(
+            f"{name}: not {files.encoding.upper()} text ({error.reason}); --encoding names another "
+            "one, latin-1 for example"
+        ) from error
     if not found:
         raise ValueError("no sentences: standard input is empty")
     how.tell_skipped(name, found)

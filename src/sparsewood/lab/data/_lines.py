@@ -29,7 +29,7 @@ def whole_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
         with path.open("rb") as file:
             for number, line in enumerate(_raw_lines(file, path, how), 1):
                 with how.row():
-                    yield number, _decoded(line, path, number, how.encoding)
+                    yield number, _decoded(line, path, number, how)
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
 
@@ -41,19 +41,26 @@ def _raw_lines(file: BinaryIO, path: Path, how: Reading) -> Iterable[bytes | str
     try:
         return io.StringIO(file.read().decode(how.encoding), newline="\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not {how.encoding} text ({error.reason})") from error
+        raise ValueError(f"{path}: not {how.encoding} text ({error.reason}){_hint(how)}") from error
 
 
-def _decoded(line: bytes | str, path: Path, number: int, encoding: str) -> str:
+def _decoded(line: bytes | str, path: Path, number: int, how: Reading) -> str:
     if isinstance(line, str):
         return line
+    encoding = how.encoding
     name = "UTF-8" if encoding == "utf-8" else encoding
     if b"\0" in line:  # UTF-16, or no text at all
-        fault(path, number, f"not {name} text (a NUL byte)")
+        fault(path, number, f"not {name} text (a NUL byte){_hint(how, 'utf-16')}")
     try:
         return line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
-        fault(path, number, f"not {name} text ({error.reason} at byte {error.start + 1})")
+        wrong = f"not {name} text ({error.reason} at byte {error.start + 1})"
+        fault(path, number, f"{wrong}{_hint(how)}")
+
+
+def _hint(how: Reading, example: str = "latin-1") -> str:
+    """What to do about the encoding; nothing for corpora, which have but one."""
+    return "" if how is STRICT else f"; --encoding names another one, {example} for example"
 
 
 def numbered_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:

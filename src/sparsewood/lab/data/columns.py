@@ -1,4 +1,8 @@
-"""Tables: CSV and TSV with a header, JSON lines, and `label<TAB>text[<TAB>text2]` without one."""
+"""Tables: CSV and TSV with a header, JSON lines, and `label<TAB>text[<TAB>text2]` without one.
+
+Without a header the delimiter may be another one, a space for example: then the label ends at the
+first one, and all that follows it is the text.
+"""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,18 +19,24 @@ _NAME = 40  # characters; what is longer is no name of a column
 def read_plain(path: Path, texts: int = 1, how: Reading = STRICT) -> list[Example]:
     """The examples of a file of `label<TAB>text` or, with two texts, `label<TAB>text<TAB>text2`.
 
+    A single text may hold the delimiter, unless that is a tab.
+
     Raises:
         ValueError: at a line with another number of columns, or an empty one.
     """
     examples = []
-    between = "between tabs" if how.delimiter is None else f"between {how.delimiter!r}"
-    for number, row in _rows(path, how):
+    between = "a tab" if how.delimiter in (None, "\t") else repr(how.delimiter)
+    splits = 1 if texts == 1 and how.delimiter not in (None, "\t") else -1
+    for number, row in _rows(path, how, splits):
         with how.row():
             label, *columns = row
             if len(columns) != texts:
-                wanted = "a label and a text" if texts == 1 else f"a label and {texts} texts"
-                got = f"got {1 + len(columns)} columns"
-                fault(path, number, f"expected {wanted} {between}, {got}")
+                wanted = "label and text" if texts == 1 else f"label and {texts} texts"
+                found = f"{1 + len(columns)} columns" if columns else "one column"
+                hint = " (a space? --delimiter space)" * (not columns and how.delimiter is None)
+                fault(
+                    path, number, f"expected {wanted} separated by {between}; found {found}{hint}"
+                )
             examples.append(_example(label, columns, path, number, how))
     return examples
 
@@ -105,11 +115,12 @@ def _named(names: Sequence[str]) -> str:
     return f"there {'is' if len(names) == 1 else 'are'} {len(names)}, and no names to be seen"
 
 
-def _rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, how: Reading, splits: int = -1) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row; of a row without quotes, those of `splits` splits (-1: of all)."""
     if path.suffix.lower() == ".csv":
         return _csv_rows(path, how)
     delimiter = how.delimiter or "\t"
-    return ((number, line.split(delimiter)) for number, line in full_lines(path, how))
+    return ((number, line.split(delimiter, splits)) for number, line in full_lines(path, how))
 
 
 def _csv_rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:

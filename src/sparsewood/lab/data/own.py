@@ -75,7 +75,8 @@ def read_own(
     CoNLL-U (`.conllu`, labelled by comments; single sentences only), JSON lines (`.jsonl`), CSV
     with a header (`.csv`), and with tabs between the columns: with a header, if columns are named
     or the first line has the default names; `label tokens heads` if the first line has that form;
-    else `label text [text2]`.
+    else `label text [text2]`. With another delimiter than a tab and one text, the first one ends
+    the label and all that follows is the text.
 
     Args:
         path: the file.
@@ -111,11 +112,17 @@ def _read(
     if is_named or suffix in (".csv", ".jsonl"):
         return read_columns(path, *names, how)
     first = next(full_lines(path, replace(how, skipped=[])), (0, ""))[1]
-    if {names[0], *names[1]} <= set(first.split(how.delimiter or "\t")):
+    if _is_header(first, [names[0], *names[1]], how.delimiter or "\t"):
         return read_columns(path, *names, how)
     if len(texts) == 1 and how.delimiter is None and has_heads_form(first):
         return read_heads_file(path, how=how)
     return read_plain(path, len(texts), how)
+
+
+def _is_header(line: str, names: Sequence[str], delimiter: str) -> bool:
+    """Whether a line names these columns; between spaces nothing else, as it may be a sentence."""
+    cells = line.split(delimiter)
+    return set(names) <= set(cells) and (delimiter != " " or len(cells) == len(names))
 
 
 def _names(label: str | None, texts: Sequence[str | None]) -> tuple[str, list[str]]:

@@ -11,6 +11,7 @@ from sparsewood.lab.data.examples import TargetKind
 
 LONG = 400  # words of a row from which on it is worth a warning
 TOO_LONG = 50_000  # words, whose arcs have 10 GB of scores: a file without ends of lines, say
+_NAMED = {"tab": "\t", r"\t": "\t", "space": " "}  # delimiters that are hard to type
 _LISTED = 20  # of the rows that are named in a warning
 
 
@@ -24,7 +25,8 @@ class Reading:
 
     Attributes:
         encoding: of the text.
-        delimiter: between columns, one character or "tab"; None for a comma in `.csv`, else a tab.
+        delimiter: between columns, one character, "tab" or "space"; None for a comma in `.csv`,
+            else a tab.
         skip_bad: pass over bad rows; otherwise the first one is an error.
         target: what labels are: a class, a number, or any number of labels.
         label_separator: between several labels.
@@ -43,8 +45,8 @@ class Reading:
             codecs.lookup(self.encoding)
         except LookupError:
             raise ValueError(f"encoding: there is none named {self.encoding!r}") from None
-        if self.delimiter in ("tab", r"\t"):
-            object.__setattr__(self, "delimiter", "\t")
+        if self.delimiter in _NAMED:
+            object.__setattr__(self, "delimiter", _NAMED[self.delimiter])
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
             raise ValueError(f"delimiter: expected one character, got {self.delimiter!r}")
         if not self.label_separator.strip() and self.label_separator != " ":

@@ -19,14 +19,16 @@ class Classify(Source):
 
     Attributes:
         train: a file: .csv, .jsonl or .tsv with named columns, .conllu with label comments, tabs
-            between label and text, or between label, tokens and heads; or hf:OWNER/NAME.
+            between label and text, or between label, tokens and heads; or hf:OWNER/NAME. Lines of
+            label, space, text need --delimiter space.
         validation: the same; if none is given a tenth of the training data is held out.
         test: the same.
         label: the column of the labels, "label" if none is given.
         text: the column of the sentences, "text" if none is given.
         split_seed: of what is held out.
-        delimiter: between the columns of files that are no .jsonl or .conllu, one character or
-            "tab"; a comma in .csv and a tab in others if none is given.
+        delimiter: between the columns of files that are no .jsonl or .conllu, one character, "tab"
+            or "space"; a comma in .csv and a tab in others if none is given. Of a file without a
+            header the first one ends the label and the text may hold others, unless it is a tab.
         encoding: of the files.
         skip_bad: pass over rows that cannot be read, and list them; otherwise the first one is an
             error.
