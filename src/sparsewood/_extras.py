@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from importlib import metadata
 
 _NAME = "sparsewood"
@@ -16,27 +15,28 @@ def how_to_install(extra: str) -> str:
     It names the packages themselves, so that it works for a checkout too.
     """
     try:
-        packages = list(dict.fromkeys(_packages(extra)))
-    except metadata.PackageNotFoundError:
-        packages = []
-    missing = [package for package in packages if not _is_installed(package)]
-    if not packages:  # no metadata: the sources are used without having been installed
+        own, others = _packages(extra)
+    except metadata.PackageNotFoundError:  # the sources are used without having been installed
         return f"pip install '.[{extra}]' in the folder of sparsewood's pyproject.toml"
-    return f"pip install {shlex.join(missing or packages)}"
+    missing = [package for package in (*others, *own) if not _is_installed(package)]
+    return f"pip install {shlex.join(missing or own or others)}"  # or one there is broken
 
 
-def _packages(extra: str) -> Iterator[str]:
-    """The packages of an extra, "ray[client]" say, and of extras that it brings along."""
+def _packages(extra: str) -> tuple[list[str], list[str]]:
+    """The packages of an extra, "ray[client]" say, and those of extras that it brings along."""
+    own, others = list[str](), list[str]()
     for requirement in metadata.requires(_NAME) or []:
         needed, _, marker = requirement.partition(";")
         named, found = _EXTRA.search(marker), _REQUIREMENT.match(needed.strip())
         if named is None or named[1] != extra or found is None:
             continue
         if found["name"] != _NAME:
-            yield found[0]
+            own.append(found[0])
             continue
         for other in (found["extras"] or "").split(","):
-            yield from _packages(other.strip())
+            its_own, its_others = _packages(other.strip())
+            others += [p for p in (*its_others, *its_own) if p not in others]
+    return own, others
 
 
 def _is_installed(package: str) -> bool:
