@@ -1,23 +1,24 @@
 """The MAP oracle by kernels, and which struct stands for a family."""
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood._cuda.program import headers
 from sparsewood.inference.map import Best
 from sparsewood.structures import _kernels
 from tests.families import FAMILIES, batch_of
 from tests.inference.test_kernels import BAD, every_family, on_host, pick, same_error
 
+SOURCES = Path(__file__).parents[2] / "native" / "families"  # an installed package has none
 MAP = ("trees", "matching")  # what is compiled for the CPU too
 
 
 def test_structs_are_those_of_the_host() -> None:
     known = {}
-    for path in (headers() / "families").glob("*.cpp"):
+    for path in SOURCES.glob("*.cpp"):
         found = re.search(r"SPARSEWOOD_FAMILY\((\w+),(.*)\)\n", path.read_text(), re.DOTALL)
         assert found is not None, path
         structs = re.findall(r"\w+(?:<[^>]*>)?", found[2])
