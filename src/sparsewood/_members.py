@@ -7,7 +7,6 @@ from torch import Tensor
 
 from sparsewood._numbers import check_dense
 from sparsewood.structures.base import Structure
-from sparsewood.structures.factor_graph import FactorGraph
 
 
 def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
@@ -43,28 +42,35 @@ def parts_of_members(
 
     What is no member has no parts.
     """
+    member = are_members(structures, structure, scores, lengths)
+    parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
+    if member.any():
+        parts[member] = structure.indicator(structures[member], tuple(scores.shape[1:]))
+    return parts, member
+
+
+def are_members(
+    structures: Tensor, structure: Structure, scores: Tensor, lengths: Tensor | None
+) -> Tensor:
+    """Which of (B, *event) are members of the family for scores (B, *parts): (B,) bool."""
     misfit = (
         f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
         f"{tuple(scores.shape)}"
     )
-    shape = tuple(scores.shape[1:])
     try:  # code of a user may be given anything here
-        member = structure.contains(structures, shape, lengths)
+        member = structure.contains(structures, tuple(scores.shape[1:]), lengths)
     except Exception as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{misfit}: {kind}{error}") from error
     if member.shape != scores.shape[:1]:
         raise ValueError(f"{misfit}: contains of {structure} gives shape {tuple(member.shape)}")
-    parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
-    if member.any():
-        parts[member] = structure.indicator(structures[member], shape)
-    return parts, member
+    return member
 
 
 def check_members(
-    what: str, structures: Tensor, member: Tensor, scores: Tensor, family: Structure | FactorGraph
+    what: str, structures: Tensor, member: Tensor, scores: Tensor, family: object
 ) -> None:
-    """ValueError unless each of (B, *event) structures is a `member` (B,) of its family."""
+    """ValueError unless each of (B, *event) structures is a `member` (B,) of its `family`."""
     if not member.all():
         b = int((~member).nonzero()[0])
         raise ValueError(

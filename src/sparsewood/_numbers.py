@@ -12,6 +12,8 @@ from typing import Any, get_args
 import torch
 from torch import Tensor
 
+from sparsewood._transforms import check_not_mapped
+
 LARGEST = 1e200  # sums of such scores, and of their products with weights, still fit in a double
 _MOST = 2**31 - 1  # the extension counts in 32 bits
 
@@ -49,7 +51,10 @@ def check_real(name: str, value: Any, *, positive: bool = False) -> float:
 
 
 def check_dense(name: str, value: Any) -> None:
-    """ValueError unless `value` is a tensor that holds a number in every place."""
+    """ValueError unless `value` is a tensor that holds a number in every place.
+
+    Nor may `torch.vmap` map over it: such a tensor shows no numbers.
+    """
     if not isinstance(value, Tensor):
         raise ValueError(f"{name}: expected a tensor, got {type(value).__name__}")
     if value.layout != torch.strided or value.is_nested:
@@ -57,6 +62,7 @@ def check_dense(name: str, value: Any) -> None:
         raise ValueError(f"{name}: expected a dense tensor, got {kind}")
     if value.is_meta:
         raise ValueError(f"{name}: expected a tensor with values, got one on the meta device")
+    check_not_mapped(name, value)
 
 
 def within_reach(scores: Tensor) -> Tensor:

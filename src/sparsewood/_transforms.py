@@ -28,16 +28,25 @@ def is_transformed(*tensors: Tensor) -> bool:
 
 
 def check_not_mapped(what: str, tensor: Tensor) -> None:
-    """ValueError under `torch.vmap`: values could not be checked."""
-    if not torch.compiler.is_compiling() and _functorch.is_batchedtensor(tensor):
+    """ValueError where `torch.vmap` maps over `tensor`: its values could not be checked."""
+    if not torch.compiler.is_compiling() and _is_mapped(tensor):
         raise no_vmap(what)
+
+
+def _is_mapped(tensor: Tensor) -> bool:
+    """Whether any of the transforms around `tensor` is `torch.vmap`."""
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        if _functorch.is_batchedtensor(tensor):
+            return True
+        tensor = _functorch.get_unwrapped(tensor)
+    return False
 
 
 def no_vmap(what: str) -> ValueError:
     """The error for `what` inside of `torch.vmap`."""
     return ValueError(
-        f"{what} cannot be mapped over by torch.vmap: the first dimension is a batch already, "
-        "so flatten the mapped one into it"
+        f"{what} cannot be mapped over by torch.vmap: scores may have any number of leading batch "
+        "dimensions, so pass the whole batch to one call"
     )
 
 

@@ -14,9 +14,6 @@ from torch.testing import assert_close
 import sparsewood as sp
 from sparsewood.testing import draw_scores
 
-# PyTorch loads its own formulas of forward mode by what it has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
-
 TREES = sp.DependencyTrees()
 STEP = 1e-6
 SCORES = draw_scores("normal", 2, (3, 4), seed=0)
@@ -134,7 +131,7 @@ def test_what_has_no_derivative_can_stand_in_a_transform() -> None:
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
 def test_vmap_is_refused(solver) -> None:
-    with pytest.raises(ValueError, match="sparsemap cannot be mapped over by torch.vmap"):
+    with pytest.raises(ValueError, match="scores cannot be mapped over by torch.vmap"):
         vmap(lambda x: sp.sparsemap(x, TREES, solver=solver).marginals)(SCORES[None])
     with pytest.raises(ValueError, match="a MAP oracle cannot be mapped over by torch.vmap"):
         vmap(TREES.argmax)(SCORES[None])

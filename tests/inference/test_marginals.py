@@ -147,7 +147,6 @@ def test_equal_scores_are_uniform_whatever_their_size(value: float) -> None:
         assert structure.contains(dist.sample(20)[:, 0], shape).all()
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
 @pytest.mark.parametrize(
     ("structure", "shape"),
     [
@@ -183,7 +182,7 @@ def test_transforms_of_torch_func(structure: sp.Structure, shape: tuple[int, ...
         dual = forward_ad.make_dual(scores, direction)
         assert_close(forward_ad.unpack_dual(log_partition(dual)).tangent, rise)
         assert_close(forward_ad.unpack_dual(infer(dual)).tangent, along)
-    with pytest.raises(ValueError, match="marginals cannot be mapped over by torch.vmap"):
+    with pytest.raises(ValueError, match="scores cannot be mapped over by torch.vmap"):
         torch.func.vmap(log_partition)(scores[None])
 
 

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from sparsewood._batch import Batch
-from sparsewood._members import check_events, check_members, parts_of_members
+from sparsewood._members import are_members, check_events
 from sparsewood._numbers import check_real
-from sparsewood.inference._check import LARGEST, Flat, check_input, check_values
+from sparsewood.inference._check import LARGEST, Flat, check_input
+from sparsewood.inference._checked import checked_members, checked_parts, checked_scores
 from sparsewood.structures.base import Structure
-from sparsewood.structures.factor_graph import FactorGraph
 
 Reduction = Literal["mean", "sum", "none"]
 
@@ -38,22 +38,13 @@ def check_gold(
     batch, scores, lengths = given
     gold = batch.flatten("gold", gold)
     with batch:
-        check_values(scores.detach(), structure.reads(scores, lengths))
-        gold = check_events("gold", gold, structure, scores)
-        parts, legal = parts_of_members(gold, structure, scores, lengths)
-        check_legal(gold, legal, parts, scores, structure)
+        values = checked_scores(scores.detach(), structure.reads(scores, lengths), batch)
+        gold = check_events("gold", gold, structure, values)
+        member = are_members(gold, structure, values, lengths)
+        gold = checked_members(gold, member, values, structure, batch)
+        parts = structure.indicator(gold, tuple(values.shape[1:]))
+        parts = checked_parts(parts, gold, values, batch)
     return given, parts
-
-
-def check_legal(
-    gold: Tensor, legal: Tensor, parts: Tensor, scores: Tensor, family: Structure | FactorGraph
-) -> None:
-    """ValueError unless each of `gold` (B, *event) is a member, `legal` (B,), and allowed."""
-    check_members("gold", gold, legal, scores, family)
-    forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
-    if forbidden.any():
-        b = int(forbidden.nonzero()[0])
-        raise ValueError(f"gold[{b}] uses a part that is forbidden (-inf): {gold[b].tolist()}")
 
 
 def check_options(reduction: str, margin: float = 0.0) -> None:

@@ -5,14 +5,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood._batch import Batch
 from sparsewood._transforms import is_transformed
 from sparsewood.calls import count
-from sparsewood.inference._check import (
-    check_input,
-    check_values,
-    no_structure_left,
-    no_structures,
-)
+from sparsewood.inference._check import check_input, no_structures
+from sparsewood.inference._checked import checked_scores, checked_totals
 from sparsewood.inference._gold import total
 from sparsewood.structures.base import NativeStructure, Structure
 
@@ -49,12 +46,12 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
     with batch:
-        best = _map(scores.detach(), structure, lengths)
+        best = _map(scores.detach(), structure, lengths, batch)
     return Best(*(batch.restore(table) for table in best))
 
 
-def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Best:
-    """The same of one batch dimension."""
+def _map(scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Batch) -> Best:
+    """The same of one batch dimension; `batch` is what the errors of a compiled graph speak of."""
     if len(scores) == 0:
         return Best(no_structures(scores, structure), scores.new_zeros(0))
     if isinstance(structure, NativeStructure) and not is_transformed(scores):
@@ -62,12 +59,13 @@ def _map(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Best:
         if best is not None:
             count("map", len(scores))
             return Best(best.structures, best.scores.to(scores.dtype))
-    check_values(scores, structure.reads(scores, lengths))
+    scores = checked_scores(scores, structure.reads(scores, lengths), batch)
     count("map", len(scores))
-    structures = structure.argmax(scores.double(), lengths)
-    totals = total_scores(scores, structures, structure)
-    if (totals == -torch.inf).any():
-        raise no_structure_left(int((totals == -torch.inf).nonzero()[0]), scores)
+    if isinstance(structure, NativeStructure) and torch.compiler.is_compiling():
+        structures = structure.argmax_in_graph(scores.double(), lengths, batch.shape)
+    else:
+        structures = structure.argmax(scores.double(), lengths)
+    totals = checked_totals(total_scores(scores, structures, structure), scores, batch)
     return Best(structures, totals.to(scores.dtype))
 
 

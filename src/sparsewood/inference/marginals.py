@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood._transforms import check_not_mapped, is_transformed, outside_inference_mode
+from sparsewood._transforms import is_transformed, outside_inference_mode
 from sparsewood.calls import count
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import check_input, check_temperature
@@ -49,8 +49,6 @@ def marginals(
     batch, flat, lengths = check_input(scores, structure, lengths)
     temperature = check_temperature(temperature, flat, batch)
     inputs = [scores, *([temperature] if isinstance(temperature, Tensor) else [])]
-    for x in inputs:
-        check_not_mapped("marginals", x)
     has_graph = any(map(is_transformed, inputs)) or (
         torch.is_grad_enabled() and any(x.requires_grad for x in inputs)
     )

@@ -4,14 +4,9 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_dense
-from sparsewood.inference._check import Flat, check_cap, check_graph, check_values
-from sparsewood.inference._gold import (
-    Reduction,
-    check_gold,
-    check_legal,
-    check_options,
-    reduce,
-)
+from sparsewood.inference._check import Flat, check_cap, check_graph
+from sparsewood.inference._checked import checked_members, checked_parts, checked_scores
+from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce
 from sparsewood.inference.lp_sparsemap import lp_sparsemap
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.structures.base import Structure
@@ -94,9 +89,11 @@ def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> tuple
         )
     gold = batch.flatten("gold", gold).to(scores.device, torch.int64)
     with batch:
-        check_values(flat.detach(), ~graph.off.to(scores.device).reshape(flat.shape[1:]))
-        check_legal(gold, graph.contains(gold.flatten(1)), gold, flat, graph)
-    return given, gold.double()
+        reads = ~graph.off.to(scores.device).reshape(flat.shape[1:])
+        values = checked_scores(flat.detach(), reads, batch)
+        gold = checked_members(gold, graph.contains(gold.flatten(1)), values, graph, batch)
+        target = checked_parts(gold.double(), gold, values, batch)
+    return given, target
 
 
 def _loss(

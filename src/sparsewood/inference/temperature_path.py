@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from sparsewood._numbers import check_real
-from sparsewood._transforms import check_not_mapped
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input
 from sparsewood.inference._oracle_check import Ended, check_maximises
@@ -143,7 +142,6 @@ def temperature_path(
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
     end = check_real("temperature", temperature, positive=True)
-    check_not_mapped("temperature_path", scores)
     scores = scores.detach()
     with batch:
         heat = torch.full(scores.shape[:1], end, dtype=torch.float64, device=scores.device)

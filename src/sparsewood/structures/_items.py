@@ -6,7 +6,6 @@ from math import comb
 import torch
 from torch import Tensor
 
-from sparsewood._host import host_copy
 from sparsewood._lengths import lengths_or_full
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
@@ -52,9 +51,7 @@ class ItemSets(OwnParts, Items):
         inside = self.reads(structures, lengths)
         legal = (structures == 0) | ((structures == 1) & inside)
         held = structures.sum(-1)
-        limits = host_copy(lengths_or_full(lengths, structures)).tolist()
-        bounds = torch.tensor([self.bounds(n) for n in limits], device=structures.device)
-        fewest, most = bounds.reshape(-1, 2).unbind(-1)
+        fewest, most = self.bounds(shape[0])  # shorter ones hold no more than they have
         return legal.all(-1) & (fewest <= held) & (held <= most)
 
     def count(self, n: int) -> int:

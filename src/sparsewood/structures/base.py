@@ -1,17 +1,15 @@
 """The protocol that every structure follows."""
 
 from abc import ABC, abstractmethod
-from math import prod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from sparsewood import _native
 from sparsewood._lengths import check_lengths
-from sparsewood._threads import get_num_threads
 from sparsewood._transforms import on_values
-from sparsewood.structures import _kernels
+from sparsewood.structures import _kernels, _oracle
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
 WORDS_MAX = 32_767  # the native code of a tree numbers positions in 16 bits
@@ -248,17 +246,27 @@ class NativeStructure(Structure):
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         self.validate(scores, lengths)
-        event = self.event_shape(tuple(scores.shape[1:]))
+        if torch.compiler.is_compiling():
+            return self.argmax_in_graph(scores, lengths, scores.shape[:1])
+        batch = scores.shape[:1]
+        return on_values(lambda table: _oracle.find(*self._asked(table, lengths, batch)), scores)
 
-        def find(scores: Tensor) -> Tensor:
-            found = self.best(scores, lengths)
-            if found is not None:
-                return found.structures
-            structures = torch.empty(len(scores), prod(event), dtype=torch.int64)
-            _native.argmax(*self.native_batch(scores, lengths), structures, get_num_threads())
-            return structures.reshape(-1, *event).to(scores.device)
+    def argmax_in_graph(
+        self, scores: Tensor, lengths: Tensor | None, batch: Sequence[int]
+    ) -> Tensor:
+        """`argmax` by an operator, whose errors speak of a batch of shape `batch`."""
+        return _oracle.find_op(*self._asked(scores.detach(), lengths, batch))
 
-        return on_values(find, scores)
+    def _asked(
+        self, scores: Tensor, lengths: Tensor | None, batch: Sequence[int]
+    ) -> tuple[Any, ...]:
+        """The arguments of `_oracle.find`."""
+        shape = tuple(scores.shape[1:])
+        sizes = None if lengths is None else self.size_of(scores, lengths)
+        name, options = self.native
+        event, full = list(self.event_shape(shape)), list(self.full_size(shape))
+        family = name, [int(option) for option in options]
+        return self.restrict(scores), event, sizes, full, *family, list(batch)
 
     def best(self, scores: Tensor, lengths: Tensor | None) -> _kernels.Best | None:
         """`argmax` and its scores by kernels, which check the values of `scores` and `lengths`.

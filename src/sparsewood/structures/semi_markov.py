@@ -9,6 +9,7 @@ from torch import Tensor
 from sparsewood._lengths import lengths_or_full
 from sparsewood._numbers import check_whole
 from sparsewood.structures._listing import check_count
+from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
@@ -144,20 +145,16 @@ class SemiMarkov(NativeStructure):
         return segment.expand(scores.shape[1:])
 
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
-        count, positions, _ = structures.shape
         length, label = structures.unbind(-1)
         starts = length > 0
         # The label of the segment before: of the last start at an earlier position.
-        steps = torch.arange(positions, device=structures.device)
+        steps = torch.arange(structures.shape[1], device=structures.device)
         latest = torch.where(starts, steps, -1).cummax(-1).values
         before = torch.nn.functional.pad(latest, (1, 0), value=-1)[:, :-1]
         previous = label.gather(1, before.clamp(min=0))
-        out = torch.zeros(count, *shape, dtype=torch.float64, device=structures.device)
-        h, t = starts.nonzero(as_tuple=True)
-        out[h, t, label[h, t], length[h, t] - 1] = 1.0
-        h, t = (starts & (before >= 0)).nonzero(as_tuple=True)
-        out[h, t, label[h, t], self.max_length + previous[h, t]] = 1.0
-        return out
+        segment = one_hot(torch.where(starts, length - 1, -1), self.max_length)
+        move = one_hot(torch.where(starts & (before >= 0), previous, -1), shape[1])
+        return one_hot(label, shape[1]).unsqueeze(-1) * torch.cat([segment, move], -1).unsqueeze(-2)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
         longest = self.max_length

@@ -1,0 +1,102 @@
+"""Checks of values that a compiled graph makes too.
+
+A graph cannot branch on values, so that there each check is an operator: it returns a copy of what
+it has checked, and what relies on the check takes that copy.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from sparsewood._batch import Batch
+from sparsewood._members import check_members
+from sparsewood.inference._check import check_values, no_structure_left
+
+
+def checked_scores(scores: Tensor, reads: Tensor, batch: Batch) -> Tensor:
+    """`scores` (B, *parts) once those that are read, `reads`, are finite or -inf."""
+    if torch.compiler.is_compiling():
+        return _scores_op(scores, reads.expand(scores.shape), list(batch.shape))
+    check_values(scores, reads)
+    return scores
+
+
+def checked_totals(totals: Tensor, scores: Tensor, batch: Batch) -> Tensor:
+    """`totals` (B,), the best scores, once every instance has a structure left."""
+    if torch.compiler.is_compiling():
+        return _totals_op(totals, scores, list(batch.shape))
+    _check_totals(totals, scores)
+    return totals
+
+
+def checked_members(
+    gold: Tensor, member: Tensor, scores: Tensor, family: object, batch: Batch
+) -> Tensor:
+    """`gold` (B, *event) once each is found to be a `member` (B,) of its `family`."""
+    if torch.compiler.is_compiling():
+        return _members_op(gold, member, scores, str(family), list(batch.shape))
+    check_members("gold", gold, member, scores, family)
+    return gold
+
+
+def checked_parts(parts: Tensor, gold: Tensor, scores: Tensor, batch: Batch) -> Tensor:
+    """The `parts` (B, *parts) of `gold` once none of them is found to be forbidden."""
+    if torch.compiler.is_compiling():
+        return _parts_op(parts, gold, scores, list(batch.shape))
+    _check_allowed(parts, gold, scores)
+    return parts
+
+
+def _check_totals(totals: Tensor, scores: Tensor) -> None:
+    left = totals != -torch.inf
+    if not left.all():
+        raise no_structure_left(int((~left).nonzero()[0]), scores)
+
+
+def _check_allowed(parts: Tensor, gold: Tensor, scores: Tensor) -> None:
+    forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
+    if forbidden.any():
+        b = int(forbidden.nonzero()[0])
+        raise ValueError(f"gold[{b}] uses a part that is forbidden (-inf): {gold[b].tolist()}")
+
+
+# `batch` is the shape of the batch that the caller gave, which the errors speak of.
+
+
+@torch.library.custom_op("sparsewood::check_scores", mutates_args=())
+def _scores_op(scores: Tensor, reads: Tensor, batch: Sequence[int]) -> Tensor:
+    with Batch(torch.Size(batch)):
+        check_values(scores, reads)
+    return scores.clone()
+
+
+@torch.library.custom_op("sparsewood::check_totals", mutates_args=())
+def _totals_op(totals: Tensor, scores: Tensor, batch: Sequence[int]) -> Tensor:
+    with Batch(torch.Size(batch)):
+        _check_totals(totals, scores)
+    return totals.clone()
+
+
+@torch.library.custom_op("sparsewood::check_members", mutates_args=())
+def _members_op(
+    gold: Tensor, member: Tensor, scores: Tensor, family: str, batch: Sequence[int]
+) -> Tensor:
+    with Batch(torch.Size(batch)):
+        check_members("gold", gold, member, scores, family)
+    return gold.clone()
+
+
+@torch.library.custom_op("sparsewood::check_parts", mutates_args=())
+def _parts_op(parts: Tensor, gold: Tensor, scores: Tensor, batch: Sequence[int]) -> Tensor:
+    with Batch(torch.Size(batch)):
+        _check_allowed(parts, gold, scores)
+    return parts.clone()
+
+
+@_scores_op.register_fake
+@_totals_op.register_fake
+@_members_op.register_fake
+@_parts_op.register_fake
+def _(checked: Tensor, *_: object) -> Tensor:
+    return torch.empty_like(checked)
