@@ -194,7 +194,6 @@ def _attention(scores: Tensor, lengths: Tensor) -> Tensor:
     return dist.marginals.square() + post.marginals + post.entropy()[..., None, None]
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
 def test_derivatives_of_any_order_and_kind() -> None:
     scores = torch.randn(2, 1, 2, 3, dtype=torch.float64, requires_grad=True)
     lengths = torch.tensor([[2], [1]])

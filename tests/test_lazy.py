@@ -85,7 +85,6 @@ USES: dict[str, Callable[[sp.SparsePosterior], Tensor]] = {
 
 
 @pytest.mark.parametrize("use", USES)
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_posteriors_are_used_in_one_graph(use: str) -> None:
     def loss(scores: Tensor) -> Tensor:
         return USES[use](sp.sparsemap(scores, TREES, lengths=LENGTHS)).square().sum()

@@ -137,7 +137,6 @@ def test_vmap_is_refused(solver) -> None:
         vmap(TREES.argmax)(SCORES[None])
 
 
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_forward_mode_is_refused_in_a_graph() -> None:
     torch._dynamo.reset()
 

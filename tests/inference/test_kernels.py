@@ -142,7 +142,6 @@ def test_instances_that_need_more_room_go_on(
     assert max(_kernels._rooms.values()) > 8
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's own jvp
 @pytest.mark.parametrize("name", ["trees", "chain"])
 def test_derivatives(name: str, device: torch.device) -> None:
     family = FAMILIES[name]

@@ -84,7 +84,6 @@ def weight_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("loss", [loss_of, public_loss_of, marginal_loss_of, weight_loss_of])
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_compiles_to_one_graph(loss) -> None:
     """Forward and backward, one graph for supports of any size."""
     torch._dynamo.reset()
@@ -100,7 +99,6 @@ def test_compiles_to_one_graph(loss) -> None:
         torch.testing.assert_close(ours[1], theirs[1], rtol=1e-14, atol=1e-14)
 
 
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_a_compiled_graph_still_checks_the_temperature() -> None:
     torch._dynamo.reset()
     compiled = torch.compile(public_loss_of, fullgraph=True, backend="aot_eager")

@@ -16,9 +16,6 @@ from tests.brute import SMALL, Small
 from tests.families import FAMILIES, batch_of
 from tests.seats import Seats
 
-# PyTorch loads its own formulas of forward mode by what it has deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
-
 TREES = sp.DependencyTrees()
 CAPPED = int(sp.Status.CAPPED)
 solvers = pytest.mark.parametrize("solver", ["native", "generic"])

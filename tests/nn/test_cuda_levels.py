@@ -147,7 +147,6 @@ def test_a_level_is_one_kernel_each_way(
 @pytest.mark.parametrize(
     ("make", "weighted"), [(sp.nn.ChildSumTreeLSTM, False), (sp.nn.TreeGRU, True)]
 )
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_in_a_compiled_graph(
     draw_trees: Any, device: torch.device, make: Callable[..., LevelComposer], weighted: bool
 ) -> None:

@@ -17,7 +17,6 @@ LENGTHS = torch.tensor([4, 3])
 @pytest.mark.parametrize("composer", [sp.nn.ChildSumTreeLSTM, sp.nn.TreeGRU])
 @pytest.mark.parametrize("root", ["zero", "learned"])
 @pytest.mark.parametrize("weighted", [False, True])
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_from_scores_to_vectors_in_one_graph(
     composer, root: Literal["zero", "learned"], weighted: bool
 ) -> None:

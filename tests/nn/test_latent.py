@@ -210,7 +210,6 @@ def test_full_length_is_the_default(estimator: sp.Estimator) -> None:
 
 
 @pytest.mark.parametrize("estimator", [sp.SparseMAP(), sp.Fixed("flat")], ids=repr)
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_it_compiles_into_one_graph(estimator: sp.Estimator) -> None:
     scorer, composer = sp.nn.BilinearArcScorer(5), sp.nn.ChildSumTreeLSTM(5, 6)
     encoder = sp.nn.LatentTreeEncoder(scorer, composer, TREES, estimator=estimator).double()

@@ -196,7 +196,6 @@ def test_gradients(estimator: sp.Estimator) -> None:
     assert torch.autograd.gradcheck(chain, (draw(2, 3, 2, 3).requires_grad_(), values))
 
 
-@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
 def test_it_compiles_into_one_graph(estimator: sp.Estimator) -> None:
     attention = sp.nn.TreeAttention(2, estimator=estimator).double()
     inputs = draw(2, 3, 4), draw(2, 3, 2, seed=1), torch.tensor([3, 2])

@@ -1,0 +1,31 @@
+"""What an index and a package manager are told of the project."""
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def _oldest_torch() -> str:
+    (floor,) = (need for need in PROJECT["dependencies"] if need.startswith("torch>="))
+    return floor.removeprefix("torch>=")
+
+
+def test_the_oldest_torch_is_the_same_everywhere() -> None:
+    for page in ("README.md", "docs/install.md"):
+        found = re.search(r"PyTorch (\d+\.\d+) or later", (ROOT / page).read_text())
+        assert found is not None, page
+        assert found[1] == _oldest_torch(), page
+
+
+def test_the_oldest_and_the_pinned_torch_are_tested() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    rows = re.findall(r'- \{ python: "([\d.]+)"(?:, torch: "([\d.]+)\.\*")? \}', workflow)
+    oldest_python = PROJECT["requires-python"].removeprefix(">=")
+    assert (oldest_python, _oldest_torch()) in rows
+    assert "" in [torch for _, torch in rows]
+    named = {f"Programming Language :: Python :: {python}" for python, _ in rows}
+    assert named == {line for line in PROJECT["classifiers"] if ":: Python :: 3." in line}
+    assert re.search(r"^torch==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
