@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from sparsewood.lab._waiting import wait_briefly
+
 _POLL = 0.1  # seconds between two looks at a process
 
 
@@ -36,6 +38,8 @@ class Process:
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "log.txt"
         command = ["-m", "sparsewood.lab.train.worker", str(folder), f"{patience:g}"]
+        environment = {**os.environ, **(env or {})}
+        wait_briefly(environment)
         with self._log.open("a", encoding="utf-8") as log:
             self._process = subprocess.Popen(
                 [sys.executable, *command],
@@ -44,7 +48,7 @@ class Process:
                 stderr=log,
                 text=True,
                 cwd=cwd,
-                env={**os.environ, **(env or {})},
+                env=environment,
                 process_group=0,  # Ctrl-C reaches this process, which passes it on
             )
         self._stdin.write(json.dumps(config) + "\n")
