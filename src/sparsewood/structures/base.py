@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
