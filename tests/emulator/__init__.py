@@ -19,6 +19,7 @@ from sparsewood._cuda.program import Argument, Program, Start, digest, headers
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "emulator"
+SOURCES = HERE.parents[1] / "native"  # an installed package has headers alone
 ORDERS = {"rising": 0, "falling": 1, "shuffled": 2}
 
 
@@ -91,7 +92,16 @@ def _compile(program: Program, compiler: str, path: Path) -> None:
     starts = "\n".join(f"EMULATE({name})" for name in program.kernels)
     source.write_text(f'#include "cuda_on_cpu.h"\n{program.source}\n{starts}\n')
     # Undefined names belong to what the headers have for the host, which no kernel calls.
-    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-w", f"-I{HERE}", f"-I{headers()}"]
+    options = [
+        "-std=c++17",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-w",
+        f"-I{HERE}",
+        f"-I{headers()}",
+        f"-I{SOURCES}",
+    ]
     done = subprocess.run(
         [compiler, *options, str(source), "-o", str(draft)], capture_output=True, text=True
     )

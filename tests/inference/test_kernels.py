@@ -244,12 +244,14 @@ def test_one_synchronisation() -> None:
         lambda: sp.kbest(scores, TREES.structure, 3),
     ):
         call()
-        torch.cuda.set_sync_debug_mode("warn")
         with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
-            call()
-        torch.cuda.set_sync_debug_mode("default")
-        assert len([w for w in seen if "synchroniz" in str(w.message)]) == 1
+            warnings.simplefilter("always")  # of the mode itself too, which is a prototype
+            torch.cuda.set_sync_debug_mode("warn")
+            try:
+                call()
+            finally:
+                torch.cuda.set_sync_debug_mode("default")
+        assert len([w for w in seen if "called a synchroniz" in str(w.message)]) == 1
 
 
 @needs_gpu
