@@ -4,10 +4,28 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Size, Tensor
 
 from sparsewood._host import as_int64, host_copy, remember
 from sparsewood._numbers import check_dense
+
+
+def shared_lengths(lengths: Tensor, batch: Size, sizes: int | None) -> Tensor:
+    """`lengths` for each instance of a batch, where they lack the last batch dimensions: a view.
+
+    Lengths (B,) of sentences are those of a batch (B, heads). What is not like that comes back as
+    it is, for other checks.
+
+    Args:
+        lengths: (*batch,), or (*batch, d) where an instance has d > 1 sizes.
+        batch: the shape of the batch.
+        sizes: d; None: not known, and taken for 1.
+    """
+    own = lengths.shape[: lengths.ndim - (sizes is not None and sizes > 1)]
+    if not 0 < len(own) < len(batch) or own != batch[: len(own)]:
+        return lengths
+    rest = lengths.shape[len(own) :]
+    return lengths.reshape(*own, *[1] * (len(batch) - len(own)), *rest).expand(*batch, *rest)
 
 
 def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = None) -> None:

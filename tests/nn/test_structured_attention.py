@@ -254,3 +254,25 @@ def test_repr_says_the_options() -> None:
     chain, estimator = sp.LinearChain(), sp.Gibbs(temperature=0.5)
     attention = sp.nn.StructuredAttention(chain, estimator=estimator, state=1)
     assert repr(attention) == f"StructuredAttention({chain}, Gibbs(temperature=0.5), state=1)"
+
+
+def test_a_batch_of_choices_is_ordinary_attention() -> None:
+    queries, keys, values = (draw(2, 4, n, 8, seed=n) for n in (3, 5, 6))
+    values = values[..., :5, :]
+    context = sp.nn.StructuredAttention(sp.Simplex())(queries @ keys.mT / 8**0.5, values)
+    expected = torch.nn.functional.scaled_dot_product_attention(queries, keys, values)
+    torch.testing.assert_close(context, expected)
+    lengths = torch.tensor([5, 2])  # (B,) of keys, for all heads and queries
+    context = sp.nn.StructuredAttention(sp.Simplex())(queries @ keys.mT / 8**0.5, values, lengths)
+    seen = (torch.arange(5) < lengths[:, None])[:, None, None]
+    masked = torch.nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
+    torch.testing.assert_close(context, masked)
+
+
+def test_the_shapes_that_values_may_have_are_named() -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"values: expected \(2, 4, 3, 5, d\) or \(2, 4, 5, d\) or \(2, 5, d\) or \(5, d\) "
+        r"for attention of shape \(2, 4, 3, 5\), got \(2, 3, 5, 8\)",
+    ):
+        sp.nn.StructuredAttention(sp.Simplex())(draw(2, 4, 3, 5), draw(2, 3, 5, 8))

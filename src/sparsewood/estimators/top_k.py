@@ -8,6 +8,7 @@ from torch import Tensor
 
 from sparsewood._numbers import check_real, check_whole
 from sparsewood.estimators.base import Estimator, Primitive, Problem
+from sparsewood.inference._check import check_input
 from sparsewood.inference.kbest import kbest
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import Posterior
@@ -49,8 +50,9 @@ class TopK(Estimator):
 
     def estimate(self, problem: Problem) -> Posterior:
         scores, structure, lengths, _ = problem
+        flat = check_input(scores, structure, lengths)
         best = kbest(scores.detach().double(), structure, self.k, lengths=lengths)
-        batch = best.scores.shape[:-1]
+        batch = flat.batch.shape
         shape = tuple(scores.shape[len(batch) :])
         found = best.scores.reshape(-1, self.k).isfinite()  # -inf where there are fewer than k
         structures = best.structures.flatten(0, len(batch))[found.flatten()]
@@ -67,7 +69,7 @@ class TopK(Estimator):
             weights[kept],
             torch.bincount(instance[kept], minlength=len(found)).reshape(batch),
             shape,
-            lengths,
+            None if flat.lengths is None else flat.batch.restore(flat.lengths),
         )
 
     def _weigh(self, totals: Tensor) -> Tensor:

@@ -46,14 +46,19 @@ def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) ->
         scores: (*batch, *parts); with one batch dimension where the structure does not say how many
             dimensions its parts have.
         structure: the family of structures.
-        lengths: (*batch,), (*batch, d) or None. The structure checks their range.
+        lengths: (*batch,), (*batch, d) or None; those that lack the last dimensions of the batch
+            are shared along them. The structure checks their range.
     """
     check_scores(scores)
     check_structure(structure)
     batch = _batch_of(scores, structure)
-    scores = batch.flatten("scores", scores)
     if lengths is not None:
+        check_dense("lengths", lengths)
+        sizes = structure.full_size(tuple(scores.shape[len(batch.shape) :]))
+        sizes = None if sizes is None else len(sizes)
+        lengths = _lengths.shared_lengths(lengths, batch.shape, sizes)
         lengths = batch.flatten("lengths", lengths)
+    scores = batch.flatten("scores", scores)
     with batch:
         if lengths is not None:
             _lengths.check_lengths(lengths, len(scores))

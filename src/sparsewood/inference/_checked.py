@@ -35,7 +35,8 @@ def checked_members(
 ) -> Tensor:
     """`gold` (B, *event) once each is found to be a `member` (B,) of its `family`."""
     if torch.compiler.is_compiling():
-        return _members_op(gold, member, scores, str(family), list(batch.shape))
+        family = type(family).__name__  # a graph cannot ask for the options as well
+        return _members_op(gold, member, scores, family, list(batch.shape))
     check_members("gold", gold, member, scores, family)
     return gold
 

@@ -39,7 +39,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
         scores: (*batch, *parts), floating; as for `sparsemap`.
         structure: the family of structures.
         k: how many, at least 1.
-        lengths: (*batch,) or (*batch, d), the size of each instance.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
 
     Returns:
         Structures (*batch, k, *event) and their scores (*batch, k), without gradient. An instance

@@ -30,7 +30,7 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
         structure: the family of structures.
-        lengths: (*batch,) or (*batch, d), the size of each instance.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
 
     Returns:
         Structures (*batch, *event) and their scores (*batch,), summed in float64 and rounded to the

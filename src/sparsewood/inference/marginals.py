@@ -30,7 +30,8 @@ def marginals(
         scores: (*batch, *parts), floating; see the structure for what the parts are. -inf forbids a
             part. Parts that the structure does not read, padding among them, may hold anything.
         structure: the family of structures, such as `DependencyTrees()`.
-        lengths: (*batch,) or (*batch, d), the size of each instance. Default: all have full size.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`. Default:
+            all have full size.
         temperature: a positive number, or (*batch,) one per instance; differentiable.
 
     Returns:

@@ -27,7 +27,7 @@ def max_marginals(scores: Tensor, structure: Structure, *, lengths: Tensor | Non
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
         structure: the family of structures; its MAP oracle is all that is needed.
-        lengths: (*batch,) or (*batch, d), the size of each instance.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
 
     Returns:
         (*batch, *parts) in the dtype of `scores`, summed in float64; -inf for parts that no

@@ -61,7 +61,9 @@ def sparsemap(
         scores: (*batch, *parts), floating; see the structure for what the parts are. -inf forbids
             a part. Parts that the structure does not read, padding among them, may hold anything.
         structure: the family of structures, such as `DependencyTrees()`.
-        lengths: (*batch,) or (*batch, d), the size of each instance. Default: all have full size.
+        lengths: (*batch,) or (*batch, d), the size of each instance. Those of sentences, (B,), also
+            serve scores (B, heads, *parts): the last batch dimensions may be left out where all
+            instances along them have the same size. Default: all have full size.
         temperature: a positive number, or (*batch,) one per instance; differentiable. Lower is
             sparser.
         tol: the largest duality gap, relative to the range of an instance's `theta` (largest less

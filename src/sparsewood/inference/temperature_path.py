@@ -120,7 +120,7 @@ def temperature_path(
         scores: (*batch, *parts), floating; as for `sparsemap`. Scores that differ by less than
             some 1e-10 of their range count as equal.
         structure: the family of structures, native or not.
-        lengths: (*batch,) or (*batch, d), the size of each instance.
+        lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
         temperature: where the path ends, a positive number.
 
     Returns:

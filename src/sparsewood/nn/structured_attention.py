@@ -32,7 +32,12 @@ class StructuredAttention(nn.Module):
         `SemiMarkov`                     (T,)       position j is in a segment labelled `state`
         any other                        (*parts)   the last dimension of parts is over values
 
-    Scores (*batch, *parts) may have any number of batch dimensions, such as (B, heads).
+    Scores (*batch, *parts) may have any number of batch dimensions, such as (B, heads). Ordinary
+    attention of n queries to m values is a batch of choices, (B, heads, n) of them:
+
+        attention = StructuredAttention(Simplex())
+        scores = queries @ keys.mT / d**0.5  # (B, heads, n, m)
+        context = attention(scores, values)  # values (B, heads, m, d) -> (B, heads, n, d)
 
     Args:
         structure: the family of structures; not `BinaryTrees`, whose parts choose no single value.
@@ -100,7 +105,8 @@ class StructuredAttention(nn.Module):
 
         Args:
             scores: (*batch, *parts), as for `sparsewood.marginals`.
-            values: (*batch, m, d). Those in the padding may be anything.
+            values: (*batch, m, d); without the last batch dimensions where they share values, as
+                the queries of ordinary attention do. Those in the padding may be anything.
             lengths: the size of each instance. Default: all have full size.
             generator: of the estimator's random numbers.
 
@@ -182,17 +188,20 @@ class TreeAttention(StructuredAttention):
 def attend(weights: Tensor, values: Tensor, batch: Size) -> Tensor:
     """`weights` (*batch, ..., m) times `values` (*batch, m, d): (*batch, ..., d).
 
-    A value that has no weight anywhere is not looked at: in the padding there may be NaN.
+    Values that lack the last batch dimensions are shared along them. A value that has no weight
+    anywhere is not looked at: in the padding there may be NaN.
     """
-    if values.ndim < 2 or values.shape[:-1] != (*batch, weights.shape[-1]):
-        wanted = ", ".join(map(str, (*batch, weights.shape[-1])))
+    count, own = weights.shape[-1], values.shape[:-2]
+    if values.ndim < 2 or values.shape[-2] != count or own != batch[: len(own)]:
+        shapes = [(*batch[:k], count) for k in range(len(batch), -1, -1)]
+        fitting = " or ".join(f"({', '.join(map(str, shape))}, d)" for shape in shapes)
         raise ValueError(
-            f"values: expected ({wanted}, d) for attention of shape {tuple(weights.shape)}, "
+            f"values: expected {fitting} for attention of shape {tuple(weights.shape)}, "
             f"got {tuple(values.shape)}"
         )
     rows = weights.unsqueeze(-2)
-    if weights.ndim > len(batch) + 1:
-        rows = weights.flatten(len(batch), -2)
+    if weights.ndim > len(own) + 1:
+        rows = weights.flatten(len(own), -2)
     seen = (rows.detach() != 0).any(-2)
     context = rows.to(values.dtype) @ torch.where(seen[..., None], values, 0)
     return context.reshape(*weights.shape[:-1], values.shape[-1])

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from sparsewood._lengths import shared_lengths
+
 
 def check_ends(
     what: str, table: Tensor, batch: tuple[int, ...], start: Tensor | None, end: Tensor | None
@@ -18,6 +20,7 @@ def ends(lengths: Tensor | None, table: Tensor, batch: tuple[int, ...]) -> Tenso
     """(*batch, 1, 1), the `lengths` (*batch,) of a table (*batch, T, ...), or T if None."""
     if lengths is None:
         return table.shape[len(batch)]
+    lengths = shared_lengths(lengths, torch.Size(batch), 1)
     if lengths.shape != batch:
         raise ValueError(f"lengths: expected shape {batch}, got {tuple(lengths.shape)}")
     return lengths.to(table.device)[..., None, None]

@@ -198,6 +198,13 @@ class Structure(ABC):
         """The shape of one structure's encoding for scores (B, *parts). None: the oracle tells."""
         return None
 
+    def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The size of an instance that fills scores of shape (B, *parts): its lengths if None.
+
+        None: not known, how many sizes an instance has neither.
+        """
+        return None
+
     @property
     def has_sums(self) -> bool:
         """Whether a sum over all structures is known: marginals, exact samples."""
