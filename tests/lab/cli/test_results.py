@@ -4,7 +4,13 @@ from collections.abc import Sequence
 import pytest
 from rich.console import Console
 
-from sparsewood.lab.cli._results import confusion_table, remarks, results_table, splits_table
+from sparsewood.lab.cli._results import (
+    advice,
+    confusion_table,
+    remarks,
+    results_table,
+    splits_table,
+)
 from sparsewood.lab.tasks import TASKS
 from sparsewood.lab.tasks.measures import BINARY_TREES, DEPENDENCY_TREES, Measure
 
@@ -45,6 +51,22 @@ def test_certificates_and_unknown_words() -> None:
         f"validation: {certified}",
         f"a: {certified}; unknown words 1.3 %",
     ]
+
+
+def test_what_looks_like_a_failure_is_explained_once() -> None:
+    trees = {"unconverged": 8.0, "capped": 7.0, "histogram": {"3": 1, "10": 1200}}
+    fine = {**trees, "capped": 0.0, "unknown": 9.9}
+    assert advice({"validation": fine, "test": {"loss": 1.0}}) == []
+    (capped,) = advice({"validation": trees, "test": trees})
+    assert "need more trees than max_active allows" in capped
+    assert "sparsemap:max_support=10" in capped
+    assert "sparsemap:max_active=none" in capped
+    (words,) = advice({"validation": fine, "test": {"unknown": 10.0}})
+    assert words.startswith("unknown words: 10 % of test; the model knows only words of the train")
+    assert "--vectors FILE" in words
+    (words,) = advice({"validation": {"unknown": 20.0}, "test": fine}, "glove.txt")
+    assert words.startswith("unknown words: 20 % of validation; the model has no vectors for them ")
+    assert "glove.txt" in words
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -5,7 +7,7 @@ import pytest
 
 from sparsewood.lab.cli.sweep import read_space
 from sparsewood.lab.data.sources import ListOps
-from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train import Run, RunConfig
 
 BASE = RunConfig(ListOps())
 
@@ -17,6 +19,16 @@ def test_all_values_are_tried(
     text = prints("sweep", "listops", *listops, *options)
     assert text.count("complete") == 2
     assert (tmp_path / "trial-0001" / "result.json").is_file()
+    said, command = text.splitlines()[-2:]
+    found = re.fullmatch("train with the options of the best, trial ([01]):", said)
+    assert found is not None
+    again = tmp_path / "again"
+    prints(*shlex.split(command)[1:], "--out", again)
+    best = Run(tmp_path / f"trial-000{found[1]}")
+    assert Run(again).config == best.config
+    assert (tmp_path / "again" / "outcomes.json").read_bytes() == (
+        best.folder / "outcomes.json"
+    ).read_bytes()
 
 
 def test_options_find_the_part_they_belong_to() -> None:

@@ -91,7 +91,7 @@ def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> N
     for group in groups:
         for field in fields(group):
             option = field.name.replace("_", "-")
-            known.append(f"--no-{option}" if _default(group, field) is True else f"--{option}")
+            known.append(f"--no-{option}" if default_of(group, field) is True else f"--{option}")
     for arg in args:
         option = arg.partition("=")[0].replace("_", "-")
         if option == "--":
@@ -159,7 +159,7 @@ def _specs(group: Group, *, short: bool) -> list[tuple[str, Any, Any]]:
         shown += [field for name, field in by_name.items() if name not in common]
     specs: list[tuple[str, Any, Any]] = []
     for field in shown:
-        hint, default = hints[field.name], _default(group, field)
+        hint, default = hints[field.name], default_of(group, field)
         text = helps.get(field.name, "")
         if short and group.common is not None:
             text = re.split(r"[.;] ", text)[0]
@@ -173,7 +173,8 @@ def _specs(group: Group, *, short: bool) -> list[tuple[str, Any, Any]]:
     return specs
 
 
-def _default(group: Group, field: dataclasses.Field[Any]) -> Any:
+def default_of(group: Group, field: dataclasses.Field[Any]) -> Any:
+    """What an option is where it is not given; `MISSING` where it has to be."""
     if field.name in group.defaults:
         return group.defaults[field.name]
     if field.default_factory is not MISSING:

@@ -13,6 +13,12 @@ from sparsewood.lab.tasks import MEASURES, Certificates
 _MATRIX = 10  # the most labels that are shown as a matrix
 _CONFUSED = 10  # of more labels, the most pairs that are listed
 _ROOMY = 8  # measures that have room beside each other on a terminal, at two spaces
+_MANY_UNKNOWN = 10.0  # percent of the words
+_CAPPED = (
+    "capped: these sentences need more trees than max_active allows; the weights are the best "
+    "ones for the trees kept. Exact: --estimator sparsemap:max_support=10 (as few trees) or "
+    "sparsemap:max_active=none"
+)
 _ACROSS = 60  # characters for the names above a matrix
 
 
@@ -46,6 +52,27 @@ def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
         if "unknown" in values:
             told.append(f"unknown words {values['unknown']:.1f} %")
         lines += [f"{split}: {'; '.join(told)}"] if told else []
+    return lines
+
+
+def advice(splits: Mapping[str, Mapping[str, Any]], vectors: str | None = None) -> list[str]:
+    """What the remarks on the splits mean where they look like a failure, and what to do.
+
+    Args:
+        splits: as of `remarks`.
+        vectors: the word vectors of the model, if it has some.
+    """
+    lines = []
+    if any(values.get("capped") for values in splits.values()):
+        lines.append(_CAPPED)
+    unknown = {split: values.get("unknown", 0.0) for split, values in splits.items()}
+    worst = max(unknown, key=unknown.__getitem__)
+    if unknown[worst] >= _MANY_UNKNOWN:
+        known = "knows only words of the training data; --vectors FILE (GloVe, say) or --encoder"
+        what = f"{known} hf:NAME knows more"
+        if vectors is not None:
+            what = f"has no vectors for them in {vectors}; a larger file, or --encoder hf:NAME, has"
+        lines.append(f"unknown words: {unknown[worst]:.0f} % of {worst}; the model {what}")
     return lines
 
 

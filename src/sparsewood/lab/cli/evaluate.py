@@ -10,10 +10,11 @@ from rich.console import Console
 
 from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._options import Group, parse
-from sparsewood.lab.cli._results import confusion_table, remarks, splits_table
+from sparsewood.lab.cli._results import advice, confusion_table, remarks, splits_table
 from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
+from sparsewood.lab.data.vectors import VectorReference
 from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.train import Run, evaluate
@@ -70,13 +71,15 @@ def main(args: list[str]) -> None:
     if options.json:
         print(json.dumps(results))
     else:
-        _print(results)
+        _print(results, model)
 
 
-def _print(results: dict[str, Any]) -> None:
+def _print(results: dict[str, Any], model: Model) -> None:
     console = Console(highlight=False)
     console.print(splits_table(results))
-    for line in remarks(results):
+    reference: VectorReference | None = getattr(model, "vectors", None)
+    vectors = None if reference is None else reference.name
+    for line in [*remarks(results), *advice(results, vectors)]:
         print(line)
     for split, values in results.items():
         confusion = values.get("confusion")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sparsewood.lab.cli import unknown
+from sparsewood.lab.cli._command import train_command
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import (
     RUNS,
@@ -26,7 +27,7 @@ from sparsewood.lab.cli._runs import (
     writable_folder,
 )
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.train import RunConfig
+from sparsewood.lab.train import Run, RunConfig
 from sparsewood.lab.train.prepare import check
 from sparsewood.lab.train.space import RANGES
 from sparsewood.lab.train.sweep import sweep
@@ -60,7 +61,7 @@ class SweepOptions(Protocol, Workers):
 
 
 def main(args: list[str]) -> None:
-    """Prints the trials, the best one marked."""
+    """Prints the trials, the best one marked, and the command that trains with its options."""
     source = pick_source("sweep", args, DESCRIPTION, EXAMPLE)
     options, place, *parts = parse(
         f"sparsewood sweep {source.name}",
@@ -95,6 +96,10 @@ def main(args: list[str]) -> None:
         )
     Console(highlight=False).print(_table(found))
     print(f"runs: {folder}")
+    if found["best"]:
+        best = Run(found["best"]["folder"]).config
+        print(f"train with the options of the best, trial {found['best']['trial']}:")
+        print(f"  {train_command(best)}")
 
 
 def read_space(space: Sequence[str], base: RunConfig) -> dict[str, Any]:

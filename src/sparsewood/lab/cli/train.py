@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from sparsewood.lab.cli._options import Group, parse
-from sparsewood.lab.cli._results import remarks, results_table
+from sparsewood.lab.cli._results import advice, remarks, results_table
 from sparsewood.lab.cli._runs import (
     Protocol,
     config_groups,
@@ -69,7 +69,8 @@ def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
         return
     report = write_report([folder], folder / "report.html", title=str(folder))
     Console(highlight=False).print(results_table(result))
-    for line in remarks({"validation": result["validation"], **result["tests"]}):
+    splits = {"validation": result["validation"], **result["tests"]}
+    for line in [*remarks(splits), *advice(splits, config.source.vectors)]:
         print(line)
     print(f"report: {report}", flush=True)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sparsewood.lab._json import encode
 from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.data.sources.naming import headings
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.task import Task
 from sparsewood.lab.train.config import TrainingConfig
@@ -129,15 +130,11 @@ def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]
     groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(json.dumps(run.source, sort_keys=True), []).append(run)
-    named = []
-    kinds = [str(group[0].source.get("kind", "data")) for group in groups.values()]
-    for kind, group in zip(kinds, groups.values(), strict=True):
+    for group in groups.values():
         order = in_order(sorted(run.estimator for run in group))
         group.sort(key=lambda run: (order.index(run.estimator), run.seed))
-        rest = {k: v for k, v in group[0].source.items() if k != "kind" and v is not None}
-        details = ", ".join(f"{key} {value}" for key, value in rest.items())
-        named.append((f"{kind} ({details})" if kinds.count(kind) > 1 and details else kind, group))
-    return named
+    names = headings([group[0].source for group in groups.values()])
+    return list(zip(names, groups.values(), strict=True))
 
 
 def name_apart(runs: Sequence[ReportedRun]) -> None:

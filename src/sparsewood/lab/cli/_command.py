@@ -1,0 +1,36 @@
+"""A run as the command that trains it."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from sparsewood.lab.cli._options import default_of, fields
+from sparsewood.lab.cli._runs import config_groups
+from sparsewood.lab.train import RunConfig
+
+
+def train_command(config: RunConfig) -> str:
+    """`sparsewood train ...` with the options that are not at their defaults; a shell takes it."""
+    source = config.source
+    words = ["sparsewood", "train", source.name]
+    groups = config_groups(type(source), [])
+    for group, options in zip(groups, (source, config.model, config.training), strict=True):
+        for field in fields(group):
+            value, default = getattr(options, field.name), default_of(group, field)
+            if value != default:
+                words += _option(field.name.replace("_", "-"), value)
+    return shlex.join(words)
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """An option that is not at its default, which of an option that is on or off is the other."""
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    if isinstance(value, tuple):
+        return [f"--{name}", *map(_text, value)]
+    text = _text(value)
+    return [f"--{name}={text}"] if text.startswith("-") else [f"--{name}", text]
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, str | Path) else repr(value)
