@@ -53,7 +53,7 @@ def test_another_temperature_is_for_one_question(serves: Serves) -> None:
 
 
 def test_a_hot_one_is_capped(serves: Serves) -> None:
-    run = serves("sparsemap")
+    run = serves("sparsemap:max_active=none")
     long = typed_sentence("a small wood of oaks " * 7)
     (side,) = answer(run, [long], temperature=1e4)["sides"]
     assert side["kept"] == side["figure"]["most"] == 256
