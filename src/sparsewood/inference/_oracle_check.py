@@ -10,7 +10,9 @@ from torch import Tensor
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 
-_ROUNDING = 1e-4  # relative to the scores that are summed: more than an oracle in float32 loses
+# More than an oracle in float32 loses: relative to the scores that are summed, and to a penalty of
+# 1, as of numbers that it adds itself.
+_ROUNDING, _TINY = 1e-4, 1e-6
 
 
 class Ended(NamedTuple):
@@ -32,7 +34,7 @@ def check_best(potentials: Tensor, column: Tensor, others: Tensor) -> None:
     found = float(potentials @ column)
     most, at = (others @ potentials).max(0)
     size = float(potentials.abs() @ (column + others[at]))
-    if float(most) - found <= _ROUNDING * size:
+    if float(most) - found <= _ROUNDING * size + _TINY:
         return
     raise OracleValueError(
         f"the oracle returned a structure that scores {found:.6g}, although another one, which it "
