@@ -13,9 +13,6 @@ namespace sparsewood {
 
 using SolveGroup = Warp;
 
-// One warp works on a factor: with as many structures as on a CPU it would do so for hours.
-constexpr int64_t kMostOfWarp = 1 << 13;
-
 // The head of the memory of an instance that it keeps from launch to launch.
 template <class Family>
 struct Desk {
@@ -168,13 +165,13 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int
 // temperature: (batch), `step` apart. kept: (batch, kept_share). active: (grid, active_share), with
 // room for so many structures. pending: null, or the instances (grid) that go on.
 __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step, double tol,
-                      int64_t max_active, int64_t max_iter, char* kept, int64_t kept_share,
-                      char* active, int64_t active_share, int64_t room, const int64_t* pending,
-                      int64_t* sizes_out, int64_t* widths, int64_t* status_out, int64_t* calls,
-                      double* gap) {
+                      int64_t max_active, int64_t max_iter, int64_t most_structures, char* kept,
+                      int64_t kept_share, char* active, int64_t active_share, int64_t room,
+                      const int64_t* pending, int64_t* sizes_out, int64_t* widths,
+                      int64_t* status_out, int64_t* calls, double* gap) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
-    Limits limits{tol, max_active, max_iter, kMostOfWarp};
+    Limits limits{tol, max_active, max_iter, most_structures};
     SolveGroup g;
     int64_t b = pending ? pending[blockIdx.x] : blockIdx.x;
     char* memory = kept + b * kept_share;

@@ -11,7 +11,7 @@ import torch
 
 import sparsewood as sp
 from sparsewood import _cuda, _native
-from sparsewood.inference import generic
+from sparsewood.inference import _kernels, generic
 from sparsewood.testing import draw_scores
 from tests.emulator import EmulatedKernels, kernels_at
 
@@ -53,6 +53,15 @@ def test_limit_of_the_solver(limited: Solver) -> None:
     assert (best - ours <= post.gap + 1e-12).all()  # what the gap promises
     with pytest.raises(sp.UnconvergedError, match="2 limited; .*, limited at a gap of"):
         sp.sparsemap(flat(), TREES, solver=limited, on_unconverged="raise")
+
+
+def test_limit_of_kernels(device: torch.device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kernels, "MOST_STRUCTURES", 8)
+    post = sp.sparsemap(flat(6).to(device), TREES)
+    assert post.status.tolist() == [sp.Status.LIMITED] * 2
+    best = sp.sparsemap(flat(6), TREES, solver="generic")
+    assert (post.gap > 0).all()
+    assert (best.sizes > 8).all()
 
 
 def test_a_cap_comes_first(limited: Solver) -> None:

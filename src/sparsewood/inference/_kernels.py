@@ -18,6 +18,8 @@ from sparsewood.structures._kernels import Padded
 _JACOBIAN = _cuda.Program('#include "cuda/jacobian.cuh"\n', ("offsets", "jacobian"))
 _TALLY_THREADS = 256  # kTallyThreads in native/cuda/tally.cuh
 _WRITE_THREADS = 128
+# One warp works on a factor: with as many structures as on a CPU it would do so for hours.
+MOST_STRUCTURES = 1 << 13
 _FEW = 0.02  # of the instances may need more room than the first
 # What room batches like one before needed.
 _rooms: dict[tuple[object, ...], int] = {}
@@ -104,7 +106,7 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
         memory = desks, kept, rooms[-1], active, room, resumed
         results = sizes, widths, status, calls, gap
         heat = temperature, temperature.stride(0)
-        given = *batch.arguments, *heat, *limits, *memory, *results
+        given = *batch.arguments, *heat, *limits, MOST_STRUCTURES, *memory, *results
         batch.kernels.launch("solve", left, threads, *given)
         found = sizes, widths, status, count, first, packed, pending, totals
         batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
