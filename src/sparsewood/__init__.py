@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from sparsewood import _display
 
 if TYPE_CHECKING:
-    from sparsewood import draw, nn
+    from sparsewood import nn
     from sparsewood._threads import get_num_threads, set_num_threads
     from sparsewood.calls import count_calls
     from sparsewood.distribution import StructureDistribution
+    from sparsewood.draw._module import DrawModule
     from sparsewood.estimators.aimle import AIMLE
     from sparsewood.estimators.base import Estimator
     from sparsewood.estimators.blackbox import Blackbox
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from sparsewood.structures.simplex import Simplex
     from sparsewood.structures.spanning_trees import SpanningTrees
     from sparsewood.structures.subset import Subset
+
+    draw: DrawModule
 
 try:
     __version__ = version("sparsewood")
@@ -176,7 +179,15 @@ def _html(result: "Posterior | Forest") -> str | None:
     return import_module("sparsewood.draw.notebook").html(result)
 
 
-_display.html = _html
+def _text(result: "Posterior") -> str | None:
+    return import_module("sparsewood.draw.notebook").text(result)
+
+
+def _show(*args: object, **named: object) -> object:
+    return import_module("sparsewood.draw.drawings").drawn(*args, **named)
+
+
+_display.html, _display.text, _display.show = _html, _text, _show
 
 
 def __dir__() -> list[str]:

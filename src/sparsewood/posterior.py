@@ -1,8 +1,8 @@
 """A distribution over a few structures of each instance: what every estimator returns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import torch
 from torch import Size, Tensor
@@ -16,6 +16,11 @@ from sparsewood.forest import Forest
 from sparsewood.pairs import PairPosterior, pair_up
 from sparsewood.structures._bipartite import Bipartite
 from sparsewood.structures.base import Structure
+
+if TYPE_CHECKING:
+    from sparsewood.draw._names import Given
+    from sparsewood.draw.drawing import Drawing
+    from sparsewood.draw.drawings import Drawings
 
 _SHOWN = 5  # structures listed in the repr of one instance
 
@@ -215,6 +220,28 @@ class Posterior(CopiedWithGraph):
             )
         return pair_up(self.weights, self.sizes, other.weights, other.sizes)
 
+    def show(
+        self,
+        words: Sequence[str] | Sequence[Sequence[str]] | None = None,
+        instance: int | None = None,
+        given: "Given | None" = None,
+        *,
+        other: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+    ) -> "Drawing | Drawings":
+        """Draw the structures: as text in a terminal, as pictures in a notebook.
+
+        Args:
+            words: the words of a sentence, the items of a set, the rows of a matching or alignment;
+                or a list of these for each instance. Default: their numbers.
+            instance: which element of the batch. Default: the only one; the first one if `words` or
+                `given` are those of one instance; otherwise all of the batch.
+            given: a structure to compare with, for dependency trees and taggings.
+            other: the columns of a matching or an alignment.
+            labels: the names of the labels or tags, in the order of their scores.
+        """
+        return _display.show(self, words, instance, given, other=other, labels=labels)
+
     def __len__(self) -> int:
         return self.sizes.numel()
 
@@ -236,6 +263,10 @@ class Posterior(CopiedWithGraph):
 
     def __repr__(self) -> str:
         return self._describe_one() if len(self) == 1 else self._describe_batch()
+
+    def __str__(self) -> str:
+        """The summary, and the likeliest structures of the first instances, drawn."""
+        return _display.text(self) or repr(self)
 
     def _repr_html_(self) -> str | None:
         """What notebooks show: the structures of the first instances, drawn as what they are."""

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import sparsewood as sp
+from sparsewood.draw import Live
 from sparsewood.draw.widget import LiveWidget
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ MODEL = """async ([esm, css, state]) => {
 }"""
 
 
-def figure(**options: Any) -> sp.draw.Live:
+def figure(**options: Any) -> Live:
     scores = torch.randn(4, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     scores[0, 2] = -torch.inf
     return sp.draw.live(scores, sp.DependencyTrees(), WORDS, **options)

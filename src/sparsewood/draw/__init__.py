@@ -1,12 +1,17 @@
-"""Structures and posteriors as something to look at."""
+"""Structures and posteriors as something to look at: `sp.draw(post)` draws one."""
+
+import sys
 
 from sparsewood.draw._bundle import live_assets
+from sparsewood.draw._module import DrawModule
 from sparsewood.draw.drawing import Drawing, Format, draw, show
+from sparsewood.draw.drawings import Drawings
 from sparsewood.draw.live_figure import Live, live
 from sparsewood.draw.text import posterior_text, tree_text
 
 __all__ = [
     "Drawing",
+    "Drawings",
     "Format",
     "Live",
     "draw",
@@ -16,3 +21,5 @@ __all__ = [
     "show",
     "tree_text",
 ]
+
+sys.modules[__name__].__class__ = DrawModule

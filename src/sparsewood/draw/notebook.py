@@ -1,9 +1,10 @@
-"""What posteriors and forests show of themselves in a notebook: small, and never an error."""
+"""What posteriors and forests show of themselves where they are looked at: never an error."""
 
 from __future__ import annotations
 
 from sparsewood.draw._markup import element, escaped, number
 from sparsewood.draw._names import Names
+from sparsewood.draw.drawings import posterior_summary
 from sparsewood.draw.families import posterior_sheet
 from sparsewood.draw.html import trees_html
 from sparsewood.draw.shared import sentences_of, shared_graph, uses_of
@@ -26,6 +27,14 @@ def html(result: Posterior | Forest) -> str | None:
         return forest_html(result) if isinstance(result, Forest) else posterior_html(result)
     except Exception:
         return None  # looking at a result must not stop a notebook, whatever is wrong with it
+
+
+def text(post: Posterior) -> str | None:
+    """What `print` shows of a posterior; None where it cannot be made."""
+    try:
+        return posterior_summary(post)
+    except Exception:
+        return None
 
 
 def posterior_html(post: Posterior) -> str:
