@@ -1,6 +1,7 @@
 """The posterior of an estimator that keeps the marginals of parts and no structures."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -25,6 +26,11 @@ class SoftPosterior(Posterior):
 
     distribution: StructureDistribution
     at: int | None
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        # Without this, torch.compile of PyTorch 2.10 and 2.11 passes the fields of a frozen
+        # dataclass to its constructor.
+        return object.__new__(cls)
 
     def __init__(self, distribution: StructureDistribution, at: int | None = None) -> None:
         scores, batch = distribution.scores, distribution.batch_shape
