@@ -28,7 +28,7 @@ class EmulatedKernels:
 
     def __init__(self, program: Program, order: str = "rising") -> None:
         self.order = ORDERS[order]
-        self._library = ctypes.CDLL(str(_build(program)))
+        self.library = ctypes.CDLL(str(_build(program)))
         self.launches: list[str] = []
 
     def launch(
@@ -38,7 +38,7 @@ class EmulatedKernels:
         self.launches.append(kernel)
         boxes = [_box(argument) for argument in arguments]
         pointers = (ctypes.c_void_p * len(boxes))(*(ctypes.addressof(box) for box in boxes))
-        run = getattr(self._library, f"emulate_{kernel}")
+        run = getattr(self.library, f"emulate_{kernel}")
         sizes = (ctypes.c_int64(size) for size in (grid, block, shared))
         run(ctypes.c_int(self.order), ctypes.c_int(len(boxes)), pointers, *sizes)
 

@@ -10,7 +10,7 @@ import pytest
 from sparsewood.lab.data.columns import read_table
 
 Prints = Callable[..., str]
-TEXTS = ['[MAX 2 "9" ]', "qqq, www"]
+TEXTS = ["[MAX 2 9 ]", "[min 4, 7]"]
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ def test_csv(latent: Path, table: Path, prints: Prints, tmp_path: Path) -> None:
 
 def test_tsv_is_read_back(latent: Path, prints: Prints, tmp_path: Path) -> None:
     path, out = tmp_path / "in.jsonl", tmp_path / "said.tsv"
-    path.write_text(json.dumps({"text": 'a "small\twood"'}))
+    path.write_text(json.dumps({"text": "[MAX 2\t9 ]"}))
     prints("predict", latent, path, "--out", out)
     ((_, (text, where)),) = read_table(out, ("text", "where"))
-    assert text == 'a "small wood"'
+    assert text == "[MAX 2 9 ]"
     assert where == f"{path}:1"
 
 
