@@ -26,7 +26,7 @@ def test_csv(latent: Path, table: Path, prints: Prints, tmp_path: Path) -> None:
     assert prints("predict", latent, table, "--out", out) == ""
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["text"] for row in rows] == TEXTS
+    assert [row["text"] for row in rows] == ["[MAX 2 9 ]", "[MIN 4 7 ]"]
     assert [row["where"] for row in rows] == [f"{table}:2", f"{table}:3"]
     for row in rows:
         numbers = {k: float(v) for k, v in row.items() if k.startswith("p(")}
