@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*.* native/families/*)
+SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*/*)
 
 # The interpreter is not built with ASan: its library comes first, and leaks are not looked for.
 SANITIZED := build/sanitize
@@ -66,10 +66,10 @@ $(VENV)/.zig-stamp: constraints.txt
 	@touch $@
 
 wasm: $(VENV)/.zig-stamp
-	$(BIN)/python native/build_wasm.py
+	$(BIN)/python native/web/build_wasm.py
 
 check-wasm: $(VENV)/.zig-stamp
-	$(BIN)/python native/build_wasm.py --check
+	$(BIN)/python native/web/build_wasm.py --check
 
 clean:
 	rm -rf $(VENV) build dist demo docs/_build docs/gallery

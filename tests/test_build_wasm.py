@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parent.parent / "native/build_wasm.py"
+SCRIPT = Path(__file__).parent.parent / "native/web/build_wasm.py"
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@
 // to words and weights are products after. Blocks of gates in the order i, f, g, o.
 #pragma once
 
-#include "block.cuh"
+#include "cuda/block.cuh"
 
 namespace sparsewood {
 

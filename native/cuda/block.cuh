@@ -1,7 +1,7 @@
 // What the kernels share: the memory that a launch gives to each block.
 #pragma once
 
-#include "../group.h"
+#include "group/group.h"
 
 namespace sparsewood {
 

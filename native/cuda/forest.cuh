@@ -1,4 +1,4 @@
-// The forest of a batch of trees, built on the device; what it is: native/forest.h.
+// The forest of a batch of trees, built on the device; what it is: native/forest/forest.h.
 //
 // A node is found by a hash of its word and of its children's hashes: of all (tree, word) with one
 // hash the first stands for all. That they are equal in fact is checked, edge by edge. All sums are
@@ -7,7 +7,7 @@
 // Five launches, one warp to a tree but in `scan`:  read  share  scan  number  link
 #pragma once
 
-#include "scan.cuh"
+#include "cuda/scan.cuh"
 
 namespace sparsewood {
 

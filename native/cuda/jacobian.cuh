@@ -3,7 +3,7 @@
 
 #include "cuda/numbers.cuh"
 #include "cuda/tally.cuh"
-#include "jacobian.h"
+#include "solver/jacobian.h"
 
 extern "C" {
 

@@ -11,7 +11,7 @@
 // `gates` (nodes, 3, hidden) and `first`, `second`, which are its own affair.
 #pragma once
 
-#include "product.cuh"
+#include "cuda/product.cuh"
 
 namespace sparsewood {
 

@@ -1,7 +1,7 @@
 // Two kinds of numbers of at least 0 that a recursion over sums of products may be written in.
 #pragma once
 
-#include "team.cuh"
+#include "cuda/team.cuh"
 
 namespace sparsewood {
 

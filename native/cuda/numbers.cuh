@@ -1,7 +1,7 @@
 // Numbers of either precision.
 #pragma once
 
-#include "group.h"
+#include "group/group.h"
 
 namespace sparsewood {
 

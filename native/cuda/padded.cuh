@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cuda/numbers.cuh"
-#include "instance.h"
+#include "solver/instance.h"
 
 namespace sparsewood {
 

@@ -2,7 +2,7 @@
 // pairs times the hidden layer is ever stored. heads (batch, m, size), dependents (batch, n, size).
 #pragma once
 
-#include "block.cuh"
+#include "cuda/block.cuh"
 
 namespace sparsewood {
 

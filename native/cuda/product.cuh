@@ -2,7 +2,7 @@
 // own.
 #pragma once
 
-#include "scan.cuh"
+#include "cuda/scan.cuh"
 
 namespace sparsewood {
 

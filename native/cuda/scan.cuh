@@ -1,7 +1,7 @@
 // Running sums of whole numbers over a warp and over a block.
 #pragma once
 
-#include "block.cuh"
+#include "cuda/block.cuh"
 
 namespace sparsewood {
 

@@ -2,7 +2,7 @@
 // structures/recursions/semi_markov.py and chain.py say what that is, shifted.py why.
 #pragma once
 
-#include "segments.cuh"
+#include "cuda/segments.cuh"
 
 namespace sparsewood {
 

@@ -1,7 +1,7 @@
 // Sums over the segmentations of a sequence and their derivatives, one block for each.
 #pragma once
 
-#include "segments.cuh"
+#include "cuda/segments.cuh"
 
 namespace sparsewood {
 

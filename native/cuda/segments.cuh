@@ -7,7 +7,7 @@
 // position.
 #pragma once
 
-#include "team.cuh"
+#include "cuda/team.cuh"
 
 namespace sparsewood {
 

@@ -2,7 +2,7 @@
 // ../shift_arcs.h on a GPU.
 #pragma once
 
-#include "team.cuh"
+#include "cuda/team.cuh"
 
 // Arcs (B, n, cells): the first `root` cells of a row are arcs from the root, of which a tree has
 // one; 0: it may have several. `shared` is (B,), `vectors` (B, 2, n) room to work in.

@@ -1,7 +1,7 @@
 // Where the answers of a batch begin when they stand one after the other.
 #pragma once
 
-#include "cholesky.h"
+#include "solver/cholesky.h"
 
 namespace sparsewood {
 

@@ -1,7 +1,7 @@
 // A few neighbouring lanes of a warp that take a row together, and sums of exponentials along it.
 #pragma once
 
-#include "block.cuh"
+#include "cuda/block.cuh"
 
 namespace sparsewood {
 

@@ -2,7 +2,7 @@
 // nn/tree_gru.py. Blocks of W and U in the order r, z, v.
 #pragma once
 
-#include "levels.cuh"
+#include "cuda/levels.cuh"
 
 namespace sparsewood {
 

@@ -2,7 +2,7 @@
 // of levels.cuh. Blocks of W and U in the order i, o, u, f.
 #pragma once
 
-#include "levels.cuh"
+#include "cuda/levels.cuh"
 
 namespace sparsewood {
 

@@ -7,7 +7,7 @@
 // scores change along a direction.
 #pragma once
 
-#include "number_kinds.cuh"
+#include "cuda/number_kinds.cuh"
 
 namespace sparsewood {
 

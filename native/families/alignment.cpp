@@ -1,6 +1,6 @@
-#include "alignment.h"
+#include "families/alignment.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "binary_trees.h"
+#include "families/binary_trees.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "bounded_trees.h"
+#include "families/bounded_trees.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "chain.h"
+#include "families/chain.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "labelled_trees.h"
+#include "families/labelled_trees.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

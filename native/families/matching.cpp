@@ -1,6 +1,6 @@
-#include "matching.h"
+#include "families/matching.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

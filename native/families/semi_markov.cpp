@@ -1,6 +1,6 @@
-#include "semi_markov.h"
+#include "families/semi_markov.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "simplex.h"
+#include "families/simplex.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "spanning_trees.h"
+#include "families/spanning_trees.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

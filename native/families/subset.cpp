@@ -1,6 +1,6 @@
-#include "subset.h"
+#include "families/subset.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

@@ -1,6 +1,6 @@
-#include "trees.h"
+#include "families/trees.h"
 
-#include "registry.h"
+#include "solver/registry.h"
 
 namespace sparsewood {
 

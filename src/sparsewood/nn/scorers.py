@@ -117,7 +117,7 @@ class BiaffineArcScorer(_ArcScorer):
 
 
 class _NativeTanh(torch.autograd.Function):
-    """`_PairwiseTanh` in float32 on the CPU; its formulas: native/pairs_tanh.h."""
+    """`_PairwiseTanh` in float32 on the CPU; its formulas: native/nn/pairs_tanh.h."""
 
     @staticmethod
     def forward(ctx: Any, heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:

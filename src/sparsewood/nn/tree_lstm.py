@@ -52,7 +52,7 @@ class KernelLSTM(KernelCell):
 
 
 class NativeCell(Composition):
-    """On the CPU, in float32 or float64, without weights; its formulas: native/tree_lstm.h.
+    """On the CPU, in float32 or float64, without weights; its formulas: native/nn/tree_lstm.h.
 
     Leaves take part in no product of the sums, and only the gates that both passes read are kept.
     """

@@ -47,7 +47,7 @@ _ASKED = {"argmax": "map", "kbest": "kbest", "solve": "sparsemap"}  # what users
 
 @cache
 def _program(family: str, struct: str, task: str) -> _cuda.Program:
-    source = f"""#include "{family}.h"
+    source = f"""#include "families/{family}.h"
 namespace sparsewood {{
 using Chosen = {struct};
 }}

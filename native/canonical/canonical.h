@@ -1,0 +1,65 @@
+// Weights that are a function of the marginals alone: the pulling triangulation of the polytope.
+//
+// On the smallest face that holds the marginals, the structure that the fixed integers of
+// pull_weights.h like best gets as much weight as can be; then the same for what is left. The
+// structures are affinely independent, and their weights continuous and piecewise linear in the
+// marginals (De Loera, Rambau & Santos 2010, "Triangulations", section 4.3).
+#pragma once
+
+#include "canonical/peel.h"
+#include "canonical/pull.h"
+#include "canonical/pull_weights.h"
+#include "canonical/pulled.h"
+#include "solver/solver.h"
+
+namespace sparsewood {
+
+// (cells) of the table; 0 where there is no part.
+template <class Family>
+std::vector<double> pull_weights(const Family& family, const std::vector<int64_t>& shape) {
+    std::vector<double> w(static_cast<size_t>(cells(family)), 0.0);
+    for (int r = 0; r < family.rows; ++r) {
+        Row row = family.row(r);
+        for (int c = 0; c + Family::kEmpty < family.width; ++c)
+            if (c < row.skip_begin || c >= row.skip_end)
+                w[static_cast<size_t>(int64_t(r) * family.width + c + Family::kEmpty)] =
+                    pull_weight(row.start + c * row.step, shape.data(), shape.size());
+    }
+    return w;
+}
+
+// The canonical decomposition of what the solver found, by the facets of the family where they are
+// known, else by its oracle alone. False: not found.
+template <class Family>
+bool decompose(Solver<Family>& solver, const double* w, Pulled& out) {
+    bool found = peel(solver.family(), solver.set, w, out);
+    if (!found) {
+        out = {{}, {}, out.calls};
+        found = pull(solver, w, out);
+    }
+    forget(solver.family());
+    return found;
+}
+
+// Solves on these structures alone, for which the solver has room. False: they are not affinely
+// independent, or not optimal.
+template <class Family>
+bool take_over(Solver<Family>& solver, const Pulled& pulled) {
+    constexpr double kNegative = -1e-12;
+    Thread g;
+    auto& set = solver.set;
+    int64_t stride = set.codes.stride;
+    set.reset(set.theta, true);
+    for (int64_t i = 0; i < stride; ++i) set.origin[i] = pulled.codes[static_cast<size_t>(i)];
+    set.begin(g);
+    for (int a = 1; a < pulled.size(); ++a)
+        if (set.append(g, pulled.codes.data() + a * stride) != Entry::kEntered) return false;
+    do {
+        solver.settle_all(g);
+        for (int a = 0; a < set.size(); ++a)
+            if (!(set.weights[a] >= kNegative)) return false;
+    } while (set.drop_negative(g));
+    return solver.is_certified();
+}
+
+}  // namespace sparsewood

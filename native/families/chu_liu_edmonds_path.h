@@ -1,0 +1,196 @@
+// Chu-Liu-Edmonds for a Group with lanes: the contractions of chu_liu_edmonds.h, in the
+// same order, and of trees that score the same the same one.
+//
+// The best heads of all words are found at once, a lane for each. In a cycle that is contracted
+// lanes are heads, and where it is opened again they are its members. Cycles are nested so deep
+// that to look for all of them at once would find one at a time.
+#pragma once
+
+#include "group/group.h"
+
+namespace sparsewood {
+
+struct ChuLiuEdmondsPath {
+    int words;  // n
+    int heads;  // n + 1 columns
+    // Nodes of the contraction forest: 0 is the root, 1..n are words, those after it cycles.
+    double* cycle_scores;  // (n, n + 1) rows of the cycles
+    int16_t* cycle_roots;  // (n, n + 1) minus the root arcs that a merged arc adds
+    int32_t* begin;        // (n + 1) where the members of a cycle begin
+    int32_t* members;      // (2 n + 1) of all cycles, in the order of the path
+    double* base_score;    // (2 n + 1) of the arc that was chosen into a node
+    int16_t* base_roots;   // (2 n + 1)
+    int16_t* arc_head;     // (2 n + 1) that arc
+    int32_t* position;     // (2 n + 1) of a component on the path, from 1 on; kNew, kDone
+    int32_t* component;    // (n + 1) the outermost node that a word is in
+    int32_t* path;         // (n + 1) components
+
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
+        words = n;
+        heads = n + 1;
+        int64_t cells = int64_t(n) * heads, nodes = 2 * int64_t(n) + 1;
+        cycle_scores = arena.take<double>(cells);
+        cycle_roots = arena.take<int16_t>(cells);
+        begin = arena.take<int32_t>(heads);
+        members = arena.take<int32_t>(nodes);
+        base_score = arena.take<double>(nodes);
+        base_roots = arena.take<int16_t>(nodes);
+        arc_head = arena.take<int16_t>(nodes);
+        position = arena.take<int32_t>(nodes);
+        component = arena.take<int32_t>(heads);
+        path = arena.take<int32_t>(heads);
+    }
+
+    // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
+    // False when no tree is left.
+    template <bool SingleRoot, class G>
+    SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
+        if (!choose_heads<SingleRoot>(g, scores)) return false;
+        int nodes = heads;
+        for (int start = 1; start <= words; ++start) {
+            int top = component[start], length = 0;
+            if (position[top] != kNew) continue;
+            while (true) {
+                g.sync();  // all have read the position of `top`
+                if (g.leader()) {
+                    path[length] = top;
+                    position[top] = length + 1;
+                }
+                ++length;
+                g.sync();
+                int next = component[arc_head[top]], place = position[next];
+                if (place == kDone) break;
+                if (place != kNew) {
+                    next = nodes++;
+                    if (!contract<SingleRoot>(g, scores, place - 1, length, next)) return false;
+                    length = place - 1;
+                }
+                top = next;
+            }
+            for (int p = g.lane(); p < length; p += g.size()) position[path[p]] = kDone;
+            g.sync();
+        }
+        for (int node = nodes - 1; node > words; --node) open<SingleRoot>(g, scores, node);
+        int roots = 0;
+        for (int i = g.lane(); i < words; i += g.size()) {
+            tree[i] = arc_head[i + 1];
+            roots += tree[i] == 0;
+        }
+        g.sync();
+        return !SingleRoot || g.total(roots) == 1;
+    }
+
+  private:
+    static constexpr int32_t kNew = 0, kDone = -1;
+
+    // An arc into a component, the better one by fewer root arcs (if those count), then by score.
+    struct Arc {
+        double score = kForbidden;
+        int roots = 0, head = -1;
+
+        template <bool SingleRoot>
+        SPARSEWOOD_HD void see(double other, int other_roots, int other_head) {
+            bool better = other > score;
+            if (SingleRoot && head >= 0 && other_roots != roots && other != kForbidden)
+                better = other_roots > roots;
+            if (better) score = other, roots = other_roots, head = other_head;
+        }
+    };
+
+    SPARSEWOOD_HD const double* row_of(const double* scores, int node) const {
+        return node <= words ? scores + (node - 1) * heads : cycle_scores + (node - heads) * heads;
+    }
+
+    SPARSEWOOD_HD int roots_at(int node, int head) const {
+        return node <= words ? -(head == 0) : cycle_roots[(node - heads) * heads + head];
+    }
+
+    // The arc from a head into a node that becomes a member of a cycle.
+    template <bool SingleRoot>
+    SPARSEWOOD_HD double score_of(const double* scores, int node, int head, int& roots) const {
+        roots = SingleRoot ? roots_at(node, head) - base_roots[node] : 0;
+        return row_of(scores, node)[head] - base_score[node];
+    }
+
+    SPARSEWOOD_HD void keep(int node, const Arc& arc) {
+        arc_head[node] = static_cast<int16_t>(arc.head);
+        base_score[node] = arc.score;
+        base_roots[node] = static_cast<int16_t>(arc.roots);
+        position[node] = kNew;
+    }
+
+    // The best head of every word, a lane for each. False when one has none.
+    template <bool SingleRoot, class G>
+    SPARSEWOOD_HD bool choose_heads(const G& g, const double* scores) {
+        bool none = false;
+        for (int w = g.lane(); w < heads; w += g.size()) {
+            component[w] = w;
+            Arc arc;
+            const double* row = row_of(scores, w == 0 ? 1 : w);
+            for (int j = 0; j < heads; ++j)
+                arc.see<SingleRoot>(row[j], SingleRoot ? -(j == 0) : 0, j);
+            keep(w, arc);
+            none |= arc.head < 0;
+        }
+        if (g.leader()) position[0] = kDone, begin[0] = 0;
+        g.sync();
+        return !g.any(none);
+    }
+
+    // path[first..length) becomes a node: its row, and the best arc in it. False when it has none.
+    template <bool SingleRoot, class G>
+    SPARSEWOOD_HD bool contract(const G& g, const double* scores, int first, int length, int node) {
+        double* row = cycle_scores + (node - heads) * heads;
+        int16_t* roots = cycle_roots + (node - heads) * heads;
+        int from = begin[node - heads];
+        for (int p = first + g.lane(); p < length; p += g.size())
+            members[from + p - first] = path[p];
+        if (g.leader()) begin[node - heads + 1] = from + length - first;
+        g.sync();  // all have read the component of the last head
+        Arc best;
+        for (int j = g.lane(); j < heads; j += g.size()) {
+            Arc arc;
+            if (position[component[j]] > first) {  // it is in the cycle
+                component[j] = node;
+            } else {
+                for (int p = first; p < length; ++p) {
+                    int added;
+                    double score = score_of<SingleRoot>(scores, path[p], j, added);
+                    arc.see<SingleRoot>(score, added, j);
+                }
+            }
+            row[j] = arc.score;
+            if (SingleRoot) roots[j] = static_cast<int16_t>(arc.roots);
+            best.see<SingleRoot>(arc.score, arc.roots, j);
+        }
+        if (SingleRoot && best.roots != g.largest(best.head < 0 ? -heads : best.roots))
+            best = Arc();
+        int head = g.argmax(best.score, best.head);
+        g.sync();
+        if (head < 0) return false;
+        if (g.leader()) keep(node, {row[head], SingleRoot ? roots[head] : 0, head});
+        g.sync();
+        return true;
+    }
+
+    // The arc into a cycle enters the first member it can have come from, and replaces its own.
+    template <bool SingleRoot, class G>
+    SPARSEWOOD_HD void open(const G& g, const double* scores, int node) {
+        int head = arc_head[node], stop = begin[node - heads + 1];
+        double score = row_of(scores, node)[head];
+        int roots = SingleRoot ? roots_at(node, head) : 0;
+        for (int start = begin[node - heads]; start < stop; start += g.size()) {
+            int m = start + g.lane(), added;
+            bool enters = m < stop &&
+                          score_of<SingleRoot>(scores, members[m], head, added) == score &&
+                          (!SingleRoot || added == roots);
+            uint32_t found = g.ballot(enters);
+            if (found == 0) continue;
+            if (g.lane() == lowest_bit(found)) arc_head[members[m]] = static_cast<int16_t>(head);
+            break;
+        }
+        g.sync();
+    }
+};
+
+}  // namespace sparsewood

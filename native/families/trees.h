@@ -1,0 +1,179 @@
+// The four families of dependency trees behind one oracle.
+//
+// A tree is a code of n slots, slot i the head of word i + 1; the part (i, h) has
+// index i * (n + 1) + h.
+#pragma once
+
+#include "families/chu_liu_edmonds.h"
+#include "families/chu_liu_edmonds_lanes.h"
+#include "families/chu_liu_edmonds_path.h"
+#include "families/eisner.h"
+#include "families/family.h"
+
+namespace sparsewood {
+
+// Whether `word` is in the subtree of `ancestor`.
+SPARSEWOOD_HD inline bool is_below(const int16_t* tree, int word, int ancestor) {
+    while (word != 0 && word != ancestor) word = tree[word - 1];
+    return word != 0;
+}
+
+// Mixes tree b into tree a word by word wherever b's head scores higher, more(word, head of a, head
+// of b) by how much, and the result stays a tree: fits(word, head) says so for one word of a as it
+// then is. Returns how much the score rose; 0 leaves a as it was.
+template <bool SingleRoot, class More, class Fits>
+SPARSEWOOD_HD double mix_trees(int words, int16_t* a, const int16_t* b, More more, Fits fits) {
+    double gain = 0;
+    where_differ(a, b, words, [&](int i, int mine, int theirs) {
+        double rise = more(i + 1, mine, theirs);
+        if (!(rise > 0) || (SingleRoot && (mine == 0 || theirs == 0))) return;
+        if (!fits(i + 1, theirs)) return;
+        gain += rise;
+        a[i] = static_cast<int16_t>(theirs);
+    });
+    return gain;
+}
+
+// By how much a head scores above another, the scores of word i in row i - 1.
+SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
+    return [=](int word, int mine, int theirs) {
+        const double* row = scores + int64_t(word - 1) * (words + 1);
+        return row[theirs] - row[mine];
+    };
+}
+
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+// ChuLiuEdmonds::argmax<false> with at least 3 words, for a CPU thread.
+bool argmax_wide(const ChuLiuEdmonds& memory, const double* scores,
+                 int16_t* tree);  // chu_liu_edmonds.cpp
+#endif
+
+template <bool Projective, bool SingleRoot>
+struct TreeOracle;
+
+template <bool SingleRoot>
+struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
+    // Where a group has lanes: of a sentence that has one for each word, and of any.
+    ChuLiuEdmondsLanes lanes;
+    ChuLiuEdmondsPath by_path;
+
+    SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
+        words = n;
+        heads = n + 1;
+        if (arena.lanes == 1) return ChuLiuEdmonds::lay_out(arena, n);
+        if (heads <= ChuLiuEdmondsLanes::kMostHeads) lanes.lay_out(arena, n);
+        if (SingleRoot || heads > ChuLiuEdmondsLanes::kMostHeads) by_path.lay_out(arena, n);
+    }
+
+    template <class G>
+    SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+        // An unconstrained tree that happens to have one root child is the answer,
+        // and the scan without root counts is several times cheaper.
+        if (SingleRoot && find<false>(g, scores, tree) && has_one_root(g, tree)) return true;
+        return find<SingleRoot>(g, scores, tree);
+    }
+
+    template <class More>
+    SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
+        return mix_trees<SingleRoot>(
+            words, a, b, more, [&](int word, int head) { return !is_below(a, head, word); });
+    }
+
+  private:
+    template <bool One, class G>
+    SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
+        if constexpr (G::size() == 1)
+            return alone<One>(g, scores, tree);
+        else if (!One && heads <= ChuLiuEdmondsLanes::kMostHeads)
+            return lanes.argmax(g, scores, tree);
+        else
+            return by_path.argmax<One>(g, scores, tree);
+    }
+
+    template <bool One, class G>
+    SPARSEWOOD_HD bool alone(const G& g, const double* scores, int16_t* tree) {
+#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
+        if (!One && words >= 3) return argmax_wide(*this, scores, tree);
+#endif
+        return argmax<One>(g, scores, tree);
+    }
+
+    template <class G>
+    SPARSEWOOD_HD bool has_one_root(const G& g, const int16_t* tree) const {
+        bool has = root_arcs(tree) == 1;
+        g.sync();  // before the tree is written to again
+        return has;
+    }
+};
+
+template <bool SingleRoot>
+struct TreeOracle<true, SingleRoot> : Eisner {
+    template <class G>
+    SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
+        return argmax<SingleRoot>(g, scores, tree);
+    }
+
+    template <class More>
+    SPARSEWOOD_HD double mix(int16_t* a, const int16_t* b, More more) const {
+        return mix_trees<SingleRoot>(words, a, b, more,
+                                     [&](int word, int head) { return fits(a, word, head); });
+    }
+
+  protected:
+    // Whether the tree stays a projective tree when `word` moves to `head`: its arc
+    // crosses no other, covers no root child, and the head is not below the word.
+    SPARSEWOOD_HD bool fits(const int16_t* tree, int word, int head) const {
+        int low = word < head ? word : head, high = word < head ? head : word;
+        for (int w = 1; w <= words; ++w) {
+            if (w == word) continue;
+            int h = tree[w - 1], l = w < h ? w : h, r = w < h ? h : w;
+            if ((l < low && low < r && r < high) || (low < l && l < high && high < r)) return false;
+            if (h == 0 && low < w && w < high && !(SingleRoot && low == 0)) return false;
+        }
+        return !is_below(tree, head, word);
+    }
+};
+
+// What families of trees share: slot i is word i + 1, its row in the table the scores of its heads.
+struct TreeSlots {
+    static constexpr bool kEmpty = false;
+    static constexpr double kCross = kAlways;
+    int slots, penalised, rows, width;
+    int64_t padded;  // words of the caller's array
+
+    SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
+    SPARSEWOOD_HD void lay_out_cross(Arena&) {}
+    SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
+        fix_row(table + base(slot), width, option);
+    }
+
+    SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t*) {
+        slots = penalised = rows = static_cast<int>(size[0]);
+        width = rows + 1;
+        padded = shape[0];
+    }
+    SPARSEWOOD_HD Row row(int r) const { return {part(r, 0), 1, r + 1, r + 2}; }
+    SPARSEWOOD_HD int64_t part(int slot, int option) const { return slot * (padded + 1) + option; }
+    SPARSEWOOD_HD int64_t event_size() const { return padded; }
+    template <class G>
+    SPARSEWOOD_HD void event(const G& g, const int16_t* code, int64_t* out) const {
+        for (int64_t i = g.lane(); i < padded; i += g.size()) out[i] = i < slots ? code[i] : -1;
+    }
+    template <class G>
+    SPARSEWOOD_HD void shift(const G& g, double* table) const {
+        for (int i = g.lane(); i < slots; i += g.size()) shift_row(table + base(i), width);
+    }
+};
+
+template <bool Projective, bool SingleRoot>
+struct Trees : TreeSlots, TreeOracle<Projective, SingleRoot> {
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
+        TreeOracle<Projective, SingleRoot>::lay_out(arena, slots);
+    }
+
+    SPARSEWOOD_HD double cross(const double* scores, int16_t* a, const int16_t* b) const {
+        return this->mix(a, b, score_of_heads(scores, slots));
+    }
+};
+
+}  // namespace sparsewood

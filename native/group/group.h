@@ -1,0 +1,145 @@
+// A Group is what runs one instance: a CPU thread, or the lanes of a CUDA warp.
+//
+// Solver and oracles are templates over it. Work on arrays is written
+//     for (int i = g.lane(); i < n; i += g.size()) ...
+// scalar state is written by the leader, and g.sync() stands between a write and
+// its readers. Reductions return the same value, in the same order of summation,
+// to every lane, so that control flow stays uniform and results are reproducible.
+#pragma once
+
+#ifdef __CUDACC_RTC__
+using int8_t = signed char;
+using int16_t = short;
+using int32_t = int;
+using uint32_t = unsigned int;
+using int64_t = long long;
+using uint64_t = unsigned long long;
+#else
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#endif
+
+#ifdef __CUDACC__
+#define SPARSEWOOD_HD __host__ __device__
+#else
+#define SPARSEWOOD_HD
+#endif
+
+// A GPU's instruction cache is small: ONCE for what is called in several places, ROLLED for loops
+// of few rounds, UNROLLED where loads are to overlap.
+#ifdef __CUDACC__
+#define SPARSEWOOD_ONCE __noinline__
+#define SPARSEWOOD_ROLLED _Pragma("unroll 1")
+#define SPARSEWOOD_UNROLLED _Pragma("unroll 8")
+#else
+#define SPARSEWOOD_ONCE
+#define SPARSEWOOD_ROLLED
+#define SPARSEWOOD_UNROLLED
+#endif
+
+namespace sparsewood {
+
+constexpr double kEpsilon = 2.220446049250313e-16;
+#ifdef __CUDACC_RTC__
+constexpr double kForbidden = -1.0 / 0.0;
+#else
+constexpr double kForbidden = -HUGE_VAL;
+#endif
+
+// Codes are stored in blocks of this many slots, the last one padded.
+constexpr int kCodeBlock = 8;
+
+// So many options of a code, two to a word.
+struct alignas(2 * kCodeBlock) CodeBlock {
+    uint32_t pairs[kCodeBlock / 2];
+
+    static SPARSEWOOD_HD CodeBlock load(const int16_t* code) {
+#if defined(__CUDA_ARCH__)
+        return *reinterpret_cast<const CodeBlock*>(code);
+#else
+        CodeBlock block;
+        std::memcpy(&block, code, sizeof block);
+        return block;
+#endif
+    }
+};
+
+// n: of whole blocks.
+SPARSEWOOD_HD inline void copy_code(const int16_t* from, int n, int16_t* to) {
+#if defined(__CUDA_ARCH__)
+    for (int i = 0; i < n; i += kCodeBlock)
+        *reinterpret_cast<CodeBlock*>(to + i) = CodeBlock::load(from + i);
+#else
+    for (int i = 0; i < n; ++i) to[i] = from[i];
+#endif
+}
+
+SPARSEWOOD_HD inline int lowest_bit(uint32_t mask) {
+#if defined(__CUDA_ARCH__)
+    return __ffs(static_cast<int>(mask)) - 1;
+#elif defined(__GNUC__)
+    return __builtin_ctz(mask);
+#else
+    int bit = 0;
+    while (!(mask >> bit & 1)) ++bit;
+    return bit;
+#endif
+}
+
+// The first bits of those halves of a pair that are not 0.
+SPARSEWOOD_HD inline uint32_t not_zero(uint32_t pair) {
+    return (((pair & 0x7fff7fffu) + 0x7fff7fffu) | pair) & 0x80008000u;
+}
+
+// A bit for each slot of a block in which two codes differ.
+SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
+    CodeBlock x = CodeBlock::load(a), y = CodeBlock::load(b);
+    uint32_t found = 0;
+    for (int w = 0; w < kCodeBlock / 2; ++w) {
+        uint32_t other = not_zero(x.pairs[w] ^ y.pairs[w]);
+        found |= (other >> 15 & 1u) << 2 * w | (other >> 31) << (2 * w + 1);
+    }
+    return found;
+}
+
+// Calls f(i, a[i], b[i]) for the slots i < n, in their order, in which two codes differ. Both begin
+// and end with whole blocks; f may change a[i].
+template <class F>
+SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) {
+    SPARSEWOOD_ROLLED
+    for (int start = 0; start < n; start += 32) {
+        uint32_t found = 0;
+        for (int i = 0; i < 32 && start + i < n; i += kCodeBlock)
+            found |= differences(a + start + i, b + start + i) << i;
+        SPARSEWOOD_ROLLED
+        for (; found != 0; found &= found - 1) {
+            int i = start + lowest_bit(found);
+            f(i, a[i], b[i]);
+        }
+    }
+}
+
+// Hands out consecutive pieces of one block of memory. With a null base it only
+// measures, so that the same code lays a workspace out and tells its size.
+struct Arena {
+    char* base;
+    int lanes = 1;  // of the Group that will work there
+    int64_t used = 0;
+
+    template <class T>
+    SPARSEWOOD_HD T* take(int64_t count) {
+        T* p = base ? reinterpret_cast<T*>(base + used) : nullptr;
+        used += (count * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
+        return p;
+    }
+};
+
+}  // namespace sparsewood
+
+#ifndef __CUDACC_RTC__  // which knows no host code
+#include "group/thread.h"
+#endif
+#ifdef __CUDACC__
+#include "group/warp.h"
+#endif

@@ -1,0 +1,47 @@
+// The functions of gates, in loops that vectorize.
+#pragma once
+
+#include <cmath>
+
+#include "group/wide.h"
+
+// Before a loop whose rows do not overlap: too many to be checked for that at run time.
+#if defined(__clang__)
+#define SPARSEWOOD_APART _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define SPARSEWOOD_APART _Pragma("GCC ivdep")
+#else
+#define SPARSEWOOD_APART
+#endif
+
+namespace sparsewood {
+
+// tanh in double is the library's; in float a rational minimax approximation (the one of Eigen),
+// which vectorizes and is right to a few units in the last place.
+SPARSEWOOD_INLINE double fast_tanh(double x) { return std::tanh(x); }
+
+SPARSEWOOD_INLINE float fast_tanh(float x) {
+    const float bound = 7.90531110763549805f;  // beyond it float tanh is 1
+    x = x > bound ? bound : x;
+    x = x < -bound ? -bound : x;
+    const float s = x * x;
+    float p = -2.76076847742355e-16f;
+    p = p * s + 2.00018790482477e-13f;
+    p = p * s - 8.60467152213735e-11f;
+    p = p * s + 5.12229709037114e-08f;
+    p = p * s + 1.48572235717979e-05f;
+    p = p * s + 6.37261928875436e-04f;
+    p = p * s + 4.89352455891786e-03f;
+    float q = 1.19825839466702e-06f;
+    q = q * s + 1.18534705686654e-04f;
+    q = q * s + 2.26843463243900e-03f;
+    q = q * s + 4.89352518554385e-03f;
+    return x * p / q;
+}
+
+template <class Real>
+SPARSEWOOD_INLINE Real fast_sigmoid(Real x) {
+    return Real(0.5) + Real(0.5) * fast_tanh(Real(0.5) * x);
+}
+
+}  // namespace sparsewood

@@ -1,0 +1,80 @@
+// Sums over spanning trees for Python.
+#include "python/bind_tree_sums.h"
+
+#include <stdexcept>
+
+#include "group/parallel.h"
+#include "python/arrays.h"
+#include "python/without_gil.h"
+#include "sums/shift_arcs.h"
+#include "sums/tree_sums.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace sparsewood {
+
+SPARSEWOOD_WIDE bool run_sums(TreeSums& sums, const double* scores, int words, double* marginals,
+                              double& log_sum) {
+    return sums(scores, words, marginals, log_sum);
+}
+
+SPARSEWOOD_WIDE double run_shift(double* arcs, int64_t n, int64_t width, int64_t root) {
+    return shift_arcs(arcs, n, width, root);
+}
+
+namespace {
+
+void shift(Out<double, nb::ndim<3>> arcs, Out<double, nb::ndim<1>> shared, int64_t root) {
+    size_t batch = arcs.shape(0);
+    int64_t n = static_cast<int64_t>(arcs.shape(1)), width = static_cast<int64_t>(arcs.shape(2));
+    if (shared.shape(0) != batch || root < 0 || root > width)
+        throw std::invalid_argument("expected arcs (B, n, width), shared (B,), root <= width");
+    double *scores = arcs.data(), *out = shared.data();
+    nb::gil_scoped_release release;
+    for (size_t b = 0; b < batch; ++b, scores += n * width)
+        out[b] = run_shift(scores, n, width, root);
+}
+
+void sum_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
+               Out<double, nb::ndim<1>> log_sums, Out<double, nb::ndim<3>> marginals,
+               Out<bool, nb::ndim<1>> good, bool single_root, int threads) {
+    size_t batch = scores.shape(0), n = scores.shape(1);
+    if (scores.shape(2) != n + 1 || marginals.shape(0) != batch || marginals.shape(1) != n ||
+        marginals.shape(2) != n + 1)
+        throw std::invalid_argument("expected scores and marginals (B, n, n + 1)");
+    if (lengths.shape(0) != batch || log_sums.shape(0) != batch || good.shape(0) != batch)
+        throw std::invalid_argument("expected lengths, log_sums and good (B,)");
+    const double* from = scores.data();
+    const int64_t* words = lengths.data();
+    double *sums = log_sums.data(), *to = marginals.data();
+    bool* fine = good.data();
+    for (size_t b = 0; b < batch; ++b)
+        if (words[b] < single_root || words[b] > static_cast<int64_t>(n))
+            throw std::invalid_argument(
+                "lengths: expected at most n words, and one for a single root");
+    without_gil([&] {
+        for_each_instance(
+            static_cast<int64_t>(batch), threads,
+            [&] { return TreeSums(static_cast<int>(n), single_root); },
+            [&](TreeSums& sum, int64_t b) {
+                size_t at = static_cast<size_t>(b) * n * (n + 1);
+                fine[b] = run_sums(sum, from + at, static_cast<int>(words[b]), to + at, sums[b]);
+            });
+    });
+}
+
+}  // namespace
+
+void bind_tree_sums(nb::module_& m) {
+    m.def("sum_trees", &sum_trees, "scores"_a, "lengths"_a, "log_sums"_a.noconvert(),
+          "marginals"_a.noconvert(), "good"_a.noconvert(), "single_root"_a, "threads"_a,
+          "Writes the log-partition function of each sentence, its derivatives, and whether both "
+          "could be computed.");
+    m.def(
+        "shift_arcs", &shift, "arcs"_a.noconvert(), "shared"_a.noconvert(), "root"_a,
+        "Takes off arcs (B, n, width), in place, what all trees share, and writes that. The first "
+        "`root` cells of a row are those of the root where it has one child; 0 otherwise.");
+}
+
+}  // namespace sparsewood

@@ -1,0 +1,55 @@
+#include "solver/batch.h"
+
+#include <cmath>
+#include <map>
+
+#include "group/instances.h"
+#include "solver/jacobian.h"
+#include "solver/registry.h"
+
+namespace sparsewood {
+
+void Scores::reject(int64_t b, int64_t part, double score) const {
+    Whole index(shape.size());
+    for (size_t d = shape.size(); d-- > 0; part /= shape[d]) index[d] = part % shape[d];
+    const char* what = std::isnan(score)   ? " is NaN"
+                       : std::isinf(score) ? " is +inf"
+                                           : " / temperature is beyond 1e200";
+    fail("scores[" + std::to_string(b) + ", " + join(index.data(), index.size()) + "]" + what +
+         "; " + shapes(b));
+}
+
+// Made when it is first asked for: the families register in no particular order.
+static std::map<std::string, Family>& families() {
+    static std::map<std::string, Family> known;
+    return known;
+}
+
+Registered::Registered(const char* name, Family family) { families()[name] = family; }
+
+Operations find_family(const std::string& name, const Whole& options) {
+    auto found = families().find(name);
+    if (found == families().end()) fail("no native family is called " + name);
+    return found->second(options);
+}
+
+void apply_jacobians(const Posteriors& p, const double* on_weights, const double* on_parts,
+                     int threads, double* out_weights, double* out_parts) {
+    size_t batch = static_cast<size_t>(p.batch);
+    Whole first(batch + 1, 0), packed(batch + 1, 0);
+    for (size_t b = 0; b < batch; ++b) {
+        first[b + 1] = first[b] + p.sizes[b];
+        packed[b + 1] = packed[b] + Cholesky::packed(p.sizes[b]);
+    }
+    for_each_instance(
+        p.batch, threads, [] { return std::vector<double>(); },
+        [&](std::vector<double>& ones, int64_t b) {
+            size_t i = static_cast<size_t>(b), size = static_cast<size_t>(p.sizes[b]);
+            if (ones.size() < size) ones.resize(size);
+            apply_jacobian(Thread{}, p.parts + first[i] * p.width, static_cast<int>(size), p.width,
+                           p.factor + packed[i], on_weights + first[i], on_parts + b * p.cells,
+                           out_weights + first[i], out_parts + b * p.cells, ones.data());
+        });
+}
+
+}  // namespace sparsewood

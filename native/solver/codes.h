@@ -1,0 +1,127 @@
+// The codes of the active structures: where each is kept, and how much it has in common with
+// others.
+//
+// A structure keeps its place while it is active; its number changes as others leave.
+#pragma once
+
+#include "families/family.h"
+
+namespace sparsewood {
+
+template <class Family>
+struct Codes {
+    Family family;
+    int slots;
+    int stride;     // slots, rounded up to whole blocks; padding slots hold 0
+    int32_t* base;  // (slots) where the options of a slot begin in the table
+    int capacity;
+    int16_t* cells;    // (capacity, stride) by place
+    int32_t* place;    // (capacity) of the code of an active structure; then the free places
+    int32_t* nearest;  // (capacity) by place: the place that shares most parts, -1: to be found
+    int32_t* shared;   // (capacity) by place: how many
+
+    SPARSEWOOD_HD void lay_out(Arena& arena) {
+        slots = family.slots;
+        stride = (slots + kCodeBlock - 1) / kCodeBlock * kCodeBlock;
+        base = arena.take<int32_t>(slots);
+    }
+
+    SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
+        capacity = room;
+        cells = arena.take<int16_t>(int64_t(room) * stride);
+        place = arena.take<int32_t>(room);
+        nearest = arena.take<int32_t>(room);
+        shared = arena.take<int32_t>(room);
+    }
+
+    template <class G>
+    SPARSEWOOD_HD void begin(const G& g) {
+        SPARSEWOOD_ROLLED
+        for (int i = g.lane(); i < slots; i += g.size())
+            base[i] = static_cast<int32_t>(family.base(i));
+        SPARSEWOOD_ROLLED
+        for (int p = g.lane(); p < capacity; p += g.size()) place[p] = p;
+        g.sync();
+    }
+
+    // Takes over the codes of a set with less room.
+    template <class G>
+    SPARSEWOOD_HD void copy(const G& g, const Codes& from) {
+        int64_t count = int64_t(from.capacity) * stride;
+        for (int64_t i = g.lane(); i < count; i += g.size()) cells[i] = from.cells[i];
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < from.capacity; a += g.size()) {
+            place[a] = from.place[a];
+            nearest[a] = from.nearest[a];
+            shared[a] = from.shared[a];
+        }
+        for (int a = from.capacity + g.lane(); a < capacity; a += g.size()) place[a] = a;
+        g.sync();
+    }
+
+    SPARSEWOOD_HD int16_t* at(int p) const { return cells + int64_t(p) * stride; }
+    SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
+
+    // <scores, h - other> summed slot by slot, so that what is common cancels exactly: this lane's
+    // share of it.
+    template <class G>
+    SPARSEWOOD_HD double share_above(const G& g, const double* scores, const int16_t* h,
+                                     const int16_t* other) const {
+        double s = 0;
+        SPARSEWOOD_ROLLED
+        for (int i = g.lane(); i < slots; i += g.size()) {
+            const double* row = scores + base[i];
+            s += row[h[i]] - row[other[i]];
+        }
+        return s;
+    }
+
+    // The same by one lane, all of it.
+    SPARSEWOOD_HD double score_above(const double* scores, const int16_t* h,
+                                     const int16_t* other) const {
+        double s = 0;
+        where_differ(h, other, slots, [&](int i, int mine, int theirs) {
+            const double* row = scores + base[i];
+            s += row[mine] - row[theirs];
+        });
+        return s;
+    }
+
+    // How many penalised parts two structures share.
+    template <class G>
+    SPARSEWOOD_HD SPARSEWOOD_ONCE int common_parts(const G& g, const int16_t* a,
+                                                   const int16_t* b) const {
+        if (family.penalised == slots) {
+            int same = g.template agree<Family::kEmpty>(a, b, stride);
+            return Family::kEmpty ? same : same - (stride - slots);
+        }
+        int whole = family.penalised / kCodeBlock * kCodeBlock;
+        int same = g.template agree<Family::kEmpty>(a, b, whole);
+        SPARSEWOOD_ROLLED
+        for (int i = whole; i < family.penalised; ++i)
+            same += a[i] == b[i] && !(Family::kEmpty && a[i] == 0);
+        return same;
+    }
+
+    template <class G>
+    SPARSEWOOD_HD int count_parts(const G& g, const int16_t* h) const {
+        return Family::kEmpty ? common_parts(g, h, h) : family.penalised;
+    }
+
+    // Looks among `size` active structures for the one nearest to number a.
+    template <class G>
+    SPARSEWOOD_HD void find_nearest(const G& g, int a, int size) {
+        int near = -1, most = -1;
+        SPARSEWOOD_ROLLED
+        for (int b = g.lane(); b < size; b += g.size()) {
+            if (b == a) continue;
+            int c = common_parts(typename G::Lane{}, code(a), code(b));
+            if (c > most) most = c, near = b;
+        }
+        g.largest(most, near);
+        if (g.leader()) nearest[place[a]] = near < 0 ? -1 : place[near], shared[place[a]] = most;
+        g.sync();
+    }
+};
+
+}  // namespace sparsewood

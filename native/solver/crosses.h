@@ -1,0 +1,147 @@
+// Structures made of two that are active: one and its nearest neighbour, mixed slot by slot for the
+// better score. They separate slots that no active structure tells apart.
+//
+// Each lane makes a cross of its own, with its own scratch memory.
+#pragma once
+
+#include "solver/active_set.h"
+
+namespace sparsewood {
+
+template <class Family>
+struct Crosses {
+    static constexpr int kMost = 512;  // at most so many enter at once
+    int16_t* children;                 // (lanes, stride) what each lane has made
+    char* scratch;                     // (lanes, share)
+    int64_t share;                     // bytes that a family's cross() needs
+    int32_t* partner;                  // (capacity) by place: what it is crossed with
+
+    SPARSEWOOD_HD void lay_out(Arena& arena, const Codes<Family>& codes) {
+        share = 0;
+        if constexpr (Family::kCross > kNever) {
+            Family measured = codes.family;
+            Arena measure{nullptr};
+            measured.lay_out_cross(measure);
+            share = measure.used;
+        }
+        children = arena.take<int16_t>(int64_t(arena.lanes) * codes.stride);
+        scratch = arena.take<char>(arena.lanes * share);
+    }
+
+    SPARSEWOOD_HD void lay_out_active(Arena& arena, int room) {
+        partner = arena.take<int32_t>(room);
+    }
+
+    // Pairs every active structure with its nearest one and lets those crosses enter, up to `most`
+    // active structures, that score more than `least` above the active ones by `reduced`.
+    template <class G>
+    SPARSEWOOD_HD void enter(const G& g, ActiveSet<Family>& set, const double* reduced,
+                             double least, int64_t most) {
+        const Codes<Family>& codes = set.codes;
+        int count = set.size(), wait = 0;
+        if (count >= most) return;
+        pair(g, set, reduced);
+        Family family = codes.family;
+        Arena arena{scratch + g.lane() * share};
+        if constexpr (Family::kCross > kNever) family.lay_out_cross(arena);
+        SPARSEWOOD_ROLLED
+        for (int start = 0; start < count; start += g.size()) {
+            int a = start + g.lane();
+            int16_t* child = children + int64_t(g.lane()) * codes.stride;
+            bool better = a < count && cross(g, codes, family, set.scratch, reduced,
+                                             codes.place[a], least, child) > least;
+            uint32_t found = g.ballot(better);
+            g.sync();
+            SPARSEWOOD_ROLLED
+            for (; found != 0; found &= found - 1) {
+                int lane = lowest_bit(found);
+                if (!take(g, codes.place[start + lane])) continue;
+                int16_t* to = set.waiting(wait++);
+                const int16_t* from = children + int64_t(lane) * codes.stride;
+                SPARSEWOOD_ROLLED
+                for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = from[i];
+                g.sync();
+                if (wait < set.kWaiting && set.size() + wait < most) continue;
+                // The structures active may span all there is: then none can enter.
+                if (set.append_waiting(g, wait) == 0 && wait == set.kWaiting) return;
+                wait = 0;
+                if (set.size() >= most) return;
+            }
+        }
+        if (wait > 0) set.append_waiting(g, wait);
+    }
+
+  private:
+    // Finds the partner of every active structure; and by place what both may gain, which lanes
+    // that work side by side find each for itself.
+    template <class G>
+    SPARSEWOOD_HD void pair(const G& g, ActiveSet<Family>& set, const double* reduced) {
+        Codes<Family>& codes = set.codes;
+        int count = set.size();
+        auto is_alone = [&](int a) { return codes.nearest[codes.place[a]] < 0; };
+        for (int a = g.last(count, is_alone); a >= 0; a = g.last(a, is_alone))
+            codes.find_nearest(g, a, count);
+        SPARSEWOOD_ROLLED
+        for (int a = g.lane(); a < count; a += g.size()) {
+            int p = codes.place[a];
+            partner[p] = codes.nearest[p];
+        }
+        g.sync();
+        if constexpr (G::kLanes == 1)
+            for (int a = 0; a < count; ++a) {
+                int p = codes.place[a];
+                if (partner[p] >= 0 && bound_at(p) == p)
+                    set.scratch[p] = possible_gain(codes, reduced, p, partner[p]);
+            }
+    }
+
+    SPARSEWOOD_HD bool is_mutual(int p) const { return partner[partner[p]] == p; }
+
+    // The place at which the possible gain of p and its partner stands.
+    SPARSEWOOD_HD int bound_at(int p) const {
+        int q = partner[p];
+        return q < p && is_mutual(p) ? q : p;
+    }
+
+    // Whether the cross of the structure at p may enter: not if that of its partner with it does.
+    // a + b = cross(a, b) + cross(b, a): beside the one the other is dependent.
+    template <class G>
+    SPARSEWOOD_HD bool take(const G& g, int p) {
+        int q = partner[p];
+        if (q < 0) return false;
+        bool mutual = is_mutual(p);
+        g.sync();
+        if (mutual && g.leader()) partner[q] = -1;
+        g.sync();
+        return true;
+    }
+
+    // child <- the structure at p with pieces of its partner; returns what it gains, 0 where that
+    // cannot be more than `least`.
+    template <class G>
+    SPARSEWOOD_HD double cross(const G&, const Codes<Family>& codes, Family& family,
+                               const double* bound, const double* reduced, int p, double least,
+                               int16_t* child) const {
+        int q = partner[p];
+        if (q < 0) return 0;
+        double gain = G::kLanes == 1 ? bound[bound_at(p)] : possible_gain(codes, reduced, p, q);
+        if (!(gain > least)) return 0;
+        copy_code(codes.at(p), codes.stride, child);
+        if constexpr (Family::kCross > kNever) return family.cross(reduced, child, codes.at(q));
+        return 0;
+    }
+
+    // What crossing the structures at p and q would gain if every mixture were one. Both score the
+    // same, so either is better in some slots by as much as it is worse in the others.
+    static SPARSEWOOD_HD double possible_gain(const Codes<Family>& codes, const double* reduced,
+                                              int p, int q) {
+        double difference = 0;
+        where_differ(codes.at(p), codes.at(q), codes.slots, [&](int i, int mine, int theirs) {
+            const double* row = reduced + codes.base[i];
+            difference += fabs(row[theirs] - row[mine]);
+        });
+        return difference / 2;
+    }
+};
+
+}  // namespace sparsewood

@@ -1,0 +1,68 @@
+// The operations on a batch, made for one family.
+#pragma once
+
+#include "group/instances.h"
+#include "solver/kbest.h"
+#include "solver/worker.h"
+
+#if defined(__wasm__)
+#include "solver/any_family.h"
+#endif
+
+namespace sparsewood {
+
+// What a thread works with: of each family its own where speed counts, the same for many where a
+// page is to load it.
+template <class Family>
+auto worker_of() {
+#if defined(__wasm__)
+    using Any = AnyFamily<Family::kEmpty>;
+    Worker<Any> worker;
+    worker.family() = Any(std::make_unique<ThatFamily<Family>>());
+    return worker;
+#else
+    return Worker<Family>();
+#endif
+}
+
+template <class MakeWorker>
+void argmax_batch(MakeWorker make_worker, const Scores& scores, int threads, int64_t* events) {
+    for_each_instance(scores.batch, threads, make_worker,
+                      [&](auto& worker, int64_t b) { worker.argmax(scores, b, events); });
+}
+
+template <class MakeWorker>
+std::vector<Solution> solve_batch(MakeWorker make_worker, const Scores& scores,
+                                  const double* temperature, const Request& request, int threads) {
+    std::vector<Solution> solutions(static_cast<size_t>(scores.batch));
+    for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
+        worker.solve(scores, b, temperature[b], request, solutions[static_cast<size_t>(b)]);
+    });
+    return solutions;
+}
+
+template <class MakeWorker>
+std::vector<Ranking> kbest_batch(MakeWorker make_worker, const Scores& scores, int64_t k,
+                                 int threads) {
+    std::vector<Ranking> rankings(static_cast<size_t>(scores.batch));
+    for_each_instance(scores.batch, threads, make_worker, [&](auto& worker, int64_t b) {
+        const double* table = worker.table(scores, b);
+        Ranking& ranking = rankings[static_cast<size_t>(b)];
+        BestFirst search(worker.family(), table);
+        std::vector<int16_t> code;
+        for (int64_t found = 0; found < k && search.next(code); ++found)
+            ranking.append(worker.family(), code.data());
+        if (ranking.part_counts.empty()) scores.no_structure(b);
+        ranking.calls = search.calls();
+    });
+    return rankings;
+}
+
+template <class Family>
+Operations operations_of() {
+    return {[](auto... rest) { return argmax_batch(&worker_of<Family>, rest...); },
+            [](auto... rest) { return kbest_batch(&worker_of<Family>, rest...); },
+            [](auto... rest) { return solve_batch(&worker_of<Family>, rest...); }};
+}
+
+}  // namespace sparsewood

@@ -1,0 +1,58 @@
+// What all trees of a sentence share, taken off its arcs: structures/recursions/shifted.py says
+// why.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "group/wide.h"
+
+namespace sparsewood {
+
+// Scores below this have a forbidden part, as in structures/recursions/totals.py.
+constexpr double kNoScore = -5e299;
+
+// The largest of `count` scores, below kNoScore where none is allowed.
+SPARSEWOOD_INLINE double largest(const double* scores, int64_t count) {
+    double best[8];
+    std::fill(best, best + 8, 2 * kNoScore);
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        for (int k = 0; k < 8; ++k) best[k] = scores[i + k] > best[k] ? scores[i + k] : best[k];
+    for (; i < count; ++i) best[0] = std::max(best[0], scores[i]);
+    return *std::max_element(best, best + 8);
+}
+
+SPARSEWOOD_INLINE double or_zero(double score) { return score < kNoScore ? 0 : score; }
+
+// Arcs of n words, rows of `width`, in place; returns what is shared. The first `root` cells of a
+// row are arcs from the root, of which a tree has one; 0: it may have several.
+SPARSEWOOD_INLINE double shift_arcs(double* arcs, int64_t n, int64_t width, int64_t root) {
+    double first = 2 * kNoScore, second = 2 * kNoScore, shared = 0;
+    if (root > 0) {
+        for (int64_t i = 0; i < n; ++i) first = std::max(first, largest(arcs + i * width, root));
+        first = or_zero(first);
+        for (int64_t i = 0; i < n; ++i) {
+            const double* row = arcs + i * width;
+            double top = largest(row + root, width - root);
+            if (!(top < kNoScore)) second = std::max(second, largest(row, root) - first - top);
+        }
+        second = or_zero(second);
+        shared = first + second;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        double* row = arcs + i * width;
+        double top = largest(row + root, width - root);
+        if (root > 0 && top < kNoScore) {
+            double only = largest(row, root);
+            top = only < kNoScore ? 0 : only - first - second;
+        }
+        top = or_zero(top);
+        shared += top;
+        for (int64_t j = 0; j < root; ++j) row[j] = row[j] - first - top - second;
+        for (int64_t j = root; j < width; ++j) row[j] -= top;
+    }
+    return shared;
+}
+
+}  // namespace sparsewood

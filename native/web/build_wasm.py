@@ -1,0 +1,100 @@
+"""Compiles the core to WebAssembly: src/sparsewood/draw/web/sparsewood.wasm.
+
+    python native/web/build_wasm.py            build it
+    python native/web/build_wasm.py --check    build it elsewhere, and compare
+
+Zig's C++ compiler comes from PyPI (the extra `wasm`) and brings its own C library. The same sources
+give the same bytes on any machine. A hash of them is the last section of the file, so that it can
+be told without a compiler whether it is up to date.
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WASM = ROOT / "src/sparsewood/draw/web/sparsewood.wasm"
+CORE = ("solver/batch.cpp", "solver/columns.cpp", "web/wasm.cpp")
+MOST_MEMORY = 1 << 30  # what a page may take before a call fails
+
+ZIG = "0.17.0"
+FLAGS = (
+    "-target wasm32-wasi -mexec-model=reactor -mcpu=generic+simd128 "
+    "-std=c++17 -Oz -Xclang -Oz -ffp-contract=off -fno-exceptions -fno-rtti "
+    "-Wall -Wextra -Wsign-conversion -Werror "
+    f"-s -Wl,--max-memory={MOST_MEMORY}"
+).split()
+
+
+def sources() -> list[Path]:
+    """What is compiled."""
+    native = ROOT / "native"
+    return [native / name for name in CORE] + sorted((native / "families").glob("*.cpp"))
+
+
+def digest() -> str:
+    """Of the compiler, its flags, the sources and all that they include: SHA-256."""
+    pending, known = sources(), set[Path]()
+    while pending:
+        path = pending.pop()
+        if path in known:
+            continue
+        known.add(path)
+        for name in re.findall(r'^#include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+            beside = path.parent / name
+            pending.append(beside if beside.exists() else ROOT / "native" / name)
+    hashed = hashlib.sha256(" ".join([ZIG, *FLAGS]).encode())
+    for path in sorted(known):
+        text = path.read_text(encoding="utf-8")
+        hashed.update(f"\n{path.relative_to(ROOT).as_posix()} {len(text)}\n{text}".encode())
+    return hashed.hexdigest()
+
+
+def section(content: str) -> bytes:
+    """A custom section called "sources", which engines skip."""
+    name, body = b"sources", content.encode()
+    return bytes([0, 1 + len(name) + len(body), len(name)]) + name + body
+
+
+def is_up_to_date(wasm: bytes) -> bool:
+    """Whether it was built from the sources as they are."""
+    return wasm.endswith(section(digest()))
+
+
+def build() -> bytes:
+    """The file, compiled and linked."""
+    if (found := version("ziglang")) != ZIG:
+        raise SystemExit(f"Zig {ZIG} is needed, which writes these bytes; {found} is installed")
+    cache = ROOT / "build/wasm"
+    places = {"ZIG_LOCAL_CACHE_DIR": str(cache), "ZIG_GLOBAL_CACHE_DIR": str(cache)}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "sparsewood.wasm"
+        files = [path.relative_to(ROOT).as_posix() for path in sources()]
+        command = [sys.executable, "-m", "ziglang", "c++", *FLAGS, "-I", "native", *files]
+        subprocess.run([*command, "-o", str(out)], cwd=ROOT, env=os.environ | places, check=True)
+        return out.read_bytes() + section(digest())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compiles the core to WebAssembly.")
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    if parser.parse_args().check:
+        if build() != WASM.read_bytes():
+            raise SystemExit(f"{WASM.name} is not what its sources give: run `make wasm`")
+        print(f"{WASM.name} is what its sources give")
+        return
+    made = build()
+    new = WASM.with_suffix(".new")
+    new.write_bytes(made)
+    new.replace(WASM)
+    print(f"{WASM.relative_to(ROOT)}: {len(made):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
