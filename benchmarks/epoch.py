@@ -1,7 +1,7 @@
 """The time of a training epoch over latent trees against one tree for each sentence, on SST.
 
 The paper's latent epoch takes 6 times the flat one and 4.7 times that of given trees (Niculae,
-Martins & Cardie 2018, section 5). Each estimator is trained by `sparsewood.lab.train` with the
+Martins & Cardie 2018, section 5). Each estimator is trained by `sparsewood.lab.run` with the
 paper's sizes (batch 16, hidden size 300, GloVe 300); the first epoch warms up, the rest are timed,
 validation not counted.
 
@@ -23,8 +23,8 @@ from rich.table import Table
 from sentences import GLOVE, add_option
 
 from sparsewood.lab.data.sources import Sst
+from sparsewood.lab.run import Lines, Run, RunConfig, TrainingConfig, train
 from sparsewood.lab.tasks import ModelConfig
-from sparsewood.lab.train import Lines, Run, RunConfig, TrainingConfig, train
 
 ROWS = ["flat", "given", "left_to_right", "sparsemap"]
 PAPER = {"flat": 1.0, "given": 6 / 4.7, "sparsemap": 6.0}  # epochs over the flat one

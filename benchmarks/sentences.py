@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood._host import move
+from sparsewood._internal.host import move
 
 VARIABLE = "SPARSEWOOD_DATA"
 SIZE = 300  # of a word vector

@@ -23,8 +23,8 @@ from rich.text import Text
 from sparsewood.draw import draw
 from sparsewood.lab.cli import main as sparsewood
 from sparsewood.lab.data.listops import evaluate, heads
-from sparsewood.lab.train import Run
-from sparsewood.lab.train.rows import folder_name
+from sparsewood.lab.run import Run
+from sparsewood.lab.study.rows import folder_name
 
 FOLDER = Path("demo")
 WORDS = "[MAX 2 9 [MIN 4 7 ] 0 ]".split()

@@ -16,14 +16,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sparsewood.lab.run.outcomes import FILE
+from sparsewood.lab.run.run import Run
+from sparsewood.lab.study.grid import OPENINGS, Grid
+from sparsewood.lab.study.paper_figures import BASELINE, in_order
+from sparsewood.lab.study.summary import summarise
+from sparsewood.lab.study.table import table_search, table_summary
 from sparsewood.lab.tasks import TASKS
 from sparsewood.lab.tasks.task import PLUS
-from sparsewood.lab.train.grid import OPENINGS, Grid
-from sparsewood.lab.train.outcomes import FILE
-from sparsewood.lab.train.paper_figures import BASELINE, in_order
-from sparsewood.lab.train.run import Run
-from sparsewood.lab.train.summary import summarise
-from sparsewood.lab.train.table import table_search, table_summary
 
 HERE = Path(__file__).parent
 COMPARISON = "compare.json"

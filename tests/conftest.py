@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.nn._composer import TreeComposer
 from tests.emulator import EmulatedKernels
 
@@ -110,7 +110,7 @@ def check_recursion() -> Callable[..., None]:
 def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
     """A device whose tensors take the path of CUDA kernels: a CPU that emulates one, and a GPU."""
     if request.param == "emulated":
-        with _cuda.emulate(EmulatedKernels):
+        with cuda.emulate(EmulatedKernels):
             yield torch.device("cpu")
     elif torch.cuda.is_available():
         yield torch.device("cuda")

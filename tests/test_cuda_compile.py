@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood import _cuda_forest
-from sparsewood._cuda import Program
-from sparsewood._cuda.program import headers
+from sparsewood._internal import cuda_forest
+from sparsewood._internal.cuda import Program
+from sparsewood._internal.cuda.program import headers
 from sparsewood.inference._kernels import _JACOBIAN
 from sparsewood.nn import _cuda_bilstm, _cuda_levels, _cuda_pairs
 from sparsewood.structures._kernels import FAMILIES, program
@@ -20,7 +20,7 @@ PROGRAMS |= {
     "argmax": program("trees", (0, 0), "argmax"),
     "kbest": program("trees", (0, 0), "kbest"),
     "jacobian": _JACOBIAN,
-    "forest": _cuda_forest._PROGRAM,
+    "forest": cuda_forest._PROGRAM,
     "lstm": _cuda_levels._program("lstm"),
     "gru": _cuda_levels._program("gru"),
     "bilstm": _cuda_bilstm._PROGRAM,

@@ -13,11 +13,11 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from sparsewood import _display
+from sparsewood._internal import display as _display
 
 if TYPE_CHECKING:
     from sparsewood import nn
-    from sparsewood._threads import get_num_threads, set_num_threads
+    from sparsewood._internal.threads import get_num_threads, set_num_threads
     from sparsewood.calls import count_calls
     from sparsewood.distribution import StructureDistribution
     from sparsewood.draw._module import DrawModule
@@ -149,7 +149,7 @@ __all__ = [
 # Names are imported when they are first used: the command line answers --help without PyTorch.
 _PACKAGES = ("draw", "nn")
 _HOMES = (  # where the others are looked for, what takes least to import first
-    "_threads",
+    "_internal.threads",
     "status",
     "calls",
     "structures",

@@ -6,13 +6,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._lazy import CopiedWithGraph, lazy
-from sparsewood._members import check_events, parts_of_members
-from sparsewood._numbers import check_whole, within_reach
-from sparsewood._transforms import is_transformed, outside_inference_mode
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.lazy import CopiedWithGraph, lazy
+from sparsewood._internal.numbers import check_whole, within_reach
+from sparsewood._internal.transforms import is_transformed, outside_inference_mode
 from sparsewood.calls import count
 from sparsewood.posterior import Posterior
+from sparsewood.structures._members import check_events, parts_of_members
 from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
 from sparsewood.structures.recursions.totals import is_empty

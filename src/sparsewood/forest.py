@@ -8,9 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood import _cuda_forest, _display, _native
-from sparsewood._lazy import lazy
-from sparsewood._numbers import counted
+from sparsewood import _native
+from sparsewood._internal import cuda_forest
+from sparsewood._internal import display as _display
+from sparsewood._internal.lazy import lazy
+from sparsewood._internal.numbers import counted
 
 _MOVED = 6  # the first fields of a forest are on the device of the trees, the others on the CPU
 
@@ -169,8 +171,8 @@ class Forest:
 
     @lazy
     def turned(self) -> tuple[Tensor, ...]:
-        """What kernels go by on the way down; see `_cuda_forest.turn`."""
-        return _cuda_forest.turn(self.children, self.row, self.num_word_nodes, self.words.shape[0])
+        """What kernels go by on the way down; see `cuda_forest.turn`."""
+        return cuda_forest.turn(self.children, self.row, self.num_word_nodes, self.words.shape[0])
 
     def to(self, device: torch.device | str) -> "Forest":
         """The same forest on another device, moved in one transfer."""
@@ -214,7 +216,7 @@ def _build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> lis
     The latter is empty unless trees are kept `apart`, so that each edge has one. What bounds the
     levels is on the CPU, all else on the device of the heads.
     """
-    found = _cuda_forest.build(heads, lengths, instance, apart)
+    found = cuda_forest.build(heads, lengths, instance, apart)
     if found is not None:
         return found
     trees, sizes, of = (tensor.cpu().contiguous() for tensor in (heads, lengths, instance))

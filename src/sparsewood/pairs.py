@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sparsewood._lazy import CopiedWithGraph, lazy
-from sparsewood._numbers import counted
-from sparsewood._support import expectation, instances
+from sparsewood._internal.lazy import CopiedWithGraph, lazy
+from sparsewood._internal.numbers import counted
+from sparsewood._internal.support import expectation, instances
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import torch
 from torch import Size, Tensor
 
-from sparsewood import _display
-from sparsewood._batch import Batch
-from sparsewood._lazy import CopiedWithGraph, lazy
-from sparsewood._numbers import check_dense, check_whole
-from sparsewood._support import expectation, instances, sum_by_instance
+from sparsewood._internal import display as _display
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.lazy import CopiedWithGraph, lazy
+from sparsewood._internal.numbers import check_dense, check_whole
+from sparsewood._internal.support import expectation, instances, sum_by_instance
 from sparsewood.forest import Forest
 from sparsewood.pairs import PairPosterior, pair_up
 from sparsewood.structures._bipartite import Bipartite

@@ -13,8 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sparsewood._extras import how_to_install
-from sparsewood._numbers import check_whole
+from sparsewood._internal.extras import how_to_install
+from sparsewood._internal.numbers import check_whole
 from sparsewood.inference._check import check_structure
 from sparsewood.inference.map import map
 from sparsewood.structures.base import Structure

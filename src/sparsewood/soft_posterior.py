@@ -6,8 +6,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from sparsewood._lazy import lazy
-from sparsewood._numbers import counted
+from sparsewood._internal.lazy import lazy
+from sparsewood._internal.numbers import counted
 from sparsewood.distribution import StructureDistribution
 from sparsewood.posterior import Posterior, one_of
 

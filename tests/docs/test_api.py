@@ -24,7 +24,7 @@ PACKAGES = (
     "sparsewood.lab.data",
     "sparsewood.lab.report",
     "sparsewood.lab.tasks",
-    "sparsewood.lab.train",
+    "sparsewood.lab.run",
 )
 
 

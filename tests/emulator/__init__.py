@@ -14,8 +14,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Kernels, load
-from sparsewood._cuda.program import Argument, Program, Start, digest, headers
+from sparsewood._internal.cuda import Kernels, load
+from sparsewood._internal.cuda.program import Argument, Program, Start, digest, headers
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "emulator"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.inference import _kernels
 from sparsewood.inference.kbest import KBest
 from sparsewood.structures import _kernels as families
@@ -24,10 +24,10 @@ every_family = pytest.mark.parametrize("name", FAMILIES)
 def on_host(call: Callable[[], Any]) -> Any:
     """What a call finds without kernels."""
 
-    def nothing(program: _cuda.Program) -> Any:
+    def nothing(program: cuda.Program) -> Any:
         return None
 
-    with _cuda.emulate(nothing):
+    with cuda.emulate(nothing):
         return call()
 
 

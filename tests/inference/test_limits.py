@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood import _cuda, _native
+from sparsewood import _native
+from sparsewood._internal import cuda
 from sparsewood.inference import _kernels, generic
 from sparsewood.testing import draw_scores
 from tests.emulator import EmulatedKernels
@@ -107,7 +108,7 @@ def test_memory_that_every_answer_needs() -> None:
         sp.map(torch.zeros(1, 800, 801), trees)
 
 
-MEMORY = _cuda.Program(
+MEMORY = cuda.Program(
     """
 #include "memory.cpp"
 

@@ -17,7 +17,7 @@ def run_without(absent: tuple[str, ...], code: str) -> subprocess.CompletedProce
 
 
 def test_training_from_python_needs_no_command_line() -> None:
-    done = run_without(("tyro", "docstring_parser"), "from sparsewood.lab.train import train")
+    done = run_without(("tyro", "docstring_parser"), "from sparsewood.lab.run import train")
     assert done.returncode == 0, done.stderr
 
 

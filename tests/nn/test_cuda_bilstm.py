@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.nn import _bilstm, _cuda_bilstm
 from tests.emulator import ORDERS, EmulatedKernels
 
@@ -46,7 +46,7 @@ def test_it_is_that_of_pytorch(
 def test_the_order_of_threads_does_not_matter(order: str) -> None:
     lstm, x, lengths = make(1, torch.float64, torch.device("cpu"))
     expected = run(lstm, x, lengths)
-    with _cuda.emulate(lambda program: EmulatedKernels(program, order)):
+    with cuda.emulate(lambda program: EmulatedKernels(program, order)):
         torch.testing.assert_close(run(lstm, x, lengths), expected)
 
 

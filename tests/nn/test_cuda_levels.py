@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.nn import _cuda_levels
 from sparsewood.nn._composer import LevelComposer
 from sparsewood.nn._cuda_levels import KernelCell
@@ -126,13 +126,13 @@ def test_a_level_is_one_kernel_each_way(
         started: list[str] = []
 
         def emulator(
-            program: _cuda.Program, order: str = order, started: list[str] = started
+            program: cuda.Program, order: str = order, started: list[str] = started
         ) -> EmulatedKernels:
             kernels = EmulatedKernels(program, order)
             kernels.launches = started
             return kernels
 
-        with _cuda.emulate(emulator):
+        with cuda.emulate(emulator):
             forest = sp.Forest.from_heads(*draw_trees("random", [6, 5], 4, 0))
             started.clear()
             found.append(_run(net, x, forest))

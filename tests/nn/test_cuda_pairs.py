@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.nn import _cuda_pairs, scorers
 from tests.emulator import ORDERS, EmulatedKernels
 
@@ -42,7 +42,7 @@ def test_it_is_that_of_pytorch(
 def test_the_order_of_threads_does_not_matter(order: str) -> None:
     scorer, x = make(torch.float64, torch.device("cpu"))
     expected = run(scorer, x)
-    with _cuda.emulate(lambda program: EmulatedKernels(program, order)):
+    with cuda.emulate(lambda program: EmulatedKernels(program, order)):
         torch.testing.assert_close(run(scorer, x), expected)
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from sparsewood._files import written_whole
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._internal.files import written_whole
+from sparsewood._internal.numbers import check_real, check_whole
 from sparsewood.draw._bundle import live_assets
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._names import Given, Names

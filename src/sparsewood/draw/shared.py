@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
-from sparsewood._numbers import counted
+from sparsewood._internal.numbers import counted
 from sparsewood.draw._columns import centers_of
 from sparsewood.draw._markup import text_width
 from sparsewood.draw._shapes import MARGIN, SMALL, Box, Line, Panel, Text

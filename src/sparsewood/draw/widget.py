@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparsewood._extras import how_to_install
+from sparsewood._internal.extras import how_to_install
 from sparsewood.draw._bundle import style, widget_module
 
 try:

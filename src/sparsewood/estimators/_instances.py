@@ -6,8 +6,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._transforms import is_transformed
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.estimators._carried import Rule, carried
 from sparsewood.estimators.base import Problem
 from sparsewood.inference._check import check_input, check_values

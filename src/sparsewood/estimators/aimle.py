@@ -6,8 +6,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from sparsewood._numbers import check_real
-from sparsewood._transforms import on_values
+from sparsewood._internal.numbers import check_real
+from sparsewood._internal.transforms import on_values
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.estimators.imle import Noise, check_perturbation, perturbed

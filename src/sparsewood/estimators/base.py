@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import shown
+from sparsewood._internal.numbers import shown
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import NativeStructure, Structure
 

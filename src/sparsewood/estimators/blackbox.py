@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from sparsewood._numbers import check_real
+from sparsewood._internal.numbers import check_real
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.posterior import Posterior

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import lengths_or_full
-from sparsewood._numbers import check_choice
+from sparsewood._internal.lengths import lengths_or_full
+from sparsewood._internal.numbers import check_choice
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior

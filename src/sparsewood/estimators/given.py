@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from sparsewood._members import check_events, check_members, parts_of_members
 from sparsewood.estimators.base import Estimator, Problem, Road
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
+from sparsewood.structures._members import check_events, check_members, parts_of_members
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from torch import Tensor
 
-from sparsewood._numbers import check_choice, check_real, check_whole
+from sparsewood._internal.numbers import check_choice, check_real, check_whole
 from sparsewood.estimators import _noise
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Problem, Road

@@ -15,7 +15,7 @@ from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from sparsewood._numbers import shown
+from sparsewood._internal.numbers import shown
 from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator, options_of
 from sparsewood.estimators.blackbox import Blackbox

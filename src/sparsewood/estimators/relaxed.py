@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sparsewood._numbers import check_real
+from sparsewood._internal.numbers import check_real
 from sparsewood.estimators import _noise
 from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
 from sparsewood.estimators.map import MAP

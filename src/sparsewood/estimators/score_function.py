@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._numbers import check_choice, check_real, check_whole
+from sparsewood._internal.numbers import check_choice, check_real, check_whole
 from sparsewood.estimators._baselines import MovingMean, mean_of_others
 from sparsewood.estimators._carried import carried
 from sparsewood.estimators.base import Estimator, Primitive, Problem

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from sparsewood._numbers import check_real
+from sparsewood._internal.numbers import check_real
 from sparsewood.estimators.base import Estimator, Problem
 from sparsewood.inference._check import check_cap
 from sparsewood.inference.sparsemap import (

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_choice, check_real
+from sparsewood._internal.numbers import check_choice, check_real
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
 from sparsewood.inference.marginals import marginals

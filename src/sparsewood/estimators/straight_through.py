@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from sparsewood._numbers import check_choice
+from sparsewood._internal.numbers import check_choice
 from sparsewood.estimators._carried import carried
 from sparsewood.estimators._instances import Instances
 from sparsewood.estimators.base import Estimator, Primitive, Problem, Road

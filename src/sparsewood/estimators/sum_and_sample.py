@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._internal.numbers import check_real, check_whole
 from sparsewood.distribution import StructureDistribution
 from sparsewood.estimators._baselines import mean_of_others
 from sparsewood.estimators._carried import carried

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_real, check_whole
+from sparsewood._internal.numbers import check_real, check_whole
 from sparsewood.estimators.base import Estimator, Primitive, Problem
 from sparsewood.inference._check import check_input
 from sparsewood.inference.kbest import kbest

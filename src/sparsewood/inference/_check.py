@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood import _lengths
-from sparsewood._batch import Batch
-from sparsewood._host import as_int64
-from sparsewood._numbers import LARGEST, check_dense, check_real, check_whole
+from sparsewood._internal import lengths as _lengths
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.host import as_int64
+from sparsewood._internal.numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
 from sparsewood.structures.factor_graph import FactorGraph
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
+from sparsewood._internal.batch import Batch
 from sparsewood.inference._check import (
     LARGEST,
     check_finite,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._members import check_members
+from sparsewood._internal.batch import Batch
 from sparsewood.inference._check import check_values, no_structure_left
+from sparsewood.structures._members import check_members
 
 
 def checked_scores(scores: Tensor, reads: Tensor, batch: Batch) -> Tensor:

@@ -15,7 +15,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sparsewood._transforms import is_transformed, on_values
+from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.inference._derivatives import Solution, differentiable, jacobian, usable
 
 TemperatureGradient = Literal["constant", "scores"]

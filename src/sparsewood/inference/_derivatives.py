@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparsewood import _native
-from sparsewood._threads import get_num_threads
-from sparsewood._transforms import is_transformed, nested, no_vmap
+from sparsewood._internal.threads import get_num_threads
+from sparsewood._internal.transforms import is_transformed, nested, no_vmap
 from sparsewood.inference import _kernels
 
 _AT_ONCE = 2**22  # numbers that are copied at once to map over directions

@@ -5,11 +5,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._members import are_members, check_events
-from sparsewood._numbers import check_real
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.numbers import check_real
 from sparsewood.inference._check import LARGEST, Flat, check_input
 from sparsewood.inference._checked import checked_members, checked_parts, checked_scores
+from sparsewood.structures._members import are_members, check_events
 from sparsewood.structures.base import Structure
 
 Reduction = Literal["mean", "sum", "none"]

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.structures import _kernels as families
 from sparsewood.structures._kernels import Padded
 
-_JACOBIAN = _cuda.Program('#include "cuda/jacobian.cuh"\n', ("offsets", "jacobian"))
+_JACOBIAN = cuda.Program('#include "cuda/jacobian.cuh"\n', ("offsets", "jacobian"))
 _TALLY_THREADS = 256  # kTallyThreads in native/cuda/tally.cuh
 _WRITE_THREADS = 128
 # One warp works on a factor: with as many structures as on a CPU it would do so for hours.
@@ -169,7 +169,7 @@ def jacobian(
     used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor] | None:
     """See `_derivatives.jacobian`; nothing waits. None: there are no kernels for this device."""
-    kernels = _cuda.load(_JACOBIAN, factor.device)
+    kernels = cuda.load(_JACOBIAN, factor.device)
     if kernels is None:
         return None
     if len(on_weights) != len(used) or len(on_parts) != len(sizes):
@@ -190,7 +190,7 @@ def score_gradient(
 ) -> Tensor | None:
     """The gradient of scores of this shape and dtype that `heat` (B,) divides, in one go."""
     used, sizes, factor = support
-    kernels = _cuda.load(_JACOBIAN, factor.device)
+    kernels = cuda.load(_JACOBIAN, factor.device)
     if kernels is None or dtype not in (torch.float32, torch.float64):
         return None
     cells = prod(shape[1:])
@@ -203,13 +203,13 @@ def score_gradient(
 
 
 def _apply(
-    kernels: _cuda.Kernels,
+    kernels: cuda.Kernels,
     support: tuple[Tensor, Tensor, Tensor],
     on_weights: Tensor | None,
     on_parts: Tensor | None,
     cells: int,
-    out: tuple[_cuda.Argument, _cuda.Argument],
-    scores: tuple[_cuda.Argument, ...],
+    out: tuple[cuda.Argument, cuda.Argument],
+    scores: tuple[cuda.Argument, ...],
 ) -> None:
     used, sizes, factor = (table.contiguous() for table in support)
     total, count = len(used), len(sizes)
@@ -222,7 +222,7 @@ def _apply(
     kernels.launch("jacobian", count, 32, *at, *given)
 
 
-def _numbers(table: Tensor | None) -> tuple[_cuda.Argument, int]:
+def _numbers(table: Tensor | None) -> tuple[cuda.Argument, int]:
     """`Numbers` in native/cuda/numbers.cuh."""
     if table is None:
         return 0, 0

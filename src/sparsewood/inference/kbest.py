@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
-from sparsewood._numbers import check_whole
-from sparsewood._threads import get_num_threads
-from sparsewood._transforms import is_transformed, on_values
+from sparsewood._internal.numbers import check_whole
+from sparsewood._internal.threads import get_num_threads
+from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.calls import count
 from sparsewood.inference import _kernels
 from sparsewood.inference._check import check_input

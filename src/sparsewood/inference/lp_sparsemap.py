@@ -7,11 +7,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._lazy import CopiedWithGraph
-from sparsewood._numbers import check_real, check_whole
-from sparsewood._support import sum_by_instance
-from sparsewood._transforms import nested, no_vmap
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.lazy import CopiedWithGraph
+from sparsewood._internal.numbers import check_real, check_whole
+from sparsewood._internal.support import sum_by_instance
+from sparsewood._internal.transforms import nested, no_vmap
 from sparsewood.inference._check import (
     check_finite,
     check_graph,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._transforms import is_transformed
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input, no_structures
 from sparsewood.inference._checked import checked_scores, checked_totals

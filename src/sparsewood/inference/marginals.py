@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood._transforms import is_transformed, outside_inference_mode
+from sparsewood._internal.transforms import is_transformed, outside_inference_mode
 from sparsewood.calls import count
 from sparsewood.distribution import StructureDistribution
 from sparsewood.inference._check import check_input, check_temperature

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import within_reach
+from sparsewood._internal.numbers import within_reach
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input, check_values, no_structure_left
 from sparsewood.structures.base import Structure

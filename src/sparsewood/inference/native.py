@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from sparsewood import _native
-from sparsewood._batch import Batch
-from sparsewood._threads import get_num_threads
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.threads import get_num_threads
 from sparsewood.inference import _kernels
 from sparsewood.inference._derivatives import (
     Solution,

@@ -19,7 +19,7 @@ import math
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_whole, within_reach
+from sparsewood._internal.numbers import check_whole, within_reach
 from sparsewood.calls import count
 from sparsewood.inference._check import check_finite, check_input, check_temperature
 from sparsewood.inference._check_sums import potentials

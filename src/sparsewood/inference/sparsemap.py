@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from sparsewood._batch import Batch
-from sparsewood._numbers import check_real
-from sparsewood._transforms import is_transformed
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.numbers import check_real
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference import generic, native
 from sparsewood.inference._check import (

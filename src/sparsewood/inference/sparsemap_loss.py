@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_dense
+from sparsewood._internal.numbers import check_dense
 from sparsewood.inference._check import Flat, check_cap, check_graph
 from sparsewood.inference._checked import checked_members, checked_parts, checked_scores
 from sparsewood.inference._gold import Reduction, check_gold, check_options, reduce

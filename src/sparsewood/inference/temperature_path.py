@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_real
+from sparsewood._internal.numbers import check_real
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input
 from sparsewood.inference._oracle_check import Ended, check_maximises

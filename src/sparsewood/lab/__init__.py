@@ -5,7 +5,7 @@ It needs the extra [lab]. Nothing outside this package imports it.
 
 from importlib.util import find_spec
 
-from sparsewood._extras import how_to_install
+from sparsewood._internal.extras import how_to_install
 
 
 def demand(*modules: str) -> None:

@@ -3,7 +3,7 @@
 import importlib
 from types import ModuleType
 
-from sparsewood._extras import how_to_install
+from sparsewood._internal.extras import how_to_install
 
 
 class MissingExtra(ValueError):  # noqa: N818 (named after what happened)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from sparsewood._files import sync, written_whole
+from sparsewood._internal.files import sync, written_whole
 
 PARTIAL = ".partial"  # the suffix of a folder that is still being written
 _POLL = 0.1  # seconds between two looks at a lock

@@ -37,7 +37,7 @@ class Process:
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "log.txt"
-        command = ["-m", "sparsewood.lab.train.worker", str(folder), f"{patience:g}"]
+        command = ["-m", "sparsewood.lab.jobs.worker", str(folder), f"{patience:g}"]
         environment = {**os.environ, **(env or {})}
         wait_briefly(environment)
         with self._log.open("a", encoding="utf-8") as log:

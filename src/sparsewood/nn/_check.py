@@ -5,8 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from sparsewood import _lengths
-from sparsewood._host import as_int64
+from sparsewood._internal import lengths as _lengths
+from sparsewood._internal.host import as_int64
 
 
 def check_words(x: Tensor, size: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Program, load
+from sparsewood._internal.cuda import Program, load
 
 _TOGETHER = (1, 2, 4)  # sentences of a block, of which there are kernels
 _BLOCKS = 132  # beyond so many blocks those of a large GPU take turns

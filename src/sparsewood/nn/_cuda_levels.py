@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Argument, Kernels, Program, load
+from sparsewood._internal.cuda import Argument, Kernels, Program, load
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Composition, add_product, multiply
 

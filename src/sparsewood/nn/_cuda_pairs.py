@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Program, load
+from sparsewood._internal.cuda import Program, load
 
 _KERNELS = tuple(
     f"pairs_{real}_{one}" for real in ("float32", "float64") for one in ("score", "pull")

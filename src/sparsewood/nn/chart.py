@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, linear, one_hot, pad
 
-from sparsewood._numbers import check_choice, check_real
+from sparsewood._internal.numbers import check_choice, check_real
 from sparsewood.nn._chart_tables import ForgetfulChart
 from sparsewood.nn._check import masked_words
 from sparsewood.nn._spans import left_parts, right_parts, whole

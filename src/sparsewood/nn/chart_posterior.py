@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sparsewood._lazy import lazy
+from sparsewood._internal.lazy import lazy
 from sparsewood.nn._spans import left_parts, right_parts, whole
 from sparsewood.posterior import Posterior
 from sparsewood.structures.binary_trees import BinaryTrees

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from sparsewood._host import host_copy
+from sparsewood._internal.host import host_copy
 from sparsewood.nn._bilstm import run_bilstm
 from sparsewood.nn._check import check_lengths
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from sparsewood._numbers import check_real
+from sparsewood._internal.numbers import check_real
 
 
 class GumbelNoise(nn.Module):

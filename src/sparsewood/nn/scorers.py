@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood import _native
-from sparsewood._batch import Batch
-from sparsewood._threads import get_num_threads
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.threads import get_num_threads
 from sparsewood.nn._check import check_words
 from sparsewood.nn._cuda_pairs import pull_pairs, score_pairs, serves
 

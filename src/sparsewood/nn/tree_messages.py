@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from sparsewood._numbers import check_whole
+from sparsewood._internal.numbers import check_whole
 from sparsewood.nn._check import check_lengths, check_words, root_vector
 from sparsewood.posterior import Posterior
 

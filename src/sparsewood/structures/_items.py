@@ -6,7 +6,7 @@ from math import comb
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
 

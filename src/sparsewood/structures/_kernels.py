@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 
 MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
 _LITTLE = 2**29  # bytes that any GPU has to spare
@@ -46,17 +46,17 @@ _ASKED = {"argmax": "map", "kbest": "kbest", "solve": "sparsemap"}  # what users
 
 
 @cache
-def _program(family: str, struct: str, task: str) -> _cuda.Program:
+def _program(family: str, struct: str, task: str) -> cuda.Program:
     source = f"""#include "families/{family}.h"
 namespace sparsewood {{
 using Chosen = {struct};
 }}
 #include "cuda/{task}.cuh"
 """
-    return _cuda.Program(source, _KERNELS[task])
+    return cuda.Program(source, _KERNELS[task])
 
 
-def program(family: str, options: Sequence[int], task: str) -> _cuda.Program:
+def program(family: str, options: Sequence[int], task: str) -> cuda.Program:
     """The kernels of a family for a task: "argmax", "kbest" or "solve"."""
     structs, at = FAMILIES[family], 0
     for flag in range((len(structs) - 1).bit_length()):
@@ -68,8 +68,8 @@ def program(family: str, options: Sequence[int], task: str) -> _cuda.Program:
 class Padded:
     """A batch as the kernels that work on it are told of it."""
 
-    program: _cuda.Program
-    kernels: _cuda.Kernels
+    program: cuda.Program
+    kernels: cuda.Kernels
     scores: Tensor  # (B, *parts) float64 or float32, contiguous
     sizes: Tensor | None  # (B, d) int64, contiguous; None: all are full
     layout: tuple[int, ...]  # what is the same for all batches that need as much memory
@@ -90,7 +90,7 @@ class Padded:
             RuntimeError: while a CUDA graph is captured: the host has to see what a kernel found.
         """
         needs = program(family, options, task)
-        kernels = _cuda.load(needs, scores.device)
+        kernels = cuda.load(needs, scores.device)
         if kernels is None:
             return None
         if scores.is_cuda and torch.cuda.is_current_stream_capturing():
@@ -130,7 +130,7 @@ class Padded:
         return self.scores.dtype == torch.float32
 
     @property
-    def arguments(self) -> tuple[_cuda.Argument, ...]:
+    def arguments(self) -> tuple[cuda.Argument, ...]:
         """SPARSEWOOD_PADDED in native/cuda/padded.cuh."""
         sizes = 0 if self.sizes is None else self.sizes
         return self.scores, int(self.narrow), sizes, *self.layout
@@ -142,9 +142,9 @@ class Padded:
 
 @lru_cache(maxsize=4096)
 def _measure(
-    needs: _cuda.Program, device: torch.device, layout: tuple[int, ...], more: tuple[int, ...]
+    needs: cuda.Program, device: torch.device, layout: tuple[int, ...], more: tuple[int, ...]
 ) -> tuple[int, ...]:
-    kernels = _cuda.load(needs, device)
+    kernels = cuda.load(needs, device)
     assert kernels is not None
     found = torch.zeros(4, dtype=torch.int64, device=device)
     kernels.launch("measure", 1, 1, 0, 0, 0, *layout, *more, found)

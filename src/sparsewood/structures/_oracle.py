@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
-from sparsewood._batch import Batch
-from sparsewood._threads import get_num_threads
+from sparsewood._internal.batch import Batch
+from sparsewood._internal.threads import get_num_threads
 from sparsewood.structures import _kernels
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import shared_lengths
+from sparsewood._internal.lengths import shared_lengths
 
 
 def check_ends(

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import check_lengths
-from sparsewood._transforms import on_values
+from sparsewood._internal.lengths import check_lengths
+from sparsewood._internal.transforms import on_values
 from sparsewood.structures import _kernels, _oracle
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 

@@ -7,7 +7,7 @@ from math import comb
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import check_count
 from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import check_lengths
-from sparsewood._numbers import check_whole
-from sparsewood._transforms import on_values
+from sparsewood._internal.lengths import check_lengths
+from sparsewood._internal.numbers import check_whole
+from sparsewood._internal.transforms import on_values
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 

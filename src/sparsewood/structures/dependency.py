@@ -6,9 +6,9 @@ from math import comb
 import torch
 from torch import Tensor
 
-from sparsewood._host import host_copy
-from sparsewood._lengths import lengths_or_full
-from sparsewood._numbers import check_whole
+from sparsewood._internal.host import host_copy
+from sparsewood._internal.lengths import lengths_or_full
+from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._listing import sequences
 from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure

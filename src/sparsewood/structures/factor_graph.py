@@ -7,7 +7,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_whole, shown
+from sparsewood._internal.numbers import check_whole, shown
 from sparsewood.structures.base import Structure
 
 

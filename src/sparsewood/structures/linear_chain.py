@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import check_count, sequences
 from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures._transitions import check_ends, ends, moves_into

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_whole
+from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import OwnParts
 

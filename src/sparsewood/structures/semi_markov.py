@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._lengths import lengths_or_full
-from sparsewood._numbers import check_whole
+from sparsewood._internal.lengths import lengths_or_full
+from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._listing import check_count
 from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures._transitions import check_ends, ends, moves_into

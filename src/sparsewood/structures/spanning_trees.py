@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.dependency import DependencyTrees

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._host import host_copy
-from sparsewood._numbers import check_whole
+from sparsewood._internal.host import host_copy
+from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._items import ItemSets
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Shifted, Total

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
-from sparsewood._numbers import check_real
+from sparsewood._internal.numbers import check_real
 from sparsewood.inference._check import check_finite, check_input, no_structure_left
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import NativeStructure, Structure

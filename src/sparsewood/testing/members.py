@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from sparsewood._members import parts_of_members
+from sparsewood.structures._members import parts_of_members
 from sparsewood.structures.base import NativeStructure
 from sparsewood.testing.devices import kbest
 from sparsewood.testing.instances import Instances, kit_settings

@@ -9,8 +9,8 @@ import pytest
 from sparsewood.lab.cli import main, train
 from sparsewood.lab.cli._command import train_command
 from sparsewood.lab.data.sources import Classify, ListOps, Pairs, Parse, RevDict, Sst
+from sparsewood.lab.run import PRESETS, RunConfig, preset
 from sparsewood.lab.tasks import ModelConfig, ParserConfig
-from sparsewood.lab.train import PRESETS, RunConfig, preset
 
 SST = Sst(Path("data/my sst"), vectors="glove.6B.300d.txt", heads=(Path("a"), Path("b c")))
 TUNED = ModelConfig("flat", encoder="hf:oak", tune_encoder=True)

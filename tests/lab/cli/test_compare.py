@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sparsewood.lab.cli import main
-from sparsewood.lab.train import RunConfig, local_pool
+from sparsewood.lab.jobs import local_pool
+from sparsewood.lab.run import RunConfig
 
 ROWS = ("--estimators", "flat", "straight-through:backward=marginals")
 

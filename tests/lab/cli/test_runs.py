@@ -17,8 +17,8 @@ from sparsewood.lab.cli._runs import (
     writable_folder,
 )
 from sparsewood.lab.data.sources import SOURCES, ListOps
+from sparsewood.lab.run import RunConfig, TrainingInterrupted
 from sparsewood.lab.tasks import ModelConfig
-from sparsewood.lab.train import RunConfig, TrainingInterrupted
 
 
 @pytest.mark.parametrize("name", SOURCES)

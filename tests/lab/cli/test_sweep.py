@@ -7,7 +7,7 @@ import pytest
 
 from sparsewood.lab.cli.sweep import read_space
 from sparsewood.lab.data.sources import ListOps
-from sparsewood.lab.train import Run, RunConfig
+from sparsewood.lab.run import Run, RunConfig
 
 BASE = RunConfig(ListOps())
 

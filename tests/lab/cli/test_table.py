@@ -7,9 +7,9 @@ import pytest
 from sparsewood.lab.cli import main
 from sparsewood.lab.cli.table import default_rows
 from sparsewood.lab.data.sources import ListOps, Sst
+from sparsewood.lab.run import RunConfig
+from sparsewood.lab.study.paper_figures import ROWS
 from sparsewood.lab.tasks import ModelConfig
-from sparsewood.lab.train import RunConfig
-from sparsewood.lab.train.paper_figures import ROWS
 
 
 def test_a_table_and_its_files(

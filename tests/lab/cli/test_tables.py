@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 
 from sparsewood.lab.cli._tables import summary_table
-from sparsewood.lab.train.paper_figures import LATENT
+from sparsewood.lab.study.paper_figures import LATENT
 
 
 def test_the_paper_s_figures_stand_under_ours() -> None:

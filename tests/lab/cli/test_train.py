@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.cli import main
-from sparsewood.lab.train import TrainingInterrupted
+from sparsewood.lab.run import TrainingInterrupted
 
 
 def test_a_run_has_it_all(latent: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.report import Told, write_report
-from sparsewood.lab.train import TrainingConfig
+from sparsewood.lab.run import TrainingConfig
 from tests.report_page import read
 
 WriteRun = Callable[..., Path]

@@ -6,9 +6,9 @@ import pytest
 
 from sparsewood.lab.data.examples import TargetKind
 from sparsewood.lab.data.sources import SOURCES
+from sparsewood.lab.run import TrainingConfig
 from sparsewood.lab.tasks import MEASURES, TASKS, Measure
 from sparsewood.lab.tasks.measures import TREES
-from sparsewood.lab.train import TrainingConfig
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -12,9 +12,9 @@ import sparsewood as sp
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
+from sparsewood.lab.run import evaluate
 from sparsewood.lab.tasks.build import load_model, load_parser
 from sparsewood.lab.tasks.parse import LOSSES, DependencyParser, ParserConfig
-from sparsewood.lab.train import evaluate
 
 SMALL = ParserConfig(
     embedding=12, characters=6, filters=8, layers=2, hidden=16, arc=16, dropout=0.0

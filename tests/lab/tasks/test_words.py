@@ -10,8 +10,8 @@ import torch
 from sparsewood.lab.data.batches import Batches
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors, load_vectors
+from sparsewood.lab.run import evaluate
 from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model, load_model, words
-from sparsewood.lab.train import evaluate
 
 NEW = {"larch": [0.5, -1.0, 0.25, 2.0], "birch": [3.0, 0.0, 1.0, 4.0]}
 SEEN = {"oak": [1.0, 2.0, 3.0, 4.0], "elm": [-1.0, 0.5, 0.0, 1.0]}

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from tests.emulator import EmulatedKernels
 
 
 @pytest.fixture(scope="class")
 def emulated() -> Iterator[None]:
     """For a class of the conformance kit: CPU tensors take the path of CUDA tensors."""
-    with _cuda.emulate(EmulatedKernels):
+    with cuda.emulate(EmulatedKernels):
         yield

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.structures.recursions import FORBIDDEN, logsumexp
 from sparsewood.structures.recursions.hessian import hessian_product
 from sparsewood.structures.recursions.segment_kernels import _PROGRAM, hessian, shift, sums
@@ -97,7 +97,7 @@ def test_kernels_do_not_depend_on_the_order_of_threads(
 def test_a_call_takes_two_launches_and_its_gradient_one() -> None:
     scores = draw_scores("normal", 3, (6, 4, 5), seed=0).requires_grad_()
     kernels = EmulatedKernels(_PROGRAM)
-    with _cuda.emulate(lambda _: kernels):
+    with cuda.emulate(lambda _: kernels):
         dist = sp.marginals(scores, sp.LinearChain(), lengths=torch.tensor([6, 2, 1]))
         loss = dist.marginals.square().sum() + dist.entropy().sum()
         assert kernels.launches == ["segment_shift", "segment_sums"]

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.structures.recursions import FORBIDDEN, Shifted
 from sparsewood.structures.recursions.shifted import on_a_grid, or_zero, shift_arcs, top
 from sparsewood.testing import draw_scores
@@ -106,7 +106,7 @@ def test_native_arcs_and_those_of_kernels_are_the_same(
     theta = theta.squeeze(-1) if labels == 1 else theta
     spread = theta.transpose(0, 1).contiguous().transpose(0, 1)
     assert not spread.is_contiguous() or size == 1
-    with _cuda.emulate(EmulatedKernels):
+    with cuda.emulate(EmulatedKernels):
         by_kernel = shift_arcs(theta.clone(), single_root)
     native, expected = (shift_arcs(x, single_root) for x in (theta.clone(), spread))
     for found in (native, by_kernel):

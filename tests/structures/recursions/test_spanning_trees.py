@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood import _cuda
+from sparsewood._internal import cuda
 from sparsewood.structures.recursions import FORBIDDEN
 from sparsewood.structures.recursions.elimination import eliminate
 from sparsewood.structures.recursions.spanning_trees import (
@@ -19,7 +19,7 @@ from tests.emulator import ORDERS, EmulatedKernels
 
 
 def by_kernels(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
-    with _cuda.emulate(EmulatedKernels):
+    with cuda.emulate(EmulatedKernels):
         return spanning_trees(scores, lengths, single_root)
 
 
@@ -182,7 +182,7 @@ def test_kernels_do_not_depend_on_the_order_of_threads(single_root: bool) -> Non
 def test_a_long_sentence_is_not_left_to_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparsewood.structures.recursions.tree_kernels._WORDS", 4)
     kernels = EmulatedKernels(_PROGRAM)
-    with _cuda.emulate(lambda _: kernels):
+    with cuda.emulate(lambda _: kernels):
         for n, launches in ((4, ["tree_sums"]), (5, [])):
             scores = table("normal", n, 1.0, seed=0)
             kernels.launches.clear()

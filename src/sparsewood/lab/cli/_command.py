@@ -6,7 +6,7 @@ from typing import Any
 
 from sparsewood.lab.cli._options import default_of, fields
 from sparsewood.lab.cli._runs import config_groups
-from sparsewood.lab.train import RunConfig
+from sparsewood.lab.run import RunConfig
 
 
 def train_command(config: RunConfig) -> str:

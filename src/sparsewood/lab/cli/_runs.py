@@ -12,12 +12,12 @@ from sparsewood.lab.cli import Interrupted, unknown
 from sparsewood.lab.cli._options import Group
 from sparsewood.lab.cli._watch import Watch
 from sparsewood.lab.data.sources import SOURCES, Source
+from sparsewood.lab.jobs.pool import Place
+from sparsewood.lab.run import Progress, RunConfig, TrainingConfig, TrainingInterrupted
+from sparsewood.lab.run.presets import PRESETS, find_preset
+from sparsewood.lab.study.rows import short
 from sparsewood.lab.tasks import TASKS, Model, load_model
 from sparsewood.lab.tasks.build import model_folder
-from sparsewood.lab.train import Progress, RunConfig, TrainingConfig, TrainingInterrupted
-from sparsewood.lab.train.pool import Place
-from sparsewood.lab.train.presets import PRESETS, find_preset
-from sparsewood.lab.train.rows import short
 
 RUNS = Path("runs")
 

@@ -7,14 +7,14 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Column, Table
 
 from sparsewood.lab.data.sources import SOURCES, Source
+from sparsewood.lab.run.prepare import check
+from sparsewood.lab.study.grid import ASIDE, TRAINING_TREES, Grid
+from sparsewood.lab.study.rows import learns, setting
 from sparsewood.lab.tasks.build import MEASURES, TASKS
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.train.grid import ASIDE, TRAINING_TREES, Grid
-from sparsewood.lab.train.prepare import check
-from sparsewood.lab.train.rows import learns, setting
 
 # Heads that cost columns.
 _NARROW = {m.label: m.heading for m in MEASURES.values()}

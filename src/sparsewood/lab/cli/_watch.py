@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from sparsewood.lab.run import Progress
+from sparsewood.lab.run.run import whole_lines
 from sparsewood.lab.tasks.measures import SUPPORT, Measure
-from sparsewood.lab.train import Progress
-from sparsewood.lab.train.run import whole_lines
 
 _EVERY = 0.5  # seconds between two looks at the folders
 

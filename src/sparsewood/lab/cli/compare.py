@@ -32,16 +32,16 @@ from sparsewood.lab.cli._tables import (
     tell_failures,
 )
 from sparsewood.lab.cli.report import report
+from sparsewood.lab.jobs.pool import Place
 from sparsewood.lab.report import Told
-from sparsewood.lab.train import RunConfig
-from sparsewood.lab.train.compare import (
+from sparsewood.lab.run import RunConfig
+from sparsewood.lab.study.compare import (
     PARSER_LRS,
     comparison_search,
     default_estimators,
     train_comparison,
 )
-from sparsewood.lab.train.grid import TRIED, comparison_markdown, tries
-from sparsewood.lab.train.pool import Place
+from sparsewood.lab.study.grid import TRIED, comparison_markdown, tries
 
 DESCRIPTION = (
     "Which estimator? Train each on one source with the same budget, of epochs (--max-epochs) or\n"

@@ -15,10 +15,10 @@ from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperatu
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
 from sparsewood.lab.data.vectors import VectorReference
+from sparsewood.lab.run import Run, evaluate
+from sparsewood.lab.run.distributed import choose_device
 from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.train import Run, evaluate
-from sparsewood.lab.train.distributed import choose_device
 
 DESCRIPTION = (
     "Evaluate a run, or a model, on the validation and test splits of the data it was trained on.\n"

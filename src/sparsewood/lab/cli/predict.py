@@ -16,10 +16,10 @@ from sparsewood.lab.cli._predictions import ENDINGS, TABLES, PredictionTable, as
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import Answer, answer
 from sparsewood.lab.cli._tally import Tally
+from sparsewood.lab.run.distributed import choose_device
+from sparsewood.lab.run.evaluate import sides_of
+from sparsewood.lab.run.pictures import side_sheet
 from sparsewood.lab.tasks import TASKS, TreeModel
-from sparsewood.lab.train.distributed import choose_device
-from sparsewood.lab.train.evaluate import sides_of
-from sparsewood.lab.train.pictures import side_sheet
 
 _LABELS = 3  # named to a person, and of a reverse dictionary
 

@@ -9,8 +9,8 @@ import tyro
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import runs_below, writable_file
 from sparsewood.lab.report import Told, write_report
-from sparsewood.lab.train import Run
-from sparsewood.lab.train.paper_figures import PAPER
+from sparsewood.lab.run import Run
+from sparsewood.lab.study.paper_figures import PAPER
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,11 @@ from sparsewood.lab.cli._runs import (
     watched,
     writable_folder,
 )
+from sparsewood.lab.run import Run, RunConfig
+from sparsewood.lab.run.prepare import check
+from sparsewood.lab.study.space import RANGES
+from sparsewood.lab.study.sweep import sweep
 from sparsewood.lab.tasks.parsing import load_corpus
-from sparsewood.lab.train import Run, RunConfig
-from sparsewood.lab.train.prepare import check
-from sparsewood.lab.train.space import RANGES
-from sparsewood.lab.train.sweep import sweep
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
 EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"

@@ -32,12 +32,12 @@ from sparsewood.lab.cli._tables import (
     tell_failures,
 )
 from sparsewood.lab.cli.report import report
+from sparsewood.lab.jobs.pool import Place
+from sparsewood.lab.run import RunConfig, TrainingConfig
+from sparsewood.lab.study.grid import Grid
+from sparsewood.lab.study.paper_figures import LATENT, ROWS
+from sparsewood.lab.study.table import train_table
 from sparsewood.lab.tasks.readers import parse as parse_row
-from sparsewood.lab.train import RunConfig, TrainingConfig
-from sparsewood.lab.train.grid import Grid
-from sparsewood.lab.train.paper_figures import LATENT, ROWS
-from sparsewood.lab.train.pool import Place
-from sparsewood.lab.train.table import train_table
 
 DESCRIPTION = (
     "Train all rows of a table of the paper and print it beside the paper's figures.\n"

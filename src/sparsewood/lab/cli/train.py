@@ -18,8 +18,8 @@ from sparsewood.lab.cli._runs import (
     writable_folder,
 )
 from sparsewood.lab.report.page import write_report
-from sparsewood.lab.train import Run, RunConfig, train
-from sparsewood.lab.train.bars import automatic
+from sparsewood.lab.run import Run, RunConfig, train
+from sparsewood.lab.run.bars import automatic
 
 DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
 EXAMPLE = "--dropout 0.2"

@@ -18,11 +18,11 @@ from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import require_heads, with_heads
 from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.data import Example, Sentence
+from sparsewood.lab.run.evaluate import sides_of
+from sparsewood.lab.run.pictures import side_sheet
 from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.metrics import Output as Answered
 from sparsewood.lab.tasks.solved import live_side, solved_for
-from sparsewood.lab.train.evaluate import sides_of
-from sparsewood.lab.train.pictures import side_sheet
 
 _ENDINGS = {
     ".txt": "text",

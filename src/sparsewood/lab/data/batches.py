@@ -9,7 +9,7 @@ import numpy
 import torch
 from torch import Tensor
 
-from sparsewood._host import move
+from sparsewood._internal.host import move
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.data.windows import Splitter, padded_windows

@@ -9,6 +9,7 @@ from sparsewood.lab.report._axes import ticks
 from sparsewood.lab.report._results import criterion, summary
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
 from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
+from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import (
     AGREEMENT,
@@ -18,7 +19,6 @@ from sparsewood.lab.tasks.measures import (
     WITHOUT_BRACKETS,
     Measure,
 )
-from sparsewood.lab.train.paper_figures import BASELINE
 
 # Support sizes that are counted together: the first and the last of each.
 _BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))

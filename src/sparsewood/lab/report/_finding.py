@@ -12,10 +12,10 @@ from sparsewood.lab.report._results import (
     summary,
 )
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
+from sparsewood.lab.study.finding import cut_short, over
+from sparsewood.lab.study.paired import Comparison, compare_runs
+from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.tasks.measures import SUPPORT
-from sparsewood.lab.train.finding import cut_short, over
-from sparsewood.lab.train.paired import Comparison, compare_runs
-from sparsewood.lab.train.paper_figures import BASELINE
 
 Group = Sequence[ReportedRun]  # of one estimator, a seed each
 

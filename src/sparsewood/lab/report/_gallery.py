@@ -9,9 +9,9 @@ from sparsewood.draw.svg import picture_svg
 from sparsewood.lab.data.examples import TargetKind
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
+from sparsewood.lab.run.pictures import attention_picture, side_sheet
 from sparsewood.lab.tasks.solved import live_side
 from sparsewood.lab.tasks.targets.labels import THRESHOLD
-from sparsewood.lab.train.pictures import attention_picture, side_sheet
 
 _TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
 _LABELS = 3  # of a prediction

@@ -8,6 +8,9 @@ from typing import Any
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, style_of
+from sparsewood.lab.study.paired import Comparison, compare_runs, how
+from sparsewood.lab.study.paper_figures import BASELINE, in_order
+from sparsewood.lab.study.rows import learns, setting, short
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import (
@@ -18,9 +21,6 @@ from sparsewood.lab.tasks.measures import (
     WITHOUT_BRACKETS,
     Measure,
 )
-from sparsewood.lab.train.paired import Comparison, compare_runs, how
-from sparsewood.lab.train.paper_figures import BASELINE, in_order
-from sparsewood.lab.train.rows import learns, setting, short
 
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 

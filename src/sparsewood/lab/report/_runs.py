@@ -10,12 +10,12 @@ from typing import Any
 from sparsewood.lab._json import encode
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.data.sources.naming import headings
+from sparsewood.lab.run.config import TrainingConfig
+from sparsewood.lab.run.run import Run
+from sparsewood.lab.study.paper_figures import ROWS, in_order
+from sparsewood.lab.study.rows import labels, learns, short
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.task import Task
-from sparsewood.lab.train.config import TrainingConfig
-from sparsewood.lab.train.paper_figures import ROWS, in_order
-from sparsewood.lab.train.rows import labels, learns, short
-from sparsewood.lab.train.run import Run
 
 # What a source says about preparing the data, not about which data.
 _PREPARATION = {

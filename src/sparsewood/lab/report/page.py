@@ -29,10 +29,10 @@ from sparsewood.lab.report._results import (
     summary,
 )
 from sparsewood.lab.report._runs import ReportedRun, by_estimator, by_source, name_apart
+from sparsewood.lab.study.grid import TRIED
+from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import SUPPORT
-from sparsewood.lab.train.grid import TRIED
-from sparsewood.lab.train.paper_figures import BASELINE
 
 
 def write_report(

@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from sparsewood.lab.run.run import Run
 from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.tasks import load_model
 from sparsewood.lab.tasks.build import model_folder
-from sparsewood.lab.train.run import Run
 
 _OFFERED = 4  # questions that a page has buttons for
 _SHORT = 60  # characters of one

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from sparsewood._host import host_copy, move
+from sparsewood._internal.host import host_copy, move
 from sparsewood.lab.data.batches import padded
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary

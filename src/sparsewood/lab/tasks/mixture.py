@@ -4,8 +4,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from sparsewood._host import host_copy
-from sparsewood._support import log_expectation
+from sparsewood._internal.host import host_copy
+from sparsewood._internal.support import log_expectation
 from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from sparsewood._numbers import check_choice
+from sparsewood._internal.numbers import check_choice
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.readers import Reader, parse

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from sparsewood._numbers import check_choice, check_real
+from sparsewood._internal.numbers import check_choice, check_real
 from sparsewood.estimators import Estimator, SparseMAP
 from sparsewood.estimators.names import NAMES, Names, name_among, parse_among
 from sparsewood.nn.chart import ChartTreeLSTM, Choice

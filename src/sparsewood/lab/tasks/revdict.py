@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from sparsewood._host import host_copy
-from sparsewood._numbers import check_choice
+from sparsewood._internal.host import host_copy
+from sparsewood._internal.numbers import check_choice
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.definitions import definition_words

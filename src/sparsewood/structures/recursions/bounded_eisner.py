@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures.recursions.eisner import arcs_by_width, to_the_end
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 

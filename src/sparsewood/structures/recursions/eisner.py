@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Kernels, Program, load
-from sparsewood._transforms import is_transformed
+from sparsewood._internal.cuda import Kernels, Program, load
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.shifted import Shifted
 
 _PROGRAM = Program(

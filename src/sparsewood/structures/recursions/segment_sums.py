@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Kernels
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.cuda import Kernels
+from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures.recursions.hessian import hessian_product
 from sparsewood.structures.recursions.segment_kernels import Tables, hessian, segment_kernels, sums
 from sparsewood.structures.recursions.semi_markov import segmentations

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn.functional import threshold
 
 from sparsewood import _native
-from sparsewood._cuda import Kernels, Program, load
-from sparsewood._transforms import is_transformed
+from sparsewood._internal.cuda import Kernels, Program, load
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty, pick
 
 _PROGRAM = Program('#include "cuda/shift_arcs.cuh"', ("shift_arcs",))

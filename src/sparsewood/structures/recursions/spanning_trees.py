@@ -24,9 +24,9 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
-from sparsewood._cuda import Kernels
-from sparsewood._threads import get_num_threads
-from sparsewood._transforms import is_transformed
+from sparsewood._internal.cuda import Kernels
+from sparsewood._internal.threads import get_num_threads
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.elimination import eliminate
 from sparsewood.structures.recursions.hessian import hessian_product
 from sparsewood.structures.recursions.tree_kernels import hessian, sums, tree_kernels

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from sparsewood._cuda import Kernels, Program, load
-from sparsewood._lengths import lengths_or_full
+from sparsewood._internal.cuda import Kernels, Program, load
+from sparsewood._internal.lengths import lengths_or_full
 
 _PROGRAM = Program('#include "cuda/tree_sums.cuh"', ("tree_sums", "tree_hessian"))
 _THREADS = 512  # of a block at most

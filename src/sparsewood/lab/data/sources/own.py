@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from sparsewood._numbers import check_choice
+from sparsewood._internal.numbers import check_choice
 from sparsewood.lab.data.examples import Corpus, TargetKind
 from sparsewood.lab.data.own import read_own_splits
 from sparsewood.lab.data.reading import Reading

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from sparsewood._host import host_copy
-from sparsewood._support import log_expectation
+from sparsewood._internal.host import host_copy
+from sparsewood._internal.support import log_expectation
 from sparsewood.lab.data.batches import check_labels
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec

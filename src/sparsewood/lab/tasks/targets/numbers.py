@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sparsewood._host import host_copy
+from sparsewood._internal.host import host_copy
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.data.labels import is_finite
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec

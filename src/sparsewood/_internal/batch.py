@@ -1,0 +1,81 @@
+"""Leading batch dimensions: any number of them around the library, one inside of it."""
+
+import re
+from dataclasses import dataclass
+from math import prod
+
+from torch import Size, Tensor
+
+from sparsewood._internal.numbers import check_dense
+
+_INSTANCE = re.compile(r"\binstance (\d+)")
+_ENTRY = re.compile(r"\b(scores|gold|given|lengths|temperature)\[(\d+)(?:, )?([\d, ]*)\]")
+_SHAPE = re.compile(r"\b(shape|scores|expected|got|or) \((\d+)((?:, \d+)*),?\)")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The batch shape of a call: `flatten` at the door, `restore` at the exit.
+
+    Inside, tables are (B, ...), and so are the messages of errors. As a context, it lets those that
+    pass speak of what the caller gave: `instance 5` of a batch (2, 3) becomes `instance (1, 2)`,
+    and shapes that begin with B = 6 begin with 2, 3.
+    """
+
+    shape: Size
+
+    def flatten(self, what: str, table: Tensor) -> Tensor:
+        """(*batch, ...) -> (B, ...), a view where there can be one.
+
+        With one batch dimension that is `table` as it is, its size left to other checks; otherwise
+        ValueError unless it begins with the batch shape. `what` it is called in messages.
+        """
+        count = len(self.shape)
+        if count == 1:
+            return table
+        check_dense(what, table)
+        if table.shape[:count] != self.shape:
+            raise ValueError(
+                f"{what}: expected one entry for each instance of a batch of shape "
+                f"{tuple(self.shape)}, got shape {tuple(table.shape)}"
+            )
+        return table.flatten(0, count - 1) if count else table.unsqueeze(0)
+
+    def restore(self, table: Tensor, dim: int = 0) -> Tensor:
+        """(..., B, ...), with the instances along `dim`, -> (..., *batch, ...), a view."""
+        if len(self.shape) == 1:
+            return table
+        return table.unflatten(dim, self.shape) if self.shape else table.squeeze(dim)
+
+    def __enter__(self) -> "Batch":
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if len(self.shape) == 1 or error is None:
+            return
+        if len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (self._as_given(error.args[0]),)
+
+    def _as_given(self, message: str) -> str:
+        """`message`, which numbers the instances of the flat batch, in terms of the batch shape."""
+        message = _INSTANCE.sub(lambda m: f"instance {self._index(int(m[1]))}", message)
+        message = _ENTRY.sub(lambda m: m[1] + self._entry(int(m[2]), m[3]), message)
+        return _SHAPE.sub(self._unflattened, message).replace("(B, ", "(*batch, ")
+
+    def _index(self, instance: int) -> tuple[int, ...]:
+        index = []
+        for size in reversed(self.shape):
+            instance, i = divmod(instance, size)
+            index.append(i)
+        return tuple(reversed(index))
+
+    def _entry(self, instance: int, part: str) -> str:
+        index = ", ".join([*map(str, self._index(instance)), *([part] if part else [])])
+        return f"[{index}]" if index else ""
+
+    def _unflattened(self, found: re.Match[str]) -> str:
+        """A shape in a message, if it is one of a table of all instances."""
+        if int(found[2]) != prod(self.shape):
+            return found[0]
+        rest = (int(size) for size in found[3].split(", ")[1:])
+        return f"{found[1]} {(*self.shape, *rest)}"

@@ -1,0 +1,170 @@
+"""The temperature at test time: that of training, unless another is better beyond chance."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sparsewood.lab.data.batches import Batch
+from sparsewood.lab.run.outcomes import Gathered
+from sparsewood.lab.tasks.build import TASKS
+from sparsewood.lab.tasks.metrics import Output, count_status
+from sparsewood.lab.tasks.task import Model
+from sparsewood.status import Status
+
+FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
+LEVEL = 0.05  # the chance of moving away from the temperature of training for nothing
+WORTH = 1e-3  # the least gain, as a share of the value at the temperature of training
+_DRAWS = 9999  # of a permutation test
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class TemperatureSearch:
+    """What validation says of each temperature.
+
+    Attributes:
+        trained: the temperature of training.
+        chosen: that of the tests.
+        curve: the criterion at each.
+        p: the one-sided p value of the gain over `trained`, before correction.
+        capped: the sentences that a cap keeps from a certificate.
+        sentences: how many there are, both sides of pairs counted.
+    """
+
+    trained: float
+    chosen: float
+    curve: Mapping[float, float]
+    p: Mapping[float, float]
+    capped: Mapping[float, int]
+    sentences: int
+
+    def to_json(self) -> dict[str, object]:
+        """What `result.json` holds beside the curve."""
+        return {
+            "trained": self.trained,
+            "p": {str(t): p for t, p in self.p.items()},
+            "capped": {str(t): n for t, n in self.capped.items()},
+            "sentences": self.sentences,
+        }
+
+    def __str__(self) -> str:
+        others = f"{len(self.p)} others"
+        if self.chosen == self.trained:
+            best = min(self.p, key=self.p.__getitem__)
+            text = (
+                f"temperature {self.trained:g} kept: none of {others} is better on validation "
+                f"beyond chance (the likeliest, {best:g}: {self._compared(best)})"
+            )
+        else:
+            text = (
+                f"temperature {self.chosen:g} chosen among {others} on validation: "
+                f"{self._compared(self.chosen)}"
+            )
+        cap = self.capped[self.chosen]
+        if cap:
+            text += f"; {cap:,} of {self.sentences:,} sentences capped"
+        return text
+
+    def _compared(self, other: float) -> str:
+        values = f"{self.curve[other]:.4g} against {self.curve[self.trained]:.4g}"
+        return f"{values}, p = {self.p[other]:.2g}"
+
+
+def temperature_search(
+    model: Model, outputs: Callable[[], Iterable[tuple[Output, Batch]]]
+) -> TemperatureSearch:
+    """Which temperature the tests should have, by what validation says of 2^-8 ... 2^8.
+
+    Each is compared with that of training, sentence by sentence: whether the answer is right, or
+    its loss. A gain counts if it is significant at 5 % after Holm's correction for the number
+    tried, and at least a thousandth of the value. Of those that count the best is taken; of
+    equals the nearest to training on a logarithmic scale; of two as near, the lower. Where none
+    counts the temperature of training stays. The model keeps the temperature it came with.
+
+    Args:
+        model: whose temperature is varied.
+        outputs: of `model` on validation as it is when called.
+    """
+    trained = model.temperature
+    if trained is None:
+        variant = TASKS[model.task].variant(model.options)
+        raise ValueError(f"the {variant} has no temperature to choose")
+    points: dict[float, Tensor] = {}
+    reached: dict[float, int] = {}
+    sentences = 0
+    try:
+        for factor in FACTORS:
+            tried = model.temperature = trained * factor
+            points[tried], reached[tried], sentences = _measure(model, outputs())
+    finally:
+        model.temperature = trained
+    sign = 1 if TASKS[model.task].metrics.criterion.higher_is_better else -1
+    others = [t for t in points if t != trained]
+    gains = sign * (torch.stack([points[t] for t in others]) - points[trained])
+    p = dict(zip(others, p_values(gains), strict=True))
+    curve = {t: float(outcomes.mean()) for t, outcomes in points.items()}
+    least = WORTH * abs(curve[trained])
+    good = [t for t in rejected(p) if sign * (curve[t] - curve[trained]) >= least]
+    chosen = max(
+        good or [trained], key=lambda t: (sign * curve[t], -abs(math.log2(t / trained)), -t)
+    )
+    return TemperatureSearch(trained, chosen, curve, p, reached, sentences)
+
+
+def _measure(model: Model, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor, int, int]:
+    """The outcome of each example, in the order of the split; capped sentences, and all."""
+    gathered = Gathered(model)
+    reached = sentences = 0
+    for output, batch in said:
+        gathered.add(output, batch)
+        for posterior in output.posteriors:
+            reached += count_status(posterior, Status.CAPPED)
+            sentences += len(posterior)
+    outcomes = gathered.in_order()
+    assert outcomes is not None, "temperatures are compared example by example"
+    return outcomes, reached, sentences
+
+
+def p_values(gains: Tensor) -> list[float]:
+    """How likely each row of (C, n) paired gains has so high a sum by chance, one-sided.
+
+    By chance every gain may as well be a loss: a sign-flip test. Where all gains other than 0 have
+    one size, as with right and wrong answers, it is exact (McNemar 1947); else 9,999 draws are
+    made, the same for all rows and every time (Pitman 1937; Phipson & Smyth 2010 for the 1 added).
+    """
+    exact = [_mcnemar(row) for row in gains]
+    if None not in exact:
+        return [p for p in exact if p is not None]
+    generator = torch.Generator().manual_seed(0)
+    totals = gains.sum(1)
+    above = torch.zeros(len(gains), dtype=torch.int64)
+    slack = 1e-12 * gains.abs().sum(1)  # sums differ by the order of their terms
+    for start in range(0, _DRAWS, _AT_ONCE):
+        size = min(_AT_ONCE, _DRAWS - start), gains.shape[1]
+        signs = torch.randint(0, 2, size, generator=generator).to(gains) * 2 - 1
+        above += (signs @ gains.T >= totals - slack).sum(0)
+    drawn = ((above + 1) / (_DRAWS + 1)).tolist()
+    return [q if p is None else p for p, q in zip(exact, drawn, strict=True)]
+
+
+def _mcnemar(gains: Tensor) -> float | None:
+    """P(X >= wins) for X binomial(wins + losses, 1/2); None where gains are of several sizes."""
+    sizes = gains[gains != 0].abs()
+    if len(sizes) and not torch.equal(sizes, sizes[0].expand_as(sizes)):
+        return None
+    wins, n = int((gains > 0).sum()), len(sizes)
+    return sum(math.comb(n, k) for k in range(wins, n + 1)) / 2**n
+
+
+def rejected(p: Mapping[float, float], level: float = LEVEL) -> list[float]:
+    """The keys whose p values are significant by Holm's (1979) step-down procedure."""
+    order = sorted(p, key=p.__getitem__)
+    found = []
+    for i, key in enumerate(order):
+        if p[key] > level / (len(order) - i):
+            break
+        found.append(key)
+    return found

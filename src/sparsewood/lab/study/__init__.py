@@ -1,0 +1,1 @@
+"""Many runs: tables, comparisons, sweeps and their statistics."""

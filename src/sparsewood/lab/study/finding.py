@@ -1,0 +1,109 @@
+"""What a comparison found, in words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sparsewood._internal.numbers import counted
+from sparsewood.lab.run.config import TrainingConfig
+from sparsewood.lab.run.run import Run
+from sparsewood.lab.study.paired import Comparison, compare_runs
+from sparsewood.lab.study.rows import labels, learns
+from sparsewood.lab.tasks.build import MEASURES
+
+_LISTED = 3  # estimators that are named; of more, the number is told
+
+
+def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> str:
+    """Which estimator answers best, which others are not told apart from it, and which is quickest.
+
+    Of estimators through which something is learnt, where there are some. Two are told apart where
+    the 95 % interval of their difference, by bootstrap over seeds and test items, excludes 0.
+
+    Args:
+        rows: the runs of each row, a seed each.
+        summary: what `summarise` has of them.
+    """
+    told, names = summary["rows"], labels(rows)
+    measure = MEASURES[summary["criterion"]]
+    test = next(iter(next(iter(told.values()))["tests"]), None)
+
+    def value(name: str) -> float:
+        found = told[name]["validation"] if test is None else told[name]["tests"][test]
+        return found[measure.name]["mean"]
+
+    learning = [name for name in rows if learns(name)] or list(rows)
+    ranked = sorted(learning, key=value, reverse=measure.higher_is_better)
+    best, *others = ranked
+    text = f"{names[best]} answers best on {test or 'validation'}: {measure.label} "
+    if len(learning) < len(rows):
+        text = f"Of the estimators that learn, {text}"
+    text += _with_spread(measure.text(value(best)), told[best], test, measure.name)
+    text += f" ({over(len(rows[best]))})"
+    if against := next(iter(told[best].get("against", {}).values()), None):
+        baseline = names[summary["baseline"]]
+        text += f", {Comparison(**against).text(measure)} against {baseline}"
+    close = [name for name in others if _close(rows[best], rows[name])]
+    ended = cut_short({names[name]: runs for name, runs in rows.items()})
+    if not others:
+        return f"{text}.{ended}"
+    if not close:
+        return f"{text}; ahead of {names[others[0]]} with {measure.text(value(others[0]))}.{ended}"
+    listed = [f"{names[name]} ({measure.text(value(name))})" for name in close]
+    if len(listed) > _LISTED + 1:
+        listed = [*listed[:_LISTED], f"{len(listed) - _LISTED} others"]
+    alike = _listed(listed)
+    quickest = min([best, *close], key=lambda name: told[name]["seconds_per_epoch"])
+    seconds = f"{told[quickest]['seconds_per_epoch']:.1f} s"
+    return (
+        f"{text}; {alike} {'is' if len(close) == 1 else 'are'} not told apart from it. Of these, "
+        f"{names[quickest]} has the quickest epochs, {seconds}.{ended}"
+    )
+
+
+def over(seeds: int) -> str:
+    """How many seeds a figure is the mean of; with one, what that leaves open."""
+    return "one seed; variation between seeds not assessed" if seeds == 1 else f"{seeds} seeds"
+
+
+def cut_short(groups: Mapping[str, Iterable[Run]]) -> str:
+    """A sentence, after a space, about training that ended at its limit of epochs too early.
+
+    That is where the last epoch was the best one on validation. Empty where there is no such run.
+
+    Args:
+        groups: runs by what they are called.
+    """
+    default = TrainingConfig().max_epochs
+    named: dict[str, None] = {}
+    limits: set[int] = set()
+    for name, runs in groups.items():
+        for run in runs:
+            most = run.raw_config.get("training", {}).get("max_epochs", default)
+            result = run.result or {}
+            if most == result.get("epochs") == result.get("best_epoch"):
+                named[name] = None
+                limits.add(most)
+    if not named:
+        return ""
+    epochs = " or ".join(counted(limit, "epoch") for limit in sorted(limits))
+    verb = "was" if len(named) == 1 else "were"
+    return (
+        f" After {epochs}, the limit, {_listed(list(named))} {verb} still improving on validation."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _with_spread(text: str, row: Mapping[str, Any], test: str | None, name: str) -> str:
+    found = row["validation"] if test is None else row["tests"][test]
+    std = found[name]["std"]
+    return text if std is None else f"{text} ± {MEASURES[name].text(std)}"
+
+
+def _close(ours: Sequence[Run], theirs: Sequence[Run]) -> bool:
+    """Whether chance may have told the two apart; so it may where outcomes are unknown."""
+    found = next(iter(compare_runs(ours, theirs).values()), None)
+    return found is None or found.low <= 0 <= found.high

@@ -1,0 +1,207 @@
+"""Rows of runs: tries with the first seed, and the best of them with the other seeds."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sparsewood.lab.jobs.jobs import Job, run_jobs
+from sparsewood.lab.jobs.pool import LOCAL, Place
+from sparsewood.lab.run.config import RunConfig
+from sparsewood.lab.run.folder import claim
+from sparsewood.lab.run.progress import Progress
+from sparsewood.lab.run.run import Run
+from sparsewood.lab.study.rows import learns
+from sparsewood.lab.tasks.build import TASKS
+
+Round = Callable[[RunConfig], Sequence[RunConfig]]
+_Tried = list[tuple[RunConfig, Run]]  # as asked for: a finished run may have had fewer epochs
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is tried for one row of a table.
+
+    Attributes:
+        start: the configuration that the first round starts from.
+        rounds: each gives the configurations to try, out of the best so far on validation. Of
+            equally good ones the first counts.
+    """
+
+    start: RunConfig
+    rounds: tuple[Round, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the finished runs of a row say.
+
+    Attributes:
+        tried: the finished runs of all rounds, with the first seed.
+        runs: those of the best configuration, a seed each.
+    """
+
+    tried: list[Run]
+    runs: list[Run]
+
+
+class Search:
+    """The runs of several rows, each in the folder that its configuration says.
+
+    Args:
+        rows: by name. Rows may share runs: each is trained once.
+        seeds: at least one; rounds have the first.
+        folder: of all runs.
+        place: where in it the run of a configuration is.
+    """
+
+    def __init__(
+        self,
+        rows: Mapping[str, Row],
+        seeds: Sequence[int],
+        folder: Path | str,
+        place: Callable[[RunConfig], Path],
+    ) -> None:
+        if not (rows and seeds):
+            raise ValueError("a table needs at least one estimator and one seed")
+        self.folder, self.seeds = Path(folder), list(dict.fromkeys(seeds))
+        self._place = place
+        self.rows = {
+            name: replace(row, start=_seeded(row.start, self.seeds[0]))
+            for name, row in rows.items()
+        }
+
+    def train(
+        self,
+        *,
+        workers: int | None = 1,
+        on: Place = LOCAL,
+        progress: Progress | None = None,
+    ) -> dict[str, str | None]:
+        """Train what is missing; started again, it goes on where it stopped.
+
+        The arguments are those of `run_jobs`. A run that fails stops no other.
+
+        Returns:
+            What went wrong, if anything, by the folder of each run.
+
+        Raises:
+            ValueError: where a run is there with another configuration; nothing is trained then.
+        """
+        for config in self._possible():
+            claim(config, self._path(config), resume=True)
+        errors: dict[str, str | None] = {}
+        asked: set[Path] = set()
+        ended: set[Path] = set()
+
+        def due() -> list[Job]:
+            """What rows wait for and nobody has asked for yet; finished runs need no worker."""
+            found: dict[Path, RunConfig] = {}
+            while True:
+                wanted = [c for row in self.rows.values() for c in self._wanted(row, ended)]
+                new = {path: c for c in wanted if (path := self._path(c)) not in asked}
+                if not new:
+                    break
+                asked.update(new)
+                over = {path for path, c in new.items() if claim(c, path, resume=True) is not None}
+                ended.update(over)
+                errors.update({self.name(path): None for path in over})
+                found |= {path: c for path, c in new.items() if path not in over}
+            # The longest runs first, so that no worker is left alone with one at the end.
+            return [Job(c, p, 0 if learns(c.model.estimator) else 1) for p, c in found.items()]
+
+        def done(job: Job, error: str | None) -> Iterable[Job]:
+            ended.add(job.folder)
+            errors[self.name(job.folder)] = error
+            return due()
+
+        run_jobs(due(), done, workers=workers, on=on, progress=progress)
+        return errors
+
+    def name(self, run: Path) -> str:
+        """The folder of a run as told from that of all."""
+        return run.relative_to(self.folder).as_posix()
+
+    def found(self) -> dict[str, Found]:
+        """What the finished runs say; a row without any is left out."""
+        found: dict[str, Found] = {}
+        for name, row in self.rows.items():
+            tried, _ = self._walk(row)
+            if tried:
+                runs = [self._finished(_seeded(_best(tried), seed)) for seed in self.seeds]
+                kept = [run for run in runs if run is not None]
+                found[name] = Found([run for _, run in tried], kept)
+        return found
+
+    def _wanted(self, row: Row, ended: set[Path]) -> list[RunConfig]:
+        """The next configurations to train, those that are being trained among them."""
+        tried, waiting = self._walk(row, ended)
+        if waiting or not tried:
+            return waiting
+        return [_seeded(_best(tried), seed) for seed in self.seeds[1:]]
+
+    def _walk(self, row: Row, ended: set[Path] | None = None) -> tuple[_Tried, list[RunConfig]]:
+        """The finished tries, and the round that has not `ended`; without that, all have."""
+        tried: _Tried = []
+        start = row.start
+        for tries in row.rounds:
+            new = tries(start)
+            if ended is not None and any(self._path(config) not in ended for config in new):
+                return tried, list(new)
+            there = {run.folder for _, run in tried}
+            for config in new:
+                run = self._finished(config)
+                if run is not None and run.folder not in there:
+                    tried.append((config, run))
+            if not tried:
+                break
+            start = _best(tried)
+        return tried, []
+
+    def _possible(self) -> Iterator[RunConfig]:
+        """All configurations that rows may come to."""
+        for row in self.rows.values():
+            reached: dict[Path, RunConfig] = {}
+            for tries in row.rounds:
+                new = [c for config in reached.values() or [row.start] for c in tries(config)]
+                reached |= {self._path(c): c for c in new}
+            for config in reached.values():
+                yield from (_seeded(config, seed) for seed in self.seeds)
+
+    def _path(self, config: RunConfig) -> Path:
+        return self.folder / self._place(config)
+
+    def _finished(self, config: RunConfig) -> Run | None:
+        path = self._path(config)
+        return Run(path) if (path / "result.json").exists() else None
+
+
+def one_thread(config: RunConfig) -> RunConfig:
+    """The same on one thread of the CPU, unless it says otherwise."""
+    threads = config.training.threads or 1
+    return replace(config, training=replace(config.training, threads=threads))
+
+
+def canonical(config: RunConfig, estimators: Iterable[str]) -> list[str]:
+    """Each of these estimators once, in the one spelling that a model has for it.
+
+    Raises:
+        ValueError: where one is none, or none of the model.
+    """
+    names = (replace(config.model, estimator=name).estimator for name in estimators)
+    return list(dict.fromkeys(names))
+
+
+def validation(run: Run) -> float:
+    """The criterion of a finished run on validation."""
+    assert run.result is not None
+    return run.result["validation"][run.result["criterion"]]
+
+
+def _best(tried: _Tried) -> RunConfig:
+    criterion = TASKS[tried[0][0].source.task].metrics.criterion
+    sign = 1 if criterion.higher_is_better else -1
+    return max(tried, key=lambda one: sign * validation(one[1]))[0]
+
+
+def _seeded(config: RunConfig, seed: int) -> RunConfig:
+    return replace(config, training=replace(config.training, seed=seed))

@@ -1,0 +1,79 @@
+"""Structures that a caller gives for the instances of a batch: gold ones, or ones to be scored."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sparsewood._internal.numbers import check_dense
+from sparsewood.structures.base import Structure
+
+
+def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
+    """`structures` as int64 on the device of `scores`, once their shape is found to fit.
+
+    Args:
+        what: what they are called in messages.
+        structures: (B, *event) integers, one structure per instance.
+        structure: the family they should be of.
+        scores: (B, *parts).
+    """
+    check_dense(what, structures)
+    if structures.is_floating_point() or structures.is_complex():
+        raise ValueError(f"{what}: expected an integer dtype, got {structures.dtype}")
+    if structures.ndim == 0 or len(structures) != len(scores):
+        raise ValueError(
+            f"{what}: expected one structure for each of the {len(scores)} instances of scores "
+            f"{tuple(scores.shape)}, got shape {tuple(structures.shape)}"
+        )
+    event = structure.event_shape(tuple(scores.shape[1:]))
+    if event is not None and structures.shape[1:] != event:
+        raise ValueError(
+            f"{what} of shape {tuple(structures.shape)} does not fit scores of shape "
+            f"{tuple(scores.shape)}: expected {(len(scores), *event)}"
+        )
+    return structures.to(scores.device, torch.int64)
+
+
+def parts_of_members(
+    structures: Tensor, structure: Structure, scores: Tensor, lengths: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The parts of (B, *event) structures, (B, *parts) float64, and which are members, (B,) bool.
+
+    What is no member has no parts.
+    """
+    member = are_members(structures, structure, scores, lengths)
+    parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
+    if member.any():
+        parts[member] = structure.indicator(structures[member], tuple(scores.shape[1:]))
+    return parts, member
+
+
+def are_members(
+    structures: Tensor, structure: Structure, scores: Tensor, lengths: Tensor | None
+) -> Tensor:
+    """Which of (B, *event) are members of the family for scores (B, *parts): (B,) bool."""
+    misfit = (
+        f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
+        f"{tuple(scores.shape)}"
+    )
+    try:  # code of a user may be given anything here
+        member = structure.contains(structures, tuple(scores.shape[1:]), lengths)
+    except Exception as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{misfit}: {kind}{error}") from error
+    if member.shape != scores.shape[:1]:
+        raise ValueError(f"{misfit}: contains of {structure} gives shape {tuple(member.shape)}")
+    return member
+
+
+def check_members(
+    what: str, structures: Tensor, member: Tensor, scores: Tensor, family: object
+) -> None:
+    """ValueError unless each of (B, *event) structures is a `member` (B,) of its `family`."""
+    if not member.all():
+        b = int((~member).nonzero()[0])
+        raise ValueError(
+            f"{what}[{b}] is not one of {family} for scores of shape {tuple(scores.shape)}: "
+            f"{structures[b].tolist()}"
+        )
