@@ -10,7 +10,7 @@ import pytest
 from sparsewood._internal import extras as _extras
 from sparsewood._internal.extras import how_to_install
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 REQUIRED = [
     f'{needed}; extra == "{extra}"'
     for extra, several in PROJECT["optional-dependencies"].items()

@@ -110,7 +110,7 @@ def test_memory_that_every_answer_needs() -> None:
 
 MEMORY = cuda.Program(
     """
-#include "memory.cpp"
+#include "group/memory.cpp"
 
 extern "C" int64_t look(int64_t bytes) { return sparsewood::has_memory(bytes); }
 

@@ -126,7 +126,7 @@ def test_ties_and_forbidden_arcs(n: int, seed: int, kernel: str, forbidden: floa
 
 # A CPU thread's, which a GPU's compiler is not given.
 THREAD_SOURCE = """
-#include "chu_liu_edmonds.cpp"
+#include "families/chu_liu_edmonds.cpp"
 
 using namespace sparsewood;
 
