@@ -64,11 +64,13 @@ def solver_page(wasm: Path) -> Iterator[Page]:
 def native_ms(scores: torch.Tensor) -> float:
     """Milliseconds of one solve on one thread: the extension itself, an instance a call."""
     n = scores.shape[1]
-    sizes, heat = torch.full((1, 1), n), torch.ones(1, dtype=torch.float64)
+    sizes, temperature = torch.full((1, 1), n), torch.ones(1, dtype=torch.float64)
 
     def solve() -> None:
         for one in scores:
-            _native.solve(*TREES.native, one[None], sizes, [n], n, heat, 1e-9, 0, 0, 0, False, 1)
+            _native.solve(
+                *TREES.native, one[None], sizes, [n], n, temperature, 1e-9, 0, 0, 0, False, 1
+            )
 
     return 1e3 * seconds(solve, ROUNDS).best / len(scores)
 

@@ -140,8 +140,8 @@ def loss_of(kind: str, family: Family) -> Loss:
 
 
 def expected(post: Posterior, estimator: sp.Estimator, loss: Loss) -> Tensor:
-    """The loss of each instance, with the gradient on the road of the estimator."""
-    parts = post.parts if estimator.road == "parts" else post.parts.detach()
+    """The loss of each instance, with the gradient through what the estimator says."""
+    parts = post.parts if estimator.gradient_through == "parts" else post.parts.detach()
     return post.expect(loss(parts))
 
 

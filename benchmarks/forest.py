@@ -106,15 +106,17 @@ def posteriors(trainer: Trainer, batches: list[Batch]) -> list[sp.Posterior]:
 
 def find_temperature(trainer: Trainer, batches: list[Batch], support: float) -> float:
     """Set the temperature that gives about this mean support, by bisection of its logarithm."""
-    low, high, heat = math.log(1e-4), math.log(1e2), 1.0
+    low, high, temperature = math.log(1e-4), math.log(1e2), 1.0
     for _ in range(20):
-        heat = math.exp((low + high) / 2)
-        trainer.model.trees.estimator = sp.SparseMAP(temperature=heat)
+        temperature = math.exp((low + high) / 2)
+        trainer.model.trees.estimator = sp.SparseMAP(temperature=temperature)
         found = mean_support(posteriors(trainer, batches))
         if abs(found - support) < 0.02 * support:
             break
-        low, high = (math.log(heat), high) if found < support else (low, math.log(heat))
-    return heat
+        low, high = (
+            (math.log(temperature), high) if found < support else (low, math.log(temperature))
+        )
+    return temperature
 
 
 def steps(run: Run, size: int) -> dict[int, float]:

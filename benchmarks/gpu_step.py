@@ -35,9 +35,9 @@ def measure(run: Run, size: int, support: float, table: Table) -> list[str]:
     batches = run.batches(size)
     trainers = {name: run.trainer(name) for name in ("flat", "sparsemap")}
     latent = trainers["sparsemap"]
-    heat = find_temperature(latent, batches, support)
+    temperature = find_temperature(latent, batches, support)
     found = mean_support(posteriors(latent, batches))
-    check_gradients(run, size, batches[0], heat)
+    check_gradients(run, size, batches[0], temperature)
     times = run.time({name: trainer.step for name, trainer in trainers.items()}, batches)
     ratio, goal = times["sparsemap"] / times["flat"], GOALS.get(size)
     told, cells = [], []
@@ -55,7 +55,7 @@ def measure(run: Run, size: int, support: float, table: Table) -> list[str]:
     return told
 
 
-def check_gradients(run: Run, size: int, batch: Batch, heat: float) -> None:
+def check_gradients(run: Run, size: int, batch: Batch, temperature: float) -> None:
     """Those of a step on the GPU against those on the CPU, in float64: rounding decides nothing.
 
     The trees of a sentence need not be unique; the few that have others there are left out.
@@ -63,7 +63,7 @@ def check_gradients(run: Run, size: int, batch: Batch, heat: float) -> None:
     trainers = []
     for device in (run.device, torch.device("cpu")):
         trainers.append(Trainer(run.trainer("sparsemap").model.double(), device))
-        trainers[-1].model.trees.estimator = sp.SparseMAP(temperature=heat)
+        trainers[-1].model.trees.estimator = sp.SparseMAP(temperature=temperature)
     both = zip(*(posteriors(trainer, [batch])[0] for trainer in trainers), strict=True)
     same = torch.tensor([torch.equal(a.structures.cpu(), b.structures) for a, b in both])
     if same.double().mean() < SAME:

@@ -68,8 +68,8 @@ DRAG = f"""async ([kind, drags]) => {{
 def differs(answer: dict[str, list[float]], scores: Tensor) -> float:
     """How far the weights are from those of Python."""
     table = torch.tensor([0.0 if x is None else x for x in answer["scores"]], dtype=torch.float64)
-    heat = float(answer["temperature"])  # type: ignore[arg-type]
-    post = sp.sparsemap(table.reshape(scores.shape), TREES, temperature=heat)
+    temperature = float(answer["temperature"])  # type: ignore[arg-type]
+    post = sp.sparsemap(table.reshape(scores.shape), TREES, temperature=temperature)
     ours = torch.tensor(answer["weights"], dtype=torch.float64)
     if ours.shape != post.weights.shape:
         return 1.0

@@ -81,8 +81,8 @@ def test_the_mode_of_scores_that_a_temperature_brings_down() -> None:
     scores = torch.tensor(
         [[[2e250, 1e250], [1e250, 3e250]], [[0.0, 1.0], [1.0, 0.0]]], dtype=torch.float64
     )
-    heat = torch.tensor([1e249, 1.0], dtype=torch.float64)
-    dist = sp.marginals(scores.flatten(1), sp.Simplex(), temperature=heat)
+    temperature = torch.tensor([1e249, 1.0], dtype=torch.float64)
+    dist = sp.marginals(scores.flatten(1), sp.Simplex(), temperature=temperature)
     assert dist.mode.tolist() == [3, 1]
-    drawn = sp.sample_matchings(scores, sp.Matching(), temperature=heat * 1e-3)
+    drawn = sp.sample_matchings(scores, sp.Matching(), temperature=temperature * 1e-3)
     assert drawn.tolist() == [[[0, 1], [1, 0]]]

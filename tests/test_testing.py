@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.estimators.base import Problem, Road
+from sparsewood.estimators.base import GradientThrough, Problem
 from sparsewood.testing import EstimatorConformance, StructureConformance
 
 
@@ -58,7 +58,7 @@ class Matchings(sp.Structure):
 class Best(sp.Estimator):
     """The best structure, the gradient of its parts passed on to the scores as it is."""
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
 
     def estimate(self, problem: Problem) -> sp.Posterior:
         scores, structure, lengths, _ = problem

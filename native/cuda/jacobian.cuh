@@ -14,13 +14,13 @@ __global__ void offsets(const int64_t* sizes, int64_t batch, int64_t* first, int
 
 // parts: (total, width); factor: (entries). An instance that reaches beyond them is left NaN.
 // on_weights: (total) and on_parts: (batch, cells), either may be null, which is 0. on_scores:
-// null, or (batch, cells) for out_parts divided by heat: (batch), `step` apart.
+// null, or (batch, cells) for out_parts divided by temperature: (batch), `step` apart.
 __global__ void jacobian(const int64_t* parts, int64_t total, int64_t width, const int64_t* sizes,
                          const int64_t* first, const int64_t* packed, const double* factor,
                          int64_t entries, const void* on_weights, int64_t narrow_weights,
                          const void* on_parts, int64_t narrow_parts, int64_t cells,
                          double* out_weights, double* out_parts, double* ones, void* on_scores,
-                         int64_t narrow_scores, const double* heat, int64_t step) {
+                         int64_t narrow_scores, const double* temperature, int64_t step) {
     using namespace sparsewood;
     Warp g;
     Numbers weights{on_weights, narrow_weights}, given{on_parts, narrow_parts};
@@ -36,7 +36,7 @@ __global__ void jacobian(const int64_t* parts, int64_t total, int64_t width, con
                        weights.from(begin), given.from(b * cells), out_weights + begin, out,
                        ones + begin);
     for (int64_t c = g.lane(); on_scores && c < cells; c += g.size()) {
-        double s = out[c] / heat[b * step];
+        double s = out[c] / temperature[b * step];
         if (narrow_scores)
             static_cast<float*>(on_scores)[b * cells + c] = static_cast<float>(s);
         else

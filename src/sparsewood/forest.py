@@ -170,7 +170,7 @@ class Forest:
         return total
 
     @lazy
-    def turned(self) -> tuple[Tensor, ...]:
+    def transposed(self) -> tuple[Tensor, ...]:
         """What kernels go by on the way down; see `cuda_forest.turn`."""
         return cuda_forest.turn(self.children, self.row, self.num_word_nodes, self.words.shape[0])
 

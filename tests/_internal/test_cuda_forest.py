@@ -93,7 +93,7 @@ def test_it_does_not_depend_on_which_thread_is_first(draw_trees: Any) -> None:
         with cuda.emulate(lambda program, order=order: EmulatedKernels(program, order)):
             forest = sp.Forest.from_heads(*trees)
             tensors = (forest.row, forest.child_offsets, forest.children, forest.roots)
-            built.append([*tensors, *forest.turned])
+            built.append([*tensors, *forest.transposed])
     for other in built[1:]:
         assert all(torch.equal(a, b) for a, b in zip(built[0], other, strict=True))
 
@@ -141,7 +141,7 @@ def test_the_edges_above_a_node_and_the_nodes_of_a_row(
 ) -> None:
     trees: Trees = draw_trees("random", [7, 20, 1], 6, 0)
     forest = sp.Forest.from_heads(*(tensor.to(device) for tensor in trees))
-    offsets, edges, row_offsets, nodes = (tensor.cpu() for tensor in forest.turned)
+    offsets, edges, row_offsets, nodes = (tensor.cpu() for tensor in forest.transposed)
     forest = forest.to("cpu")
     for keys, order, bounds, buckets in (
         (forest.children, edges, offsets, forest.num_nodes),

@@ -66,7 +66,7 @@ def test_defaults_may_be_spelled() -> None:
         ("latent", "expected one of sparsemap, top-k, .*, flat, .*, given; got 'latent'"),
         ("", "expected one of sparsemap"),
         (None, "expected a name, got None"),
-        ("sparsemap:heat=2", "estimator sparsemap: the options are temperature, tol, max_active"),
+        ("sparsemap:warmth=2", "estimator sparsemap: the options are temperature, tol, max_active"),
         ("sparsemap:", "the options are temperature"),
         ("sparsemap:tol", "the options are .*; got 'tol'"),
         ("sparsemap:tol=1,tol=2", "the options are .*; got 'tol=2'"),

@@ -80,7 +80,7 @@ class Case:
         return self.scores.detach().double().flatten(1).numpy()
 
     @cached_property
-    def heat(self) -> NDArray[np.float64]:
+    def temperatures(self) -> NDArray[np.float64]:
         """(B,)"""
         if isinstance(self.temperature, Tensor):
             return self.temperature.detach().double().expand(len(self)).numpy()
@@ -89,7 +89,7 @@ class Case:
     @cached_property
     def theta(self) -> Longs:
         """(B, P) scores / temperature, rounded to float64: what is done with it is the question."""
-        return (self.flat / self.heat[:, None]).astype(Long)
+        return (self.flat / self.temperatures[:, None]).astype(Long)
 
     @cached_property
     def reads(self) -> NDArray[np.bool_]:
@@ -122,7 +122,7 @@ class Case:
         if (seen == np.inf).any():
             return "+inf"
         # The exponent of a longdouble holds what float64 takes for -inf.
-        exact = self.flat.astype(Long) / self.heat[:, None].astype(Long)
+        exact = self.flat.astype(Long) / self.temperatures[:, None].astype(Long)
         if (np.abs(exact[self.reads & (self.flat != -np.inf)]) > LARGEST).any():
             return "magnitudes beyond 1e200"
         if not all(one.usable.any() for one in self.instances):

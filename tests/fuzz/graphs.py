@@ -92,8 +92,10 @@ def check_graph(rng: Rng) -> None:
     scores = torch.from_numpy(values).to(draw_dtype(rng))
     temperature, wrong = draw_temperature(rng, batch)
     if wrong is None:
-        heat = torch.as_tensor(temperature, dtype=torch.float64).detach().expand(batch).numpy()
-        theta = scores.double().numpy().astype(Long) / heat[:, None].astype(Long)
+        temperatures = (
+            torch.as_tensor(temperature, dtype=torch.float64).detach().expand(batch).numpy()
+        )
+        theta = scores.double().numpy().astype(Long) / temperatures[:, None].astype(Long)
         wrong = _why_refused(theta)
         reads = np.ones(len(drawn.graph), bool)
         instances = [Instance(drawn.members, row, reads) for row in theta]

@@ -14,7 +14,7 @@ from tests.fuzz.case import BrokenError, Case
 _NUMBERS: list[Any] = [0, -1, 1.5, "2", torch.tensor(1.5), float("nan"), 1j]
 _ASTRONOMIC = [2**31, 2**62, 10**400]
 _REALS: list[Any] = [-1.0, float("nan"), float("inf"), "1", 1j, 10**400]
-_HEATS: list[Any] = [0.0, -1.0, float("nan"), float("inf"), 1j, "1", None, 10**400]
+_TEMPERATURES: list[Any] = [0.0, -1.0, float("nan"), float("inf"), 1j, "1", None, 10**400]
 
 
 def _bad_scores(scores: Tensor, structure: sp.Structure) -> list[Any]:
@@ -68,7 +68,7 @@ def check_refusals(case: Case) -> None:
     full = case.family.shape(*case.outer)
     scores = torch.from_numpy(case.rng.standard_normal((2, *full)))
     structure = case.family.structure
-    kind = str(case.rng.choice(["scores", "lengths", "structure", "number", "heat", "gold"]))
+    kind = str(case.rng.choice(["scores", "lengths", "structure", "number", "temperature", "gold"]))
     calls: list[Callable[[], object]]
     if kind == "scores":
         bad = _drawn(case, _bad_scores(scores, structure))
@@ -94,8 +94,8 @@ def check_refusals(case: Case) -> None:
         ]
         if case.family.summed:
             calls.append(lambda: sp.marginals(scores, structure).sample(bad))
-    elif kind == "heat":
-        bad = _drawn(case, [*_HEATS, torch.ones(3), torch.zeros(2), torch.ones(2, 1) * 1j])
+    elif kind == "temperature":
+        bad = _drawn(case, [*_TEMPERATURES, torch.ones(3), torch.zeros(2), torch.ones(2, 1) * 1j])
         calls = [
             lambda: sp.sparsemap(scores, structure, temperature=bad),
             lambda: sp.marginals(scores, structure, temperature=bad),

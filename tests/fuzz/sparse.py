@@ -33,7 +33,7 @@ def _draw_options(case: Case) -> Options:
     if rng.random() < 0.1:
         options["max_iter"] = int(rng.choice([1, 2, 5, 1000]))
     # A lower temperature than the smallest normal number could not be told exactly.
-    free = case.wrong is None and (case.heat > 1e-290).all()
+    free = case.wrong is None and (case.temperatures > 1e-290).all()
     if rng.random() < 0.15 and free and not options.keys() & {"max_active", "max_iter"}:
         options["max_support"] = int(rng.choice([1, 2, 3, 10, 1000]))
     if rng.random() < 0.25:
@@ -82,7 +82,7 @@ def solve(case: Case, options: Options) -> Solved:
 
 def _answered(case: Case, post: sp.SparsePosterior, options: Options) -> list[Instance]:
     """The instances at the temperatures of their answers."""
-    given, found = case.heat, number(post.temperature)
+    given, found = case.temperatures, number(post.temperature)
     if "max_support" not in options:
         if not np.array_equal(found, np.asarray(given, float)):
             raise BrokenError("the temperature is not the one given", found.tolist())
@@ -198,9 +198,9 @@ def check_gradient(case: Case) -> None:
     parts, weights, start = number(by_parts.flatten(1)), number(by_weights), 0
     for b, row in enumerate(solved.rows):
         stop = start + len(row.support)
-        truth = _vjp(row, parts[b], weights[start:stop]) / case.heat[b]
+        truth = _vjp(row, parts[b], weights[start:stop]) / case.temperatures[b]
         start = stop
-        size = (np.abs(parts[b]).sum() + np.abs(weights).sum()) / case.heat[b]
+        size = (np.abs(parts[b]).sum() + np.abs(weights).sum()) / case.temperatures[b]
         limits = torch.finfo(case.scores.dtype)
         if not size < limits.max:
             continue

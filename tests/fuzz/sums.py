@@ -128,8 +128,8 @@ def check_sums_gradient(case: Case) -> None:
         along = one.members.long @ v[b]
         mean = one.probs @ along
         truth = one.marginals + (one.probs * (along - mean)) @ one.members.long
-        truth = (truth / case.heat[b]).astype(float)
-        size = (1 + np.abs(v[b]).sum()) / case.heat[b]  # 1 for log Z
+        truth = (truth / case.temperatures[b]).astype(float)
+        size = (1 + np.abs(v[b]).sum()) / case.temperatures[b]  # 1 for log Z
         if max(size, np.abs(truth).max()) > torch.finfo(case.scores.dtype).max:
             continue
         close = one.sums_noise(4 * case.epsilon) * max(1, size)

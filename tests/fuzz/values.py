@@ -115,12 +115,20 @@ def lay_out(values: Tensor, layout: str) -> tuple[Tensor, Tensor]:
     return values, values
 
 
-_HEAT = {"one": 45, "mild": 20, "tiny": 6, "huge": 6, "overflow": 1.5, "each": 20, "wrong": 1.5}
+_TEMPERATURE = {
+    "one": 45,
+    "mild": 20,
+    "tiny": 6,
+    "huge": 6,
+    "overflow": 1.5,
+    "each": 20,
+    "wrong": 1.5,
+}
 
 
 def draw_temperature(rng: Rng, batch: int) -> tuple[float | Tensor, str | None]:
     """A temperature, and why it must be refused, if it must."""
-    kind = pick(rng, _HEAT)
+    kind = pick(rng, _TEMPERATURE)
     if kind == "wrong":
         bad = [0.0, -1.0, np.nan, np.inf, 1j, torch.ones(batch + 2), torch.zeros(batch)]
         chosen = bad[rng.integers(len(bad))]
@@ -128,10 +136,10 @@ def draw_temperature(rng: Rng, batch: int) -> tuple[float | Tensor, str | None]:
             chosen = -1.0
         return chosen, "a temperature"
     if kind == "each":
-        heat = torch.from_numpy(10.0 ** rng.uniform(-2, 2, batch))
+        temperatures = torch.from_numpy(10.0 ** rng.uniform(-2, 2, batch))
         if rng.random() < 0.5:
-            heat = heat.float()
-        return heat.requires_grad_(bool(rng.random() < 0.3)), None
+            temperatures = temperatures.float()
+        return temperatures.requires_grad_(bool(rng.random() < 0.3)), None
     value = {
         "one": 1.0,
         "mild": 10.0 ** rng.uniform(-1, 1),

@@ -196,9 +196,9 @@ def test_factor_graphs_of_any_batch_dimensions(batch: tuple[int, ...]) -> None:
     graph, count = limited_trees(3, 1), torch.Size(batch).numel()
     flat = draw_scores("normal", count, (len(graph),), seed=0).requires_grad_()
     scores = flat.detach().reshape((*batch, len(graph))).requires_grad_()
-    heat = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
-    wanted = sp.lp_sparsemap(flat, graph, temperature=heat)
-    post = sp.lp_sparsemap(scores, graph, temperature=heat.reshape(batch))
+    temperatures = torch.linspace(0.5, 1.5, count, dtype=torch.float64)
+    wanted = sp.lp_sparsemap(flat, graph, temperature=temperatures)
+    post = sp.lp_sparsemap(scores, graph, temperature=temperatures.reshape(batch))
     assert len(post) == count
     assert torch.equal(post.marginals, wanted.marginals.reshape(scores.shape))
     for name in ("violation", "gap", "rounds", "converged", "tight"):

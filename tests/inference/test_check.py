@@ -210,19 +210,21 @@ def test_no_sum_may_overflow(parts: int, call: Callable[[Tensor], Any]) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda heat: sp.sparsemap(GOOD - 1, TREES, temperature=heat, solver="generic"),
-        lambda heat: sp.sparsemap(GOOD[:, 0] - 1, Pair(), temperature=heat),
-        lambda heat: sp.lp_sparsemap(GOOD[:, 0] - 1, _items(), temperature=heat),
-        lambda heat: sp.sample_matchings(GOOD - 1, sp.Matching(), temperature=heat),
+        lambda temperature: sp.sparsemap(
+            GOOD - 1, TREES, temperature=temperature, solver="generic"
+        ),
+        lambda temperature: sp.sparsemap(GOOD[:, 0] - 1, Pair(), temperature=temperature),
+        lambda temperature: sp.lp_sparsemap(GOOD[:, 0] - 1, _items(), temperature=temperature),
+        lambda temperature: sp.sample_matchings(GOOD - 1, sp.Matching(), temperature=temperature),
     ],
 )
 def test_no_temperature_may_forbid(call: Callable[[float | Tensor], Any]) -> None:
     """-1 divided by it would be -inf, which is the mark of a forbidden part."""
-    for heat in (1e-310, torch.tensor([1.0, 1e-310], dtype=torch.float64)):
+    for temperature in (1e-310, torch.tensor([1.0, 1e-310], dtype=torch.float64)):
         with pytest.raises(
             ValueError, match=r"scores\[[01], 0(, 0)?\] / temperature is (-inf|-1e\+300)"
         ):
-            call(heat)
+            call(temperature)
 
 
 def test_no_margin_may_overflow() -> None:

@@ -17,7 +17,7 @@ from sparsewood.testing import draw_scores
 TREES = sp.DependencyTrees()
 STEP = 1e-6
 SCORES = draw_scores("normal", 2, (3, 4), seed=0)
-HEAT = torch.tensor([0.7, 1.3], dtype=torch.float64)
+TEMPERATURE = torch.tensor([0.7, 1.3], dtype=torch.float64)
 ALONG = draw_scores("normal", 2, (3, 4), seed=1), torch.tensor([0.4, -0.8], dtype=torch.float64)
 GOLD = torch.tensor([[0, 1, 1], [2, 0, 2]])
 
@@ -47,21 +47,27 @@ GRAPH = _graph()
 NAN = torch.zeros(2, 3, 4).masked_fill(~TREES.reads(SCORES, torch.tensor([3, 2])), torch.nan)
 
 
-def _padded(x: Tensor, heat: Tensor) -> Tensor:
-    return sp.sparsemap(x + NAN, TREES, lengths=torch.tensor([3, 2]), temperature=heat).marginals
+def _padded(x: Tensor, temperature: Tensor) -> Tensor:
+    return sp.sparsemap(
+        x + NAN, TREES, lengths=torch.tensor([3, 2]), temperature=temperature
+    ).marginals
 
 
 Function = Callable[[Tensor, Tensor], Tensor]
 FUNCTIONS: dict[str, Function] = {
-    "marginals": lambda x, heat: sp.sparsemap(x, TREES, temperature=heat).marginals,
-    "weights": lambda x, heat: sp.sparsemap(x, TREES, temperature=heat).weights,
-    "generic": lambda x, heat: sp.sparsemap(x, TREES, temperature=heat, solver="generic").marginals,
-    "custom": lambda x, heat: sp.sparsemap(x.flatten(1), Pair(), temperature=heat).marginals,
+    "marginals": lambda x, temperature: sp.sparsemap(x, TREES, temperature=temperature).marginals,
+    "weights": lambda x, temperature: sp.sparsemap(x, TREES, temperature=temperature).weights,
+    "generic": lambda x, temperature: (
+        sp.sparsemap(x, TREES, temperature=temperature, solver="generic").marginals
+    ),
+    "custom": lambda x, temperature: (
+        sp.sparsemap(x.flatten(1), Pair(), temperature=temperature).marginals
+    ),
     "padded": _padded,
-    "entropy": lambda x, heat: sp.sparsemap(x, TREES, temperature=heat).entropy(),
-    "graph": lambda x, heat: sp.lp_sparsemap(x, GRAPH, temperature=heat).marginals,
-    "loss": lambda x, heat: sp.sparsemap_loss(x / heat[:, None, None], GOLD, TREES),
-    "hinge": lambda x, heat: sp.hinge_loss(x / heat[:, None, None], GOLD, TREES),
+    "entropy": lambda x, temperature: sp.sparsemap(x, TREES, temperature=temperature).entropy(),
+    "graph": lambda x, temperature: sp.lp_sparsemap(x, GRAPH, temperature=temperature).marginals,
+    "loss": lambda x, temperature: sp.sparsemap_loss(x / temperature[:, None, None], GOLD, TREES),
+    "hinge": lambda x, temperature: sp.hinge_loss(x / temperature[:, None, None], GOLD, TREES),
 }
 every = pytest.mark.parametrize("name", FUNCTIONS)
 
@@ -69,13 +75,17 @@ every = pytest.mark.parametrize("name", FUNCTIONS)
 @every
 def test_forward_mode_is_a_central_difference(name: str) -> None:
     function = FUNCTIONS[name]
-    value, slope = jvp(function, (SCORES, HEAT), ALONG)[:2]
-    assert torch.equal(value, function(SCORES, HEAT))
-    ahead, behind = (function(SCORES + s * ALONG[0], HEAT + s * ALONG[1]) for s in (STEP, -STEP))
+    value, slope = jvp(function, (SCORES, TEMPERATURE), ALONG)[:2]
+    assert torch.equal(value, function(SCORES, TEMPERATURE))
+    ahead, behind = (
+        function(SCORES + s * ALONG[0], TEMPERATURE + s * ALONG[1]) for s in (STEP, -STEP)
+    )
     assert slope.abs().max() > 1e-3
     assert_close(slope, (ahead - behind) / (2 * STEP), rtol=0, atol=1e-7)
     with forward_ad.dual_level():
-        duals = [forward_ad.make_dual(*pair) for pair in zip((SCORES, HEAT), ALONG, strict=True)]
+        duals = [
+            forward_ad.make_dual(*pair) for pair in zip((SCORES, TEMPERATURE), ALONG, strict=True)
+        ]
         found = forward_ad.unpack_dual(function(*duals))
         assert_close(found.tangent, slope, rtol=0, atol=0)
 
@@ -83,19 +93,19 @@ def test_forward_mode_is_a_central_difference(name: str) -> None:
 @every
 def test_jacobians_agree(name: str) -> None:
     function = FUNCTIONS[name]
-    plain = torch.autograd.functional.jacobian(function, (SCORES, HEAT))
+    plain = torch.autograd.functional.jacobian(function, (SCORES, TEMPERATURE))
     for transform in (jacrev, jacfwd):
-        found = transform(function, argnums=(0, 1))(SCORES, HEAT)
+        found = transform(function, argnums=(0, 1))(SCORES, TEMPERATURE)
         for ours, expected in zip(found, plain, strict=True):
             assert_close(ours, expected, rtol=0, atol=1e-12)
 
 
 @every
 def test_second_derivatives_agree(name: str) -> None:
-    def cubes(x: Tensor, heat: Tensor) -> Tensor:
-        return FUNCTIONS[name](x, heat).pow(3).sum()
+    def cubes(x: Tensor, temperature: Tensor) -> Tensor:
+        return FUNCTIONS[name](x, temperature).pow(3).sum()
 
-    plain = torch.autograd.functional.hessian(cubes, (SCORES, HEAT))
+    plain = torch.autograd.functional.hessian(cubes, (SCORES, TEMPERATURE))
     ways = (
         hessian(cubes, argnums=(0, 1)),
         *(
@@ -105,20 +115,20 @@ def test_second_derivatives_agree(name: str) -> None:
         ),
     )
     for way in ways:
-        for rows, expected in zip(way(SCORES, HEAT), plain, strict=True):
+        for rows, expected in zip(way(SCORES, TEMPERATURE), plain, strict=True):
             for block, right in zip(rows, expected, strict=True):
                 assert_close(block, right, rtol=0, atol=1e-10)
 
 
 def test_the_temperature_counts_where_scores_have_no_gradient() -> None:
     """The second derivative by the temperature of a loss that reads a single marginal."""
-    heat = HEAT.clone().requires_grad_()
+    temperature = TEMPERATURE.clone().requires_grad_()
 
-    def loss(heat: Tensor) -> Tensor:
-        return sp.sparsemap(SCORES, TREES, temperature=heat).marginals[:, 0, 0]
+    def loss(temperature: Tensor) -> Tensor:
+        return sp.sparsemap(SCORES, TREES, temperature=temperature).marginals[:, 0, 0]
 
-    assert torch.autograd.gradcheck(loss, heat, check_forward_ad=True)
-    assert torch.autograd.gradgradcheck(loss, heat, check_fwd_over_rev=True)
+    assert torch.autograd.gradcheck(loss, temperature, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(loss, temperature, check_fwd_over_rev=True)
 
 
 def test_what_has_no_derivative_can_stand_in_a_transform() -> None:
@@ -148,6 +158,6 @@ def test_forward_mode_is_refused_in_a_graph() -> None:
 
 
 def test_many_directions_are_taken_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = jacrev(FUNCTIONS["marginals"])(SCORES, HEAT)
+    whole = jacrev(FUNCTIONS["marginals"])(SCORES, TEMPERATURE)
     monkeypatch.setattr("sparsewood.inference._derivatives._AT_ONCE", 100)
-    assert torch.equal(jacrev(FUNCTIONS["marginals"])(SCORES, HEAT), whole)
+    assert torch.equal(jacrev(FUNCTIONS["marginals"])(SCORES, TEMPERATURE), whole)

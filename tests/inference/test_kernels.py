@@ -82,11 +82,11 @@ def in_order(post: sp.SparsePosterior, unique: slice) -> tuple[Tensor, Tensor]:
 def test_solves_what_the_host_solves(name: str, device: torch.device) -> None:
     family = pick(name, device, FAMILIES[name].emulated)
     scores, lengths = batch_of(family)
-    heat = torch.linspace(0.5, 2, len(scores), dtype=torch.float64)
+    temperature = torch.linspace(0.5, 2, len(scores), dtype=torch.float64)
 
     def call(device: torch.device) -> sp.SparsePosterior:
         given = scores.to(device), family.structure
-        return sp.sparsemap(*given, lengths=lengths.to(device), temperature=heat.to(device))
+        return sp.sparsemap(*given, lengths=lengths.to(device), temperature=temperature.to(device))
 
     expected = on_host(lambda: call(torch.device("cpu")))
     # Sets of items have many supports, and the host starts from another one.
@@ -146,26 +146,26 @@ def test_instances_that_need_more_room_go_on(
 def test_derivatives(name: str, device: torch.device) -> None:
     family = FAMILIES[name]
     scores = batch_of(family)[0][:1].nan_to_num(0).to(device).requires_grad_()
-    heat = torch.tensor([1.3], dtype=torch.float64, device=device, requires_grad=True)
+    temperature = torch.tensor([1.3], dtype=torch.float64, device=device, requires_grad=True)
 
-    def call(scores: Tensor, heat: Tensor) -> tuple[Tensor, Tensor]:
-        post = sp.sparsemap(scores, family.structure, temperature=heat)
+    def call(scores: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor]:
+        post = sp.sparsemap(scores, family.structure, temperature=temperature)
         return post.weights, post.marginals
 
-    assert torch.autograd.gradcheck(call, (scores, heat), check_forward_ad=True)
-    assert torch.autograd.gradgradcheck(call, (scores, heat))
+    assert torch.autograd.gradcheck(call, (scores, temperature), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(call, (scores, temperature))
 
 
-@pytest.mark.parametrize("road", ["weights", "marginals"])
+@pytest.mark.parametrize("field", ["weights", "marginals"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_gradients_of_a_batch(road: str, dtype: torch.dtype, device: torch.device) -> None:
+def test_gradients_of_a_batch(field: str, dtype: torch.dtype, device: torch.device) -> None:
     scores, lengths = (table[:4] for table in batch_of(TREES))
     scores = scores.to(dtype)
 
     def call(device: torch.device) -> Tensor:
         given = scores.to(device).requires_grad_()
-        heat = {"lengths": lengths.to(device), "temperature": 0.8}
-        found = getattr(sp.sparsemap(given, TREES.structure, **heat), road)
+        temperature = {"lengths": lengths.to(device), "temperature": 0.8}
+        found = getattr(sp.sparsemap(given, TREES.structure, **temperature), field)
         toward = torch.linspace(-1, 1, found.numel(), dtype=dtype).reshape(found.shape)
         return torch.autograd.grad((found * toward.to(device)).sum(), given)[0].cpu()
 
@@ -223,11 +223,11 @@ def test_errors_name_the_first_instance_that_is_wrong(what: str, device: torch.d
 
 
 def test_a_temperature_that_is_wrong(device: torch.device) -> None:
-    heat = torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64)
+    temperature = torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64)
     scores = torch.full((3, 5, 6), torch.nan)
 
     def call(device: torch.device) -> object:
-        return sp.sparsemap(scores.to(device), TREES.structure, temperature=heat.to(device))
+        return sp.sparsemap(scores.to(device), TREES.structure, temperature=temperature.to(device))
 
     assert same_error(device, call).startswith("temperature[1] must be positive")
 

@@ -16,7 +16,7 @@ from tests.trees import family
 
 TREES = sp.DependencyTrees()
 LENGTHS = torch.tensor([5, 4, 1])
-HEAT = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
+TEMPERATURE = torch.tensor([0.7, 1.0, 1.9], dtype=torch.float64)
 # Event, lengths, full size, family, options, tol, max_active, max_iter, batch.
 OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0, 0, 0, False, [3])
 
@@ -38,14 +38,14 @@ def read_scores(trees: sp.DependencyTrees, scores: Tensor) -> Tensor:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("learned", [True, False])
 def test_opcheck_of_the_solver(dtype: torch.dtype, learned: bool) -> None:
-    heat = HEAT.clone().requires_grad_(learned)
-    torch.library.opcheck(_sparsemap, (op_scores(dtype), heat, *OPTIONS))
+    temperature = TEMPERATURE.clone().requires_grad_(learned)
+    torch.library.opcheck(_sparsemap, (op_scores(dtype), temperature, *OPTIONS))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
     weights, marginals, _, sizes, _, _, factor, parts, *_ = _sparsemap(
-        op_scores(dtype), HEAT, *OPTIONS
+        op_scores(dtype), TEMPERATURE, *OPTIONS
     )
     on_weights = torch.linspace(-1, 1, len(weights), dtype=dtype, requires_grad=True)
     on_parts = draw_scores("normal", 3, (30,), seed=1).to(dtype).requires_grad_()
@@ -56,31 +56,33 @@ def test_opcheck_of_the_jacobian(dtype: torch.dtype) -> None:
 @family
 @pytest.mark.parametrize("name", ["weights", "marginals"])
 def test_derivatives_with_lengths_and_temperature(trees: sp.DependencyTrees, name: str) -> None:
-    def infer(scores: Tensor, heat: Tensor) -> Tensor:
-        post = sp.sparsemap(scores, trees, lengths=LENGTHS, temperature=heat, solver="native")
+    def infer(scores: Tensor, temperature: Tensor) -> Tensor:
+        post = sp.sparsemap(
+            scores, trees, lengths=LENGTHS, temperature=temperature, solver="native"
+        )
         return getattr(post, name)
 
-    point = op_scores(), HEAT.clone().requires_grad_()
+    point = op_scores(), TEMPERATURE.clone().requires_grad_()
     assert torch.autograd.gradcheck(infer, point)
     assert torch.autograd.gradgradcheck(infer, point)
 
 
-def loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    weights, marginals, *_ = _sparsemap(scores, heat, *OPTIONS)
+def loss_of(scores: Tensor, temperature: Tensor) -> Tensor:
+    weights, marginals, *_ = _sparsemap(scores, temperature, *OPTIONS)
     return weights.square().sum() + marginals.pow(3).sum()
 
 
-def public_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    post = sp.sparsemap(scores, TREES, temperature=heat)
+def public_loss_of(scores: Tensor, temperature: Tensor) -> Tensor:
+    post = sp.sparsemap(scores, TREES, temperature=temperature)
     return post.weights.square().sum() + post.marginals.pow(3).sum()
 
 
-def marginal_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    return sp.sparsemap(scores, TREES, temperature=heat).marginals.pow(3).sum()
+def marginal_loss_of(scores: Tensor, temperature: Tensor) -> Tensor:
+    return sp.sparsemap(scores, TREES, temperature=temperature).marginals.pow(3).sum()
 
 
-def weight_loss_of(scores: Tensor, heat: Tensor) -> Tensor:
-    return sp.sparsemap(scores, TREES, temperature=heat).weights.square().sum()
+def weight_loss_of(scores: Tensor, temperature: Tensor) -> Tensor:
+    return sp.sparsemap(scores, TREES, temperature=temperature).weights.square().sum()
 
 
 @pytest.mark.parametrize("loss", [loss_of, public_loss_of, marginal_loss_of, weight_loss_of])
@@ -88,13 +90,13 @@ def test_compiles_to_one_graph(loss) -> None:
     """Forward and backward, one graph for supports of any size."""
     torch._dynamo.reset()
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    heat = HEAT.clone().requires_grad_()
-    for temperature in (0.01, 1.0, 3.0):
-        scores = (op_scores().detach() / temperature).requires_grad_()
-        found, expected = compiled(scores, heat), loss(scores, heat)
+    temperature = TEMPERATURE.clone().requires_grad_()
+    for divisor in (0.01, 1.0, 3.0):
+        scores = (op_scores().detach() / divisor).requires_grad_()
+        found, expected = compiled(scores, temperature), loss(scores, temperature)
         assert torch.equal(found, expected)
-        ours = torch.autograd.grad(found, (scores, heat))
-        theirs = torch.autograd.grad(expected, (scores, heat))
+        ours = torch.autograd.grad(found, (scores, temperature))
+        theirs = torch.autograd.grad(expected, (scores, temperature))
         assert torch.equal(ours[0], theirs[0])
         torch.testing.assert_close(ours[1], theirs[1], rtol=1e-14, atol=1e-14)
 
@@ -138,10 +140,10 @@ def test_autocast_trains_a_scorer() -> None:
 
 
 def test_two_backward_passes_agree() -> None:
-    scores, heat = op_scores(padding=torch.nan), HEAT.clone().requires_grad_()
-    loss = loss_of(scores, heat)
-    first = torch.autograd.grad(loss, (scores, heat), retain_graph=True)
-    second = torch.autograd.grad(loss, (scores, heat))
+    scores, temperature = op_scores(padding=torch.nan), TEMPERATURE.clone().requires_grad_()
+    loss = loss_of(scores, temperature)
+    first = torch.autograd.grad(loss, (scores, temperature), retain_graph=True)
+    second = torch.autograd.grad(loss, (scores, temperature))
     assert all(gradient.isfinite().all() for gradient in first)
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
 

@@ -71,11 +71,11 @@ CALLS: list[dict[str, Any]] = [{}, {"max_support": 2}, {"max_active": 2}, {"weig
 def test_a_minimiser_is_named(options: dict[str, Any], temperature: float) -> None:
     scores = torch.zeros(2, 2, 5, dtype=torch.float64)
     scores[1, 0] = torch.tensor([3.0, 1.0, 0.0, -1.0, -2.0])  # of the others all choices are alike
-    heat = temperature * torch.ones(2, 2)
+    temperatures = temperature * torch.ones(2, 2)
     found = f"{-3 / temperature:.6g}, although .* scores {4 / temperature:.6g}: {MESSAGE}"
     message = rf"instance \(1, 0\): the oracle returned a structure that scores {found}"
     with pytest.raises(OracleValueError, match=message):
-        sp.sparsemap(scores, WorstSeats(), temperature=heat, **options)
+        sp.sparsemap(scores, WorstSeats(), temperature=temperatures, **options)
 
 
 def test_a_minimiser_is_named_by_the_path() -> None:

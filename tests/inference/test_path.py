@@ -154,10 +154,13 @@ def test_parts_without_a_penalty_that_tie(solver) -> None:
 
 @solvers
 def test_more_than_needed_is_the_plain_answer(solver) -> None:
-    scores, heat = draw_scores("normal", 4, (7, 8), seed=0), torch.tensor([0.3, 1.0, 2.0, 0.01])
-    plain = sp.sparsemap(scores, TREES, temperature=heat)
-    post = sp.sparsemap(scores, TREES, temperature=heat, max_support=1000, solver=solver)
-    assert torch.equal(post.temperature, heat.double())
+    scores, temperature = (
+        draw_scores("normal", 4, (7, 8), seed=0),
+        torch.tensor([0.3, 1.0, 2.0, 0.01]),
+    )
+    plain = sp.sparsemap(scores, TREES, temperature=temperature)
+    post = sp.sparsemap(scores, TREES, temperature=temperature, max_support=1000, solver=solver)
+    assert torch.equal(post.temperature, temperature.double())
     assert post.converged.all()
     torch.testing.assert_close(post.marginals, plain.marginals, rtol=0, atol=1e-12)
 
@@ -209,7 +212,7 @@ def test_batch_shapes_and_dtypes(solver) -> None:
 def _at_most(
     scores: Tensor,
     structure: sp.Structure,
-    heat: float | Tensor,
+    temperature: float | Tensor,
     k: int,
     solver,
     way: Any = "scores",
@@ -217,7 +220,7 @@ def _at_most(
     post = sp.sparsemap(
         scores,
         structure,
-        temperature=heat,
+        temperature=temperature,
         max_support=k,
         temperature_gradient=way,
         solver=solver,
@@ -230,30 +233,30 @@ def _at_most(
 def test_gradient_of_the_temperature_too(problem: Small, solver) -> None:
     scores = draw_scores("normal", 2, problem.shape, seed=3)
     scores = torch.where(problem.allowed(scores), scores, 0).requires_grad_()
-    heat = torch.tensor([0.03, 30.0], dtype=torch.float64, requires_grad=True)
+    temperature = torch.tensor([0.03, 30.0], dtype=torch.float64, requires_grad=True)
 
-    def call(scores: Tensor, heat: Tensor) -> tuple[Tensor, ...]:
-        return _at_most(scores, problem.structure, heat, 2, solver)
+    def call(scores: Tensor, temperature: Tensor) -> tuple[Tensor, ...]:
+        return _at_most(scores, problem.structure, temperature, 2, solver)
 
-    assert (call(scores, heat)[2] < heat).tolist() == [False, True]
+    assert (call(scores, temperature)[2] < temperature).tolist() == [False, True]
     slow = solver == "generic"
-    assert gradcheck(call, (scores, heat), check_forward_ad=True, fast_mode=slow)
-    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, heat), fast_mode=True)
+    assert gradcheck(call, (scores, temperature), check_forward_ad=True, fast_mode=slow)
+    assert gradgradcheck(lambda *inputs: call(*inputs)[0], (scores, temperature), fast_mode=True)
 
 
 @solvers
 def test_gradient_at_a_constant_temperature(solver) -> None:
     scores = draw_scores("normal", 3, (5, 6), seed=3).requires_grad_()
-    heat = torch.tensor([1.0, 0.01, 1.0], dtype=torch.float64, requires_grad=True)
-    marginals, _, found = _at_most(scores, TREES, heat, 3, solver, "constant")
+    temperature = torch.tensor([1.0, 0.01, 1.0], dtype=torch.float64, requires_grad=True)
+    marginals, _, found = _at_most(scores, TREES, temperature, 3, solver, "constant")
     plain = sp.sparsemap(scores, TREES, temperature=found.detach(), solver=solver)
     assert not found.requires_grad
-    assert torch.equal(found == heat, torch.tensor([False, True, False]))
+    assert torch.equal(found == temperature, torch.tensor([False, True, False]))
     along = draw_scores("normal", 3, (5, 6), seed=4)
-    ours, on_heat = torch.autograd.grad((along * marginals).sum(), (scores, heat))
+    ours, on_temperature = torch.autograd.grad((along * marginals).sum(), (scores, temperature))
     (theirs,) = torch.autograd.grad((along * plain.marginals).sum(), scores)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-9)
-    assert (on_heat[[0, 2]] == 0).all()
+    assert (on_temperature[[0, 2]] == 0).all()
 
 
 @solvers
@@ -275,15 +278,15 @@ def test_in_a_compiled_graph() -> None:
     scores = draw_scores("normal", 2, (4, 5), seed=3).requires_grad_()
     along = draw_scores("normal", 2, (4, 5), seed=4)
 
-    def loss(scores: Tensor, heat: Tensor) -> Tensor:
+    def loss(scores: Tensor, temperature: Tensor) -> Tensor:
         return (
-            along * sp.sparsemap(scores, TREES, temperature=heat, max_support=2).marginals
+            along * sp.sparsemap(scores, TREES, temperature=temperature, max_support=2).marginals
         ).sum()
 
-    heat = torch.tensor([0.01, 1.0], dtype=torch.float64, requires_grad=True)
-    expected = torch.autograd.grad(loss(scores, heat), (scores, heat))
+    temperature = torch.tensor([0.01, 1.0], dtype=torch.float64, requires_grad=True)
+    expected = torch.autograd.grad(loss(scores, temperature), (scores, temperature))
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
-    found = torch.autograd.grad(compiled(scores, heat), (scores, heat))
+    found = torch.autograd.grad(compiled(scores, temperature), (scores, temperature))
     torch.testing.assert_close(found, expected)
 
 

@@ -142,7 +142,7 @@ def test_it_trains_on_a_posterior(estimator: sp.Estimator) -> None:
     post.expect(vectors).square().sum().backward()
     assert scores.grad is not None
     read = sp.DependencyTrees().reads(scores, lengths)
-    if estimator.road == "parts":  # arcs outside the trees get a gradient too
+    if estimator.gradient_through == "parts":  # arcs outside the trees get a gradient too
         assert (scores.grad[0][read[0]] != 0).double().mean() > 0.8
     assert scores.grad.any()
     assert not scores.grad[~read].any()

@@ -100,7 +100,7 @@ def test_three_methods_are_enough_for_losses() -> None:
 
 def seats() -> Any:
     """The class of three methods that README shows, as it stands there."""
-    text = (Path(__file__).parents[1] / "README.md").read_text()
+    text = (Path(__file__).parents[2] / "README.md").read_text()
     source = re.search(r"^class Seats\(.*?\n(?=\S)", text, re.MULTILINE | re.DOTALL)
     assert source is not None
     names: dict[str, Any] = {"sp": sp, "torch": torch}

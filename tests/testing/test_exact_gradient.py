@@ -50,8 +50,8 @@ def test_gibbs_by_differences(structure: sp.Structure, shape: tuple[int, ...], s
     for temperature in (1.0, 0.5):
         found = exact_gradient(scores, structure, loss, size=size, temperature=temperature)
         expected = differences(
-            lambda x, heat=temperature: (
-                exact_gradient(x, structure, loss, size=size, temperature=heat).value
+            lambda x, temperature=temperature: (
+                exact_gradient(x, structure, loss, size=size, temperature=temperature).value
             ),
             scores,
         )

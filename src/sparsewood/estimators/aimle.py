@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from sparsewood._internal.numbers import check_real
 from sparsewood._internal.transforms import on_values
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.estimators.imle import Noise, check_perturbation, perturbed
 from sparsewood.estimators.map import MAP
 from sparsewood.posterior import Posterior
@@ -75,7 +75,7 @@ class AIMLE(Estimator):
     symmetric: bool = False
     memory: StepSize = field(default_factory=StepSize, compare=False, repr=False)
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

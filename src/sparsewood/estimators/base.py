@@ -12,7 +12,7 @@ from sparsewood._internal.numbers import shown
 from sparsewood.posterior import Posterior
 from sparsewood.structures.base import NativeStructure, Structure
 
-Road = Literal["weights", "parts", "none"]
+GradientThrough = Literal["weights", "parts", "none"]
 Primitive = Literal["kbest", "sums"]
 
 # What an estimator may need beyond the MAP oracle, in words, and which families have it.
@@ -45,14 +45,14 @@ class Estimator(ABC):
         reads_scores: whether the answer depends on the scores. Where it does not, they only say
             the shape, and may hold anything.
         gives_structures: whether there are whole structures in the posterior, or soft parts alone.
-        road: what of the posterior carries the gradient to the scores: its `weights`; its `parts`,
-            so that the network has to be differentiable in these; or nothing.
+        gradient_through: what of the posterior carries the gradient to the scores: its `weights`;
+            its `parts`, so that the network has to be differentiable in these; or nothing.
         is_random: whether the answer depends on random numbers.
     """
 
     reads_scores: ClassVar[bool] = True
     gives_structures: ClassVar[bool] = True
-    road: ClassVar[Road] = "weights"
+    gradient_through: ClassVar[GradientThrough] = "weights"
     is_random: ClassVar[bool] = False
 
     @abstractmethod

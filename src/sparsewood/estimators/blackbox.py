@@ -7,7 +7,7 @@ from torch import Tensor
 
 from sparsewood._internal.numbers import check_real
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.posterior import Posterior
 
 
@@ -29,7 +29,7 @@ class Blackbox(Estimator):
 
     lambda_: float = 10.0
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
 
     def __post_init__(self) -> None:
         check_real("lambda_", self.lambda_, positive=True)

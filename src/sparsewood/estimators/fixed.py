@@ -9,7 +9,7 @@ from torch import Tensor
 
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood._internal.numbers import check_choice
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
@@ -37,7 +37,7 @@ class Fixed(Estimator):
     kind: Kind
 
     reads_scores: ClassVar[bool] = False
-    road: ClassVar[Road] = "none"
+    gradient_through: ClassVar[GradientThrough] = "none"
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, Kind)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsewood._internal.numbers import check_real
-from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Primitive, Problem
 from sparsewood.inference.marginals import marginals
 from sparsewood.soft_posterior import SoftPosterior
 
@@ -23,7 +23,7 @@ class Gibbs(Estimator):
     temperature: float = 1.0
 
     gives_structures: ClassVar[bool] = False
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
 
     def __post_init__(self) -> None:
         check_real("temperature", self.temperature, positive=True)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.inference._check import check_input
 from sparsewood.posterior import Posterior
 from sparsewood.structures._members import check_events, check_members, parts_of_members
@@ -23,7 +23,7 @@ class Given(Estimator):
     structures: Tensor | None = None
 
     reads_scores: ClassVar[bool] = False
-    road: ClassVar[Road] = "none"
+    gradient_through: ClassVar[GradientThrough] = "none"
 
     def estimate(self, problem: Problem) -> Posterior:
         if self.structures is None:

@@ -8,7 +8,7 @@ from torch import Tensor
 from sparsewood._internal.numbers import check_choice, check_real, check_whole
 from sparsewood.estimators import _noise
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.estimators.map import MAP
 from sparsewood.posterior import Posterior
 
@@ -45,7 +45,7 @@ class IMLE(Estimator):
     noise: Noise = "sum-of-gamma"
     samples: int = 1
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

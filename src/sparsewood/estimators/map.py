@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.posterior import Posterior
 
 
@@ -15,7 +15,7 @@ class MAP(Estimator):
     What estimators that draw random numbers are replaced by out of training.
     """
 
-    road: ClassVar[Road] = "none"
+    gradient_through: ClassVar[GradientThrough] = "none"
 
     def estimate(self, problem: Problem) -> Posterior:
         instances = Instances.of(problem)

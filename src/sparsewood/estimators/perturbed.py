@@ -9,7 +9,7 @@ from sparsewood._internal.numbers import check_choice, check_real, check_whole
 from sparsewood.estimators import _noise
 from sparsewood.estimators._baselines import mean_of_others
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Problem
 from sparsewood.estimators.map import MAP
 from sparsewood.posterior import Posterior
 
@@ -42,7 +42,7 @@ class Perturbed(Estimator):
     sigma: float = 1.0
     noise: Noise = "normal"
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from sparsewood._internal.numbers import check_real
 from sparsewood.estimators import _noise
-from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Primitive, Problem
 from sparsewood.estimators.map import MAP
 from sparsewood.inference._check import check_scores
 from sparsewood.inference.marginals import marginals
@@ -31,7 +31,7 @@ class Relaxed(Estimator):
     gumbel: bool = True
 
     gives_structures: ClassVar[bool] = False
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
     is_random: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

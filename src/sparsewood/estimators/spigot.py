@@ -8,7 +8,7 @@ from torch import Tensor
 
 from sparsewood._internal.numbers import check_choice, check_real
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Primitive, Problem
 from sparsewood.inference.marginals import marginals
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.posterior import Posterior
@@ -45,7 +45,7 @@ class Spigot(Estimator):
     eta: float = 1.0
     backward: Backward = "projection"
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
 
     def __post_init__(self) -> None:
         check_real("eta", self.eta, positive=True)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from sparsewood._internal.numbers import check_choice
 from sparsewood.estimators._carried import carried
 from sparsewood.estimators._instances import Instances
-from sparsewood.estimators.base import Estimator, Primitive, Problem, Road
+from sparsewood.estimators.base import Estimator, GradientThrough, Primitive, Problem
 from sparsewood.inference.marginals import marginals
 from sparsewood.posterior import Posterior
 
@@ -31,7 +31,7 @@ class StraightThrough(Estimator):
 
     backward: Backward = "identity"
 
-    road: ClassVar[Road] = "parts"
+    gradient_through: ClassVar[GradientThrough] = "parts"
 
     def __post_init__(self) -> None:
         check_choice("backward", self.backward, Backward)

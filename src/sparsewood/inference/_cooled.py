@@ -52,9 +52,9 @@ def cooled(
     lowered, cools, v = on_values(values, scores, temperature)
     if gradient == "scores":
         lowered = (usable(scores) * v).sum(1)
-    heat = torch.where(cools, lowered, temperature)
-    found = differentiable(lambda *_: kept[0], scores, heat)
-    return found._replace(temperature=heat) if gradient == "scores" else found
+    reached = torch.where(cools, lowered, temperature)
+    found = differentiable(lambda *_: kept[0], scores, reached)
+    return found._replace(temperature=reached) if gradient == "scores" else found
 
 
 def _tangent(found: Solution, scores: Tensor, penalised: Tensor | None) -> tuple[Tensor, Tensor]:

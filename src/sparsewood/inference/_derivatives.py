@@ -60,19 +60,19 @@ def differentiable(
     if not (learns or is_transformed(scores, temperature)):
         return solve(scores, temperature)
     # Affine in theta, and constant in all else: derivatives of any order are those of theta.
-    theta, heat = scores, temperature
+    theta, divisor = scores, temperature
     if temperature.requires_grad or is_transformed(scores, temperature):
-        theta, heat = usable(scores) / temperature[:, None], None
-    return Solution(*_Solve.apply(theta, heat, scores.detach(), temperature.detach(), solve))
+        theta, divisor = usable(scores) / temperature[:, None], None
+    return Solution(*_Solve.apply(theta, divisor, scores.detach(), temperature.detach(), solve))
 
 
 class _Solve(torch.autograd.Function):
-    """`theta` (B, P) float64 is what is learnt; or the scores are, which `heat` (B,) divides."""
+    """`theta` (B, P) float64 is what is learnt; or the scores are, which `divisor` (B,) divides."""
 
     @staticmethod
     def forward(
         theta: Tensor,
-        heat: Tensor | None,
+        divisor: Tensor | None,
         scores: Tensor,
         temperature: Tensor,
         solve: Callable[[Tensor, Tensor], Solution],
@@ -90,15 +90,15 @@ class _Solve(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
-        *support, heat = ctx.saved_tensors
+        *support, divisor = ctx.saved_tensors
         gradient = None
-        if heat is not None and not (torch.is_grad_enabled() or is_transformed()):
-            last = heat, ctx.shape, ctx.dtype  # no derivative of this one is asked for
+        if divisor is not None and not (torch.is_grad_enabled() or is_transformed()):
+            last = divisor, ctx.shape, ctx.dtype  # no derivative of this one is asked for
             gradient = _kernels.score_gradient(support, grads[0], grads[1], *last)
         if gradient is None:
             gradient = on_theta(support, grads[0], grads[1], ctx.shape)
-            if heat is not None:
-                gradient = (gradient / heat[:, None]).reshape(ctx.shape).to(ctx.dtype)
+            if divisor is not None:
+                gradient = (gradient / divisor[:, None]).reshape(ctx.shape).to(ctx.dtype)
         return gradient, None, None, None, None
 
     @staticmethod
@@ -127,15 +127,15 @@ def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution
 
 
 def solution_backward(
-    ctx: Any, on_weights: Tensor | None, on_marginals: Tensor | None, heats: bool
+    ctx: Any, on_weights: Tensor | None, on_marginals: Tensor | None, with_temperature: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of scores and, if it `heats`, of the temperature where that was reached."""
+    """The gradients of scores and, `with_temperature`, of the temperature where it was reached."""
     scores, temperature, reached, *support = ctx.saved_tensors
     gradient = on_theta(support, on_weights, on_marginals, scores.shape)
     on_scores = on_temperature = None
     if ctx.needs_input_grad[0]:
         on_scores = (gradient / temperature[:, None]).to(scores.dtype).reshape(scores.shape)
-    if heats:
+    if with_temperature:
         on_temperature = -(usable(scores) * gradient).sum(1) / temperature.square() * reached
     return on_scores, on_temperature
 

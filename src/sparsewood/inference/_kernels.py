@@ -105,8 +105,8 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
         rooms.append(_bytes(device, left * active))
         memory = desks, kept, rooms[-1], active, room, resumed
         results = sizes, widths, status, calls, gap
-        heat = temperature, temperature.stride(0)
-        given = *batch.arguments, *heat, *limits, MOST_STRUCTURES, *memory, *results
+        strided = temperature, temperature.stride(0)
+        given = *batch.arguments, *strided, *limits, MOST_STRUCTURES, *memory, *results
         batch.kernels.launch("solve", left, threads, *given)
         found = sizes, widths, status, count, first, packed, pending, totals
         batch.kernels.launch("tally", 1, _TALLY_THREADS, *found)
@@ -184,11 +184,11 @@ def score_gradient(
     support: Sequence[Tensor],
     on_weights: Tensor | None,
     on_marginals: Tensor | None,
-    heat: Tensor,
+    temperature: Tensor,
     shape: torch.Size,
     dtype: torch.dtype,
 ) -> Tensor | None:
-    """The gradient of scores of this shape and dtype that `heat` (B,) divides, in one go."""
+    """The gradient of scores of this shape and dtype that `temperature` (B,) divides, in one go."""
     used, sizes, factor = support
     kernels = cuda.load(_JACOBIAN, factor.device)
     if kernels is None or dtype not in (torch.float32, torch.float64):
@@ -197,7 +197,7 @@ def score_gradient(
     scratch = _real(factor.device, len(used) + len(sizes) * cells)
     out = scratch, scratch.data_ptr() + 8 * len(used)
     gradient = torch.empty(shape, dtype=dtype, device=factor.device)
-    scores = gradient, int(dtype == torch.float32), heat, heat.stride(0)
+    scores = gradient, int(dtype == torch.float32), temperature, temperature.stride(0)
     _apply(kernels, (used, sizes, factor), on_weights, on_marginals, cells, out, scores)
     return gradient
 

@@ -119,8 +119,8 @@ def questions(
     check_finite(scores, reads)
     forbidden = reads & (scores == -torch.inf)
     allowed = reads & ~forbidden
-    heat = temperature.reshape(-1, *[1] * (scores.ndim - 1))
-    theta = torch.where(allowed, scores, 0).double() / heat
+    divisor = temperature.reshape(-1, *[1] * (scores.ndim - 1))
+    theta = torch.where(allowed, scores, 0).double() / divisor
     check_magnitude(theta, allowed)
 
     def oracle(rows: Tensor, potentials: Tensor) -> tuple[Tensor, Tensor]:

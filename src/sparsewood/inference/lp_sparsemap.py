@@ -116,8 +116,8 @@ def _potentials(
     flat = scores.reshape(unused.shape)
     check_finite(scores, ~unused.reshape(scores.shape))
     off = unused | (flat == -torch.inf)
-    heat = temperature.double()[:, None] if isinstance(temperature, Tensor) else temperature
-    theta = torch.where(off, 0, flat).double() / heat
+    divisor = temperature.double()[:, None] if isinstance(temperature, Tensor) else temperature
+    theta = torch.where(off, 0, flat).double() / divisor
     check_magnitude(theta.detach().reshape(scores.shape), ~off.reshape(scores.shape))
     return theta, off
 

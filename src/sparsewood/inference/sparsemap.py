@@ -126,24 +126,24 @@ def sparsemap(
             # Nor should the host wait for a GPU: it looks when something is wrong.
             if not (solve is native.solve and (in_graph or scores.is_cuda)):
                 check_positive(temperature)
-            heat = temperature.double()
+            temperatures = temperature.double()
         else:
-            heat = _same_heat(temperature, scores)
+            temperatures = _same_temperature(temperature, scores)
         caps = max_active, max_iter, max_support
         rest = tol, *caps, weights == "canonical"
         if scores.shape[0] == 0:
-            found = _empty(scores, structure, heat)
+            found = _empty(scores, structure, temperatures)
         elif in_graph:
-            found = solve(scores, structure, lengths, heat, *rest, batch)
+            found = solve(scores, structure, lengths, temperatures, *rest, batch)
         elif max_support is None:
-            found = _solve(solve, scores, structure, lengths, heat, *rest)
+            found = _solve(solve, scores, structure, lengths, temperatures, *rest)
         else:
 
-            def lower(scores: Tensor, heat: Tensor) -> Solution:
-                return _solve(solve, scores, structure, lengths, heat, *rest)
+            def lower(scores: Tensor, temperatures: Tensor) -> Solution:
+                return _solve(solve, scores, structure, lengths, temperatures, *rest)
 
             penalised = structure.penalised(scores)
-            found = cooled(lower, scores, heat, penalised, temperature_gradient)
+            found = cooled(lower, scores, temperatures, penalised, temperature_gradient)
     count("map", found.calls)
     post = _posterior(found, scores, structure, lengths, batch)
     if on_unconverged != "return":
@@ -151,16 +151,16 @@ def sparsemap(
     return post
 
 
-def _same_heat(temperature: float, scores: Tensor) -> Tensor:
+def _same_temperature(temperature: float, scores: Tensor) -> Tensor:
     """(B,) float64, the same for all; on a GPU without a launch."""
     kept = scores.is_cuda and not torch.compiler.is_compiling()
     if kept and not torch.cuda.is_current_stream_capturing():
-        return _heat(temperature, scores.device).expand(len(scores))
+        return _on_device(temperature, scores.device).expand(len(scores))
     return scores.new_full(scores.shape[:1], temperature, dtype=torch.float64)
 
 
 @lru_cache(maxsize=64)
-def _heat(temperature: float, device: torch.device) -> Tensor:
+def _on_device(temperature: float, device: torch.device) -> Tensor:
     with torch.inference_mode(False):  # for calls that are not in it, too
         return torch.full((1,), temperature, dtype=torch.float64, device=device)
 
@@ -259,7 +259,7 @@ def _posterior(
     )
 
 
-def _empty(scores: Tensor, structure: Structure, heat: Tensor) -> Solution:
+def _empty(scores: Tensor, structure: Structure, temperatures: Tensor) -> Solution:
     """What is found for no instances."""
     none = scores.flatten()  # with a graph, if the scores are part of one
     whole, real = none.long(), none.detach().double()
@@ -275,6 +275,6 @@ def _empty(scores: Tensor, structure: Structure, heat: Tensor) -> Solution:
         whole[:, None],
         whole,
         whole.bool(),
-        heat.detach(),
+        temperatures.detach(),
         whole[:, None],
     )

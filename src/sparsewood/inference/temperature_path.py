@@ -144,8 +144,8 @@ def temperature_path(
     end = check_real("temperature", temperature, positive=True)
     scores = scores.detach()
     with batch:
-        heat = torch.full(scores.shape[:1], end, dtype=torch.float64, device=scores.device)
-        asked = questions(scores, structure, lengths, heat)
+        ends = torch.full(scores.shape[:1], end, dtype=torch.float64, device=scores.device)
+        asked = questions(scores, structure, lengths, ends)
         tables = asked.tables()
         paths = [Path(theta, penalised, 1.0) for theta, _, penalised in tables]
         if paths:

@@ -100,7 +100,7 @@ class KernelCell(Composition):
         on_second = h.new_empty(count if self.carries else 0, hidden)
         on_products, weights = h.new_empty(count, len(weight)), _weights(forest, h)
         on, counts = (on_h, on_second), (hidden, count)
-        above = (*forest.turned[:2], forest.parents, weights)
+        above = (*forest.transposed[:2], forest.parents, weights)
         given = (*above, *rest, *on, on_products)
         kernels = self._kernels(h)
         start = kernels.prepare(self._name(h, "down"), _threads(hidden), *given, *counts, last=1)
@@ -128,7 +128,7 @@ class KernelCell(Composition):
         """The gradient (rows, gates * hidden) on the inputs, from those on the states."""
         count, hidden, words = forest.num_word_nodes, h.shape[1], rows - 1
         out = h.new_empty(rows, self.gates * hidden)
-        graph = (*forest.turned[2:], forest.child_offsets, forest.children, _weights(forest, h))
+        graph = (*forest.transposed[2:], forest.child_offsets, forest.children, _weights(forest, h))
         given = (*graph, *rest, *on, out, hidden, count, words, forest.num_nodes)
         blocks = words + -(-hidden // 32)
         self._kernels(h).launch(self._name(h, "inputs"), blocks, _threads(hidden), *given)

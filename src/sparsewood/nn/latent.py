@@ -159,7 +159,7 @@ def _check_fit(composer: nn.Module, estimator: Estimator) -> None:
             f"the estimator {estimator} gives soft parts and no trees, which {name} does not read; "
             "TreeMessages does"
         )
-    if estimator.road == "parts" and not getattr(composer, "reads_parts", False):
+    if estimator.gradient_through == "parts" and not getattr(composer, "reads_parts", False):
         raise ValueError(
             f"the gradient of the estimator {estimator} goes by the parts of trees, to which "
             f"{name} passes none on; ChildSumTreeLSTM, TreeGRU and TreeMessages do"

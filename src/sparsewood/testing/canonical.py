@@ -60,12 +60,12 @@ class CanonicalConformance(Solutions):
             first, *others = (self._measure(post[b], case.shape) for post in posts)
             assert all(_distance(first, other) < 1e-8 for other in others)
         for post, solver in zip(posts, self.solvers, strict=True):
-            turned = self._canonical(case.scores.flip(0), solver)
+            flipped = self._canonical(case.scores.flip(0), solver)
             alone = self._canonical(case.scores[:1], solver)
             assert torch.equal(alone[0].weights, post[0].weights)
             for b in range(3):
-                assert torch.equal(turned[b].weights, post[2 - b].weights)
-                assert torch.equal(turned[b].structures, post[2 - b].structures)
+                assert torch.equal(flipped[b].weights, post[2 - b].weights)
+                assert torch.equal(flipped[b].structures, post[2 - b].structures)
 
     @few
     @given(st.data())

@@ -97,10 +97,10 @@ class EstimatorConformance:
     def test_the_gradient_is_the_derivative(self) -> None:
         scores = self.scores(seed=1).requires_grad_()
         post = self.posterior(scores)
-        if self.estimator.road == "none":
+        if self.estimator.gradient_through == "none":
             assert not post.marginals.requires_grad
             return
-        assert post.carries_parts == (self.estimator.road == "parts")
+        assert post.carries_parts == (self.estimator.gradient_through == "parts")
         slope = torch.randn(post.parts.shape, generator=torch.Generator().manual_seed(0)).to(scores)
         value = post.expect((slope * post.parts).flatten(1).sum(-1)).sum()
         assert torch.autograd.grad(value, scores)[0].any()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WORDS = "She saw the old man with a telescope".split()
 TREES = sp.DependencyTrees(single_root=True)
 FIGURE = "document.querySelector('.sparsewood-live').sparsewood"
-HEAT = "input[aria-label='Temperature, logarithmic']"
+SLIDER = "input[aria-label='Temperature, logarithmic']"
 MOST = "input[aria-label='The most trees']"
 CARDS = ".sparsewood-sparsemap .sparsewood-card"
 HOSTILE = [
@@ -87,18 +87,18 @@ def on_arc(page: "Page", part: int) -> tuple[float, float]:
 def test_sliders_answer_as_python_does(page: "Page", scores: Tensor, tmp_path: Path) -> None:
     opened(page, live(scores, TREES, WORDS), tmp_path)
     check(state(page), sp.sparsemap(scores, TREES))
-    box = page.locator(HEAT).bounding_box()
+    box = page.locator(SLIDER).bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    heats = []
+    temperatures = []
     for share in (0.4, 0.55, 0.62):
         page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
         found = state(page)
-        heats.append(found["settings"]["temperature"])
-        check(found, sp.sparsemap(scores, TREES, temperature=heats[-1]))
+        temperatures.append(found["settings"]["temperature"])
+        check(found, sp.sparsemap(scores, TREES, temperature=temperatures[-1]))
     page.mouse.up()
-    assert heats == sorted(set(heats))
+    assert temperatures == sorted(set(temperatures))
     page.get_by_label("Temperature", exact=True).fill("3.7")
     page.keyboard.press("Enter")
     for most in (9, 4, 2, 1):
@@ -281,7 +281,7 @@ def test_two_figures_on_a_narrow_page(page: "Page", scores: Tensor, tmp_path: Pa
     before = page.locator(".sparsewood-live").last.evaluate(
         "(one) => [...one.sparsewood.state().weights]"
     )
-    page.locator(HEAT).first.fill("2")
+    page.locator(SLIDER).first.fill("2")
     page.locator("input[type=radio]").nth(0).evaluate("(radio) => radio.click()")
     check(state(page), sp.sparsemap(scores, TREES, temperature=4.0))
     after = page.locator(".sparsewood-live").last.evaluate(

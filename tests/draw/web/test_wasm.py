@@ -77,14 +77,14 @@ def test_sparsemap(
     )
     found = core.sparsemap(scores, structure, temperature, canonical=canonical, **caps)
     weights, marginals = found.rest
-    gap, status, calls, heat, is_canonical = found.end
+    gap, status, calls, temperature, is_canonical = found.end
     assert torch.equal(found.structures, wanted.structures)
     assert torch.equal(weights, wanted.weights)
     assert torch.equal(marginals.view(scores.shape), wanted.marginals[0])
     assert gap == float(wanted.gap)
     assert status == int(wanted.status)
     assert calls == int(wanted.calls)
-    assert heat == float(wanted.temperature)
+    assert temperature == float(wanted.temperature)
     assert bool(is_canonical) == bool(wanted.canonical)
 
 

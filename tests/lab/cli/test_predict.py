@@ -121,12 +121,14 @@ def test_what_is_said_beside(pairs: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_temperature(latent: Path, prints: Prints, fails: Fails) -> None:
     options = ("predict", latent, "[MAX 2 9 [MIN 4 7 ] 0 ]", "--json", "--temperature")
-    cold, warm = (json.loads(prints(*options, heat))["sides"][0] for heat in ("1e-6", "4"))
+    cold, warm = (
+        json.loads(prints(*options, temperature))["sides"][0] for temperature in ("1e-6", "4")
+    )
     assert len(cold["trees"]) == 1
     assert cold["status"] == "solved"
     assert len(warm["trees"]) > 1
-    for heat in ("0", "-1", "nan", "inf"):
-        assert "--temperature: expected a positive number" in fails(*options, heat)
+    for temperature in ("0", "-1", "nan", "inf"):
+        assert "--temperature: expected a positive number" in fails(*options, temperature)
 
 
 def test_a_parser_has_no_labels(parser: Path, fails: Callable[..., str]) -> None:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.data.columns import header_of, read_columns, read_plain
-from sparsewood.lab.data.own import read_own
 from sparsewood.lab.data.reading import Reading
+from sparsewood.lab.data.user_files import read_own
 
 
 def _write(path: Path, text: str) -> Path:

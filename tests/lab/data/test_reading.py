@@ -7,8 +7,8 @@ import pytest
 
 from sparsewood.lab.data import Classify, Pairs, Reading
 from sparsewood.lab.data.examples import Example
-from sparsewood.lab.data.own import read_own
 from sparsewood.lab.data.reading import LONG, TOO_LONG, listed
+from sparsewood.lab.data.user_files import read_own
 
 # A file of each form with two good rows and, between them, the lines 2 or 3 and on, a bad one.
 BAD = {

@@ -201,7 +201,7 @@ def test_soft_parts_are_read_by_messages(make_config: MakeConfig, tmp_path: Path
     assert set(default_estimators(config)) == {"flat", *SETTINGS}
     ordered = replace(config, model=replace(config.model, composer="ordered"))
     fitting = [parse(start(name)) for name in default_estimators(ordered)]
-    assert {one.road for one in fitting if one.gives_structures} == {"none", "weights"}
+    assert {one.gradient_through for one in fitting if one.gives_structures} == {"none", "weights"}
 
 
 def test_nothing_finished(make_config: MakeConfig, tmp_path: Path) -> None:

@@ -96,11 +96,11 @@ def test_a_plain_difference_is_found() -> None:
 
 def test_it_is_symmetric_and_the_same_every_time() -> None:
     ours, theirs = answers(1, 4, 100, gain=0.3)
-    found, turned = compare(ours, theirs), compare(theirs, ours)
+    found, swapped = compare(ours, theirs), compare(theirs, ours)
     assert found == compare(ours.copy(), theirs.copy())
-    assert turned.difference == -found.difference
-    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))
-    assert turned.p == found.p
+    assert swapped.difference == -found.difference
+    assert (swapped.low, swapped.high) == pytest.approx((-found.high, -found.low))
+    assert swapped.p == found.p
 
 
 def test_blocks_of_draws_leave_no_trace(monkeypatch) -> None:

@@ -9,7 +9,7 @@ from sparsewood.lab.study.settings import SETTINGS, settings, start
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_entry_parses(name: str) -> None:
     assert name in NAMES
-    assert parse(start(name)).road != "none"
+    assert parse(start(name)).gradient_through != "none"
     tried = settings(name)
     assert all(name_of(parse(one)) == one for one in tried)
     assert len(tried) >= 2
@@ -19,7 +19,7 @@ def test_every_entry_parses(name: str) -> None:
 
 
 def test_all_through_which_something_is_learnt_have_settings() -> None:
-    learning = {name for name, (kind, _) in NAMES.items() if kind.road != "none"}
+    learning = {name for name, (kind, _) in NAMES.items() if kind.gradient_through != "none"}
     assert set(SETTINGS) == learning
 
 

@@ -21,10 +21,10 @@ export class Controls {
     this.session = session;
     const noun = session.data.noun;
     const last = Math.max(MOST, session.data.most ?? 0) + 1;
-    this.heat = make("input", {
+    this.slider = make("input", {
       type: "range", min: -OCTAVES, max: OCTAVES, step: 1 / 16, "aria-label": "Temperature, logarithmic",
     });
-    this.heatNumber = make("input", {
+    this.number = make("input", {
       type: "text", inputmode: "decimal", size: 6, "aria-label": "Temperature", autocomplete: "off",
     });
     this.most = make("input", {
@@ -34,16 +34,16 @@ export class Controls {
     this.cap = this.choice(change);
     this.element = make("div", { class: "sparsewood-controls" },
       make("div", { class: "sparsewood-control" },
-        make("div", { class: "sparsewood-label" }, "Temperature", this.heatNumber), this.heat,
+        make("div", { class: "sparsewood-label" }, "Temperature", this.number), this.slider,
         make("div", { class: "sparsewood-ends", "aria-hidden": "true" },
           make("span", {}, "one " + noun), make("span", {}, "many"))),
       make("div", { class: "sparsewood-control" },
         make("div", { class: "sparsewood-label" }, `At most`, this.mostText), this.most, this.cap.element));
-    this.heat.addEventListener("input", () => {
-      change({ temperature: 2 ** Number(this.heat.value) });
+    this.slider.addEventListener("input", () => {
+      change({ temperature: 2 ** Number(this.slider.value) });
     });
-    this.heatNumber.addEventListener("change", () => {
-      const temperature = Number(this.heatNumber.value);
+    this.number.addEventListener("change", () => {
+      const temperature = Number(this.number.value);
       if (temperature > 0 && temperature < Infinity) change({ temperature });
       else this.update();
     });
@@ -72,10 +72,10 @@ export class Controls {
   update() {
     const { temperature, most, cap, data } = this.session;
     const octave = Math.log2(temperature);
-    if (2 ** Number(this.heat.value) !== temperature) this.heat.value = String(octave);
-    this.heat.setAttribute("aria-valuetext", shortNumber(temperature));
-    if (document.activeElement !== this.heatNumber || Number(this.heatNumber.value) !== temperature) {
-      this.heatNumber.value = shortNumber(temperature, 4);
+    if (2 ** Number(this.slider.value) !== temperature) this.slider.value = String(octave);
+    this.slider.setAttribute("aria-valuetext", shortNumber(temperature));
+    if (document.activeElement !== this.number || Number(this.number.value) !== temperature) {
+      this.number.value = shortNumber(temperature, 4);
     }
     this.most.value = String(most ?? this.last);
     const said = most === null ? `all ${data.noun}s` : `${most} ${data.noun}${most === 1 ? "" : "s"}`;

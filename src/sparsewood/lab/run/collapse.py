@@ -33,7 +33,7 @@ def _trap(record: Mapping[str, Any], estimator: Estimator) -> str | None:
     if "stage" in record:
         return None
     epoch, seen = record["epoch"], record["validation"]
-    can_hesitate = estimator.at_test().road == "weights" and 1 not in (
+    can_hesitate = estimator.at_test().gradient_through == "weights" and 1 not in (
         getattr(estimator, name, None) for name in ("max_active", "max_support", "k")
     )
     if epoch == 1 and seen["single"] >= _NEARLY_ALL and can_hesitate:

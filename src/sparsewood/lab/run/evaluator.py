@@ -19,7 +19,7 @@ from sparsewood.lab.tasks.task import Model
 
 
 @dataclass(frozen=True)
-class Judge:
+class Evaluator:
     """Says what the model is worth as it is when asked.
 
     Attributes:

@@ -5,36 +5,36 @@ from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._files import new_folder, write_json
-from sparsewood.lab.run.evaluator import Judge
+from sparsewood.lab.run.evaluator import Evaluator
 from sparsewood.lab.run.outcomes import Gathered, Outcomes, write_outcomes
 from sparsewood.lab.run.state import TrainingState
 from sparsewood.lab.tasks.build import TASKS
 
 
 def finish(
-    folder: Path, state: TrainingState, judge: Judge, note: Callable[[str], None]
+    folder: Path, state: TrainingState, evaluator: Evaluator, note: Callable[[str], None]
 ) -> dict[str, Any]:
     """Evaluate the best weights and write the rest of the run.
 
     Args:
         folder: of the run.
-        state: after the last epoch; the model it judges ends up with the best weights and
+        state: after the last epoch; the evaluated model ends up with the best weights and
             temperature.
-        judge: of that model.
+        evaluator: of that model.
         note: is told of the temperature.
 
     Returns:
         The result, as in `result.json`, which is written last: with it, all the rest is there.
     """
-    model = state.judged
+    model = state.evaluated
     best = state.schedule.best_epoch
     state.take_best(folder)
-    found = judge.search()
+    found = evaluator.search()
     if found is not None:
         model.temperature = found.chosen
         note(str(found))
-    gathered = {split: Gathered(model) for split in judge.batches}
-    values = {split: judge.evaluate(split, into) for split, into in gathered.items()}
+    gathered = {split: Gathered(model) for split in evaluator.batches}
+    values = {split: evaluator.evaluate(split, into) for split, into in gathered.items()}
     result = {
         "best_epoch": best,
         "epochs": state.epoch,
@@ -46,10 +46,10 @@ def finish(
         "tests": values,
         "seconds": sum(record["seconds"] for record in state.history),
     }
-    outcomes = {s: Outcomes.of(judge.batches[s].split, into) for s, into in gathered.items()}
+    outcomes = {s: Outcomes.of(evaluator.batches[s].split, into) for s, into in gathered.items()}
     if kept := {s: found for s, found in outcomes.items() if found is not None}:
         write_outcomes(folder, kept)
-    write_json(folder / "gallery.json", judge.gallery())
+    write_json(folder / "gallery.json", evaluator.gallery())
     with new_folder(folder / "model") as partial:
         model.save_pretrained(partial)
     state.close(folder)

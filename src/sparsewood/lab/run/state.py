@@ -35,7 +35,7 @@ class TrainingState:
 
     Attributes:
         learned: the parameters that training changes.
-        judged: the model that validation judges and that is kept: the average, or the one trained.
+        evaluated: the model that is evaluated and kept: the average, or the one trained.
         epoch: how many are complete.
         step: how many steps of the next one are done.
         seconds: what those took.
@@ -62,7 +62,7 @@ class TrainingState:
         )
         self.optimizer = _optimizer(groups, config)
         self._average = _Average(model, config.average) if config.average else None
-        self.judged = model if self._average is None else self._average.model
+        self.evaluated = model if self._average is None else self._average.model
         self._annealed = annealings(config.anneal, getattr(model.options, "estimator", ""))
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
@@ -110,7 +110,7 @@ class TrainingState:
         """Give the models what is annealed, as it is after `epoch` epochs of no stage."""
         for number in self._annealed:
             value = number.at(epoch, self._config.anneal_epochs)
-            for model in {self.model, self.judged}:
+            for model in {self.model, self.evaluated}:
                 model.set_latent(number.name, value)
 
     def update(self) -> None:
@@ -179,7 +179,7 @@ class TrainingState:
     def save(self, folder: Path, snapshot: dict[str, Any]) -> None:
         """Write a checkpoint and the metrics; keep the one before and the best besides."""
         name = checkpoint.name_of(snapshot["epoch"], snapshot["step"])
-        average = None if self._average is None else self.judged
+        average = None if self._average is None else self.evaluated
         checkpoint.save(folder / "checkpoints" / name, self.model, snapshot, average)
         self._tidy(folder, name)
 
@@ -218,7 +218,7 @@ class TrainingState:
             )
         checkpoint.load_weights(path, self.model)
         if self._average is not None:
-            checkpoint.load_weights(path, self.judged, average=True)
+            checkpoint.load_weights(path, self.evaluated, average=True)
         try:
             processes = len(state["processes"])
             mine = state["processes"][min(self.group.rank, processes - 1)]
@@ -246,10 +246,10 @@ class TrainingState:
         return f"after epoch {self.epoch}" if self.epoch else "at its start"
 
     def take_best(self, folder: Path) -> None:
-        """Give `judged` the weights of the best epoch, and what is annealed as it was then."""
+        """Give `evaluated` the weights of the best epoch, and what is annealed as it was then."""
         best = self.schedule.best_epoch
         path = folder / "checkpoints" / checkpoint.name_of(best)
-        checkpoint.load_weights(path, self.judged, average=self._average is not None)
+        checkpoint.load_weights(path, self.evaluated, average=self._average is not None)
         self.anneal(ordinary(self.history[: best - 1]))
 
     def close(self, folder: Path) -> None:

@@ -23,7 +23,7 @@ from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.distributed import World, parallel
 from sparsewood.lab.run.environment import environment
 from sparsewood.lab.run.evaluate import autocast
-from sparsewood.lab.run.evaluator import Judge
+from sparsewood.lab.run.evaluator import Evaluator
 from sparsewood.lab.run.finish import finish
 from sparsewood.lab.run.folder import begin
 from sparsewood.lab.run.interrupt import Abandoned, StopWish, TrainingInterrupted
@@ -84,8 +84,8 @@ class Trainer:
         self.state = TrainingState(t, self.model, splits, group)
         # No bound method: in a cycle, `parallel` would keep the group of processes alive.
         self.how_to_go_on = partial(_how_to_go_on, folder, self.state)
-        self.judge = Judge(
-            self.state.judged, evaluated, t, group.device, stop, self.how_to_go_on, progress
+        self.evaluator = Evaluator(
+            self.state.evaluated, evaluated, t, group.device, stop, self.how_to_go_on, progress
         )
         checkpoint.seed_everything(t.seed + group.rank)  # dropout differs between processes
         if self.state.restore(folder, progress.note):
@@ -112,7 +112,7 @@ class Trainer:
 
     def _finish(self) -> dict[str, Any]:
         with self._writing():
-            return finish(self.folder, self.state, self.judge, self.progress.note)
+            return finish(self.folder, self.state, self.evaluator, self.progress.note)
 
     def _train_epoch(self) -> int:
         """The steps of an epoch that are not done yet; how many examples the epoch has."""
@@ -255,7 +255,7 @@ class Trainer:
 
         def validate() -> dict[str, Any]:
             try:
-                return self.judge.evaluate("validation")
+                return self.evaluator.evaluate("validation")
             except TrainingInterrupted:
                 self._write(snapshot)
                 raise

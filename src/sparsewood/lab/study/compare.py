@@ -93,7 +93,7 @@ def comparison_search(
     def row(name: str) -> Row:
         first = replace(config, model=suited(config.model, name))
         first = replace(first, training=replace(first.training, parser_lr=None))
-        if parse(name).road == "none":
+        if parse(name).gradient_through == "none":
             return Row(first, (lambda one: [one],))
         tried = dict.fromkeys(suited(config.model, other).estimator for other in others[name])
         return Row(
@@ -122,7 +122,7 @@ def suited(model: ModelConfig, name: str) -> ModelConfig:
     """
     estimator = parse(name)
     soft = not estimator.gives_structures and not COMPOSERS[model.composer].reads_soft
-    samples = estimator.is_random and estimator.road == "weights"
+    samples = estimator.is_random and estimator.gradient_through == "weights"
     return replace(
         model,
         estimator=name,

@@ -136,4 +136,4 @@ def _fits(composer: type[TreeComposer | TreeMessages], estimator: Estimator | Re
     if isinstance(estimator, Reader):  # there is nothing to compose
         return True
     reads = composer.reads_soft or estimator.gives_structures
-    return reads and (composer.reads_parts or estimator.road != "parts")
+    return reads and (composer.reads_parts or estimator.gradient_through != "parts")

@@ -7,9 +7,9 @@ from sparsewood.lab._json import decode, encode
 from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.data.sources.corpora import Mnli, Sick, Snli, Sst, Subj
 from sparsewood.lab.data.sources.listops import ListOps
-from sparsewood.lab.data.sources.own import Classify, Pairs
 from sparsewood.lab.data.sources.parse import Parse
 from sparsewood.lab.data.sources.revdict import RevDict
+from sparsewood.lab.data.sources.user_files import Classify, Pairs
 
 __all__ = [
     "SOURCES",

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from sparsewood._internal.numbers import check_choice
 from sparsewood.lab.data.examples import Corpus, TargetKind
-from sparsewood.lab.data.own import read_own_splits
 from sparsewood.lab.data.reading import Reading
 from sparsewood.lab.data.sources.base import Source
+from sparsewood.lab.data.user_files import read_own_splits
 
 _SEPARATOR = Reading.label_separator
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sparsewood.lab.data.own import read_own, read_own_splits
+from sparsewood.lab.data.user_files import read_own, read_own_splits
 
 
 def _write(path: Path, text: str) -> Path:
