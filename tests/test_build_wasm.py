@@ -23,15 +23,18 @@ def test_the_file_was_built_from_the_sources(script: ModuleType):
     assert script.is_up_to_date(script.WASM.read_bytes()), "the core has changed: run `make wasm`"
 
 
-def test_a_change_of_a_header_is_noticed(script: ModuleType, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("more", "noticed"), [("\n// more\n", False), ("int more;\n", True)])
+def test_what_the_compiler_reads_of_a_header_is_noticed(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, more: str, noticed: bool
+):
     before = script.digest()
     read = Path.read_text
 
     def changed(path: Path, encoding: str) -> str:
-        return read(path, encoding) + ("// more\n" if path.name == "triangle.h" else "")
+        return read(path, encoding) + (more if path.name == "triangle.h" else "")
 
     monkeypatch.setattr(Path, "read_text", changed)
-    assert script.digest() != before
+    assert (script.digest() != before) is noticed
 
 
 def test_no_path_of_a_machine_is_in_it(script: ModuleType):

@@ -4,14 +4,14 @@
     python native/web/build_wasm.py --check    build it elsewhere, and compare
 
 Zig's C++ compiler comes from PyPI (the extra `wasm`) and brings its own C library. The same sources
-give the same bytes on any machine. A hash of them is the last section of the file, so that it can
-be told without a compiler whether it is up to date.
+give the same bytes on any machine. A hash of what the compiler reads of them is the last section of
+the file, so that a check whether it is up to date needs no compiler.
 """
 
 import argparse
 import hashlib
 import os
-import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -24,6 +24,7 @@ CORE = ("solver/batch.cpp", "solver/columns.cpp", "web/wasm.cpp")
 MOST_MEMORY = 1 << 30  # what a page may take before a call fails
 
 ZIG = "0.17.0"
+AS_COMPILED = runpy.run_path(str(ROOT / "src/sparsewood/_internal/cuda/includes.py"))["as_compiled"]
 FLAGS = (
     "-target wasm32-wasi -mexec-model=reactor -mcpu=generic+simd128 "
     "-std=c++17 -Oz -Xclang -Oz -ffp-contract=off -fno-exceptions -fno-rtti "
@@ -32,28 +33,17 @@ FLAGS = (
 ).split()
 
 
-def sources() -> list[Path]:
-    """What is compiled."""
-    native = ROOT / "native"
-    return [native / name for name in CORE] + sorted((native / "families").glob("*.cpp"))
+def sources() -> list[str]:
+    """What is compiled, in the folder `native`."""
+    families = (ROOT / "native/families").glob("*.cpp")
+    return [*CORE, *sorted(f"families/{path.name}" for path in families)]
 
 
 def digest() -> str:
-    """Of the compiler, its flags, the sources and all that they include: SHA-256."""
-    pending, known = sources(), set[Path]()
-    while pending:
-        path = pending.pop()
-        if path in known:
-            continue
-        known.add(path)
-        for name in re.findall(r'^#include "(.+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
-            beside = path.parent / name
-            pending.append(beside if beside.exists() else ROOT / "native" / name)
-    hashed = hashlib.sha256(" ".join([ZIG, *FLAGS]).encode())
-    for path in sorted(known):
-        text = path.read_text(encoding="utf-8")
-        hashed.update(f"\n{path.relative_to(ROOT).as_posix()} {len(text)}\n{text}".encode())
-    return hashed.hexdigest()
+    """Of the compiler, its flags and all that it reads: SHA-256."""
+    includes = "".join(f'#include "{path}"\n' for path in sources())
+    text = AS_COMPILED(includes, ROOT / "native")
+    return hashlib.sha256(f"{ZIG} {' '.join(FLAGS)}\n{text}".encode()).hexdigest()
 
 
 def section(content: str) -> bytes:
@@ -75,7 +65,7 @@ def build() -> bytes:
     places = {"ZIG_LOCAL_CACHE_DIR": str(cache), "ZIG_GLOBAL_CACHE_DIR": str(cache)}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "sparsewood.wasm"
-        files = [path.relative_to(ROOT).as_posix() for path in sources()]
+        files = [f"native/{name}" for name in sources()]
         command = [sys.executable, "-m", "ziglang", "c++", *FLAGS, "-I", "native", *files]
         subprocess.run([*command, "-o", str(out)], cwd=ROOT, env=os.environ | places, check=True)
         return out.read_bytes() + section(digest())

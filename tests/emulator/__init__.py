@@ -8,6 +8,7 @@ import fcntl
 import os
 import subprocess
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ import torch
 from torch import Tensor
 
 from sparsewood._internal.cuda import Kernels, load
-from sparsewood._internal.cuda.program import Argument, Program, Start, digest, headers
+from sparsewood._internal.cuda.includes import as_compiled
+from sparsewood._internal.cuda.program import Argument, Program, Start, headers
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "emulator"
 SOURCES = HERE.parents[1] / "native"  # an installed package has headers alone
+# Undefined names belong to what the headers have for the host, which no kernel calls.
+FLAGS = "-std=c++17 -O1 -shared -fPIC -w".split()
 ORDERS = {"rising": 0, "falling": 1, "shuffled": 2}
 
 
@@ -76,35 +80,24 @@ def _box(argument: Argument) -> ctypes.c_void_p | ctypes.c_double | ctypes.c_int
 @cache
 def _build(program: Program) -> Path:
     """The library of a program, made once for all processes of tests."""
-    compiler = os.environ.get("CXX", "c++")
-    own = [(HERE / name).read_text() for name in ("cuda_on_cpu.h", "fiber.h")]
-    path = BUILD / f"{digest(program, compiler, *own)}.so"
+    compiler = [os.environ.get("CXX", "c++"), *FLAGS]
+    starts = "\n".join(f"EMULATE({name})" for name in program.kernels)
+    source = f'#include "cuda_on_cpu.h"\n{program.source}\n{starts}\n'
+    folders = HERE, headers(), SOURCES
+    text = " ".join(compiler) + as_compiled(source, *folders)
+    path = BUILD / f"{sha256(text.encode()).hexdigest()[:32]}.so"
     BUILD.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            _compile(program, compiler, path)
+            path.with_suffix(".cpp").write_text(source)
+            _compile([*compiler, *(f"-I{folder}" for folder in folders)], path)
     return path
 
 
-def _compile(program: Program, compiler: str, path: Path) -> None:
+def _compile(command: list[str], path: Path) -> None:
     source, draft = path.with_suffix(".cpp"), path.with_suffix(".draft")
-    starts = "\n".join(f"EMULATE({name})" for name in program.kernels)
-    source.write_text(f'#include "cuda_on_cpu.h"\n{program.source}\n{starts}\n')
-    # Undefined names belong to what the headers have for the host, which no kernel calls.
-    options = [
-        "-std=c++17",
-        "-O1",
-        "-shared",
-        "-fPIC",
-        "-w",
-        f"-I{HERE}",
-        f"-I{headers()}",
-        f"-I{SOURCES}",
-    ]
-    done = subprocess.run(
-        [compiler, *options, str(source), "-o", str(draft)], capture_output=True, text=True
-    )
+    done = subprocess.run([*command, str(source), "-o", str(draft)], capture_output=True, text=True)
     if done.returncode != 0:
         pytest.fail(f"{source}:\n{done.stderr[:4000]}")
     draft.replace(path)

@@ -140,7 +140,7 @@ def test_the_cache_keeps_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_digest_tells_programs_and_targets_apart() -> None:
-    other = cuda.Program(SOURCE + "\n", PROGRAM.kernels)
+    other = cuda.Program(SOURCE + "int more;\n", PROGRAM.kernels)
     names = [
         program.digest(PROGRAM, "sm_90"),
         program.digest(PROGRAM, "sm_80"),

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+from sparsewood._internal.cuda.includes import as_compiled
+
 Argument = Tensor | int | float
 Start = Callable[..., None]  # (grid, *last arguments)
 
@@ -60,17 +62,8 @@ def headers() -> Path:
     return Path(str(_native.__file__)).parent / "native"
 
 
-@cache
-def headers_digest() -> bytes:
-    """Of the names and contents of all headers."""
-    digest = sha256()
-    for path in sorted(headers().rglob("*.*h")):
-        digest.update(path.relative_to(headers()).as_posix().encode() + b"\0")
-        digest.update(path.read_bytes() + b"\0")
-    return digest.digest()
-
-
 def digest(program: Program, *what: object) -> str:
     """A name for what `program`, compiled in the way that `what` tells, becomes."""
-    text = "\0".join([program.source, *program.kernels, *map(str, what)])
-    return sha256(headers_digest() + text.encode()).hexdigest()[:32]
+    source = as_compiled(program.source, headers())
+    text = "\0".join([source, *program.kernels, *map(str, what)])
+    return sha256(text.encode()).hexdigest()[:32]
