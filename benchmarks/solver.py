@@ -32,7 +32,7 @@ TARGET_THREADS = 1.8
 TARGET_BACKWARD = 0.20
 
 
-def native_solve(scores: torch.Tensor) -> tuple:
+def native_solve(scores: torch.Tensor) -> dict[str, np.ndarray]:
     """The native entry point itself, one thread, without checks, posterior or autograd."""
     batch, n = scores.shape[:2]
     sizes, temperature = torch.full((batch, 1), n), torch.ones(batch, dtype=torch.float64)
@@ -135,7 +135,7 @@ def inside(report: Report, n: int, scale: float, run: argparse.Namespace) -> Non
     """Oracle calls and their share, threads, and the backward pass."""
     scores = torch.from_numpy(instances.random_scores(n, scale, run.batch))
     marginals = sp.sparsemap(scores, TREES).marginals
-    calls = np.asarray(native_solve(scores)[8]).mean()
+    calls = native_solve(scores)["calls"].mean()
     whole = seconds(lambda: native_solve(scores), run.repeats).mean / run.batch
     # The solver asks the oracle about theta - u, where the trees of the support tie.
     call = oracle_seconds(scores - marginals, TREES, run.repeats)

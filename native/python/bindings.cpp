@@ -87,14 +87,9 @@ Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, 
     return made;
 }
 
-using Posterior =
-    std::tuple<Made<int64_t, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
-               Made<double, nb::ndim<2>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>,
-               Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>,
-               Made<bool, nb::ndim<1>>, Made<double, nb::ndim<1>>, Made<int64_t, nb::ndim<2>>>;
-
-// The solutions as arrays. Rows of used and tie, the parts of structures, are filled up with -1.
-Posterior collect(const Scores& scores, size_t event, const std::vector<Solution>& solutions) {
+// The arrays of `Solution` in src/sparsewood/inference/_solution.py, by name. Rows of used and tie,
+// the parts of structures, are filled up with -1.
+nb::dict collect(const Scores& scores, size_t event, const std::vector<Solution>& solutions) {
     size_t batch = solutions.size(), cells = static_cast<size_t>(scores.parts());
     size_t total = 0, packed = 0;
     int64_t width = 0;
@@ -107,18 +102,19 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
     int64_t *events, *sizes, *status, *used, *calls, *tie;
     double *weights, *marginals, *gap, *factor, *temperature;
     bool* canonical;
-    Posterior made{make<int64_t, nb::ndim<2>>({total, event}, events),
-                   make<double, nb::ndim<1>>({total}, weights),
-                   make<int64_t, nb::ndim<1>>({batch}, sizes),
-                   make<double, nb::ndim<2>>({batch, cells}, marginals),
-                   make<double, nb::ndim<1>>({batch}, gap),
-                   make<int64_t, nb::ndim<1>>({batch}, status),
-                   make<double, nb::ndim<1>>({packed}, factor),
-                   make<int64_t, nb::ndim<2>>({total, static_cast<size_t>(width)}, used),
-                   make<int64_t, nb::ndim<1>>({batch}, calls),
-                   make<bool, nb::ndim<1>>({batch}, canonical),
-                   make<double, nb::ndim<1>>({batch}, temperature),
-                   make<int64_t, nb::ndim<2>>({batch, tied}, tie)};
+    nb::dict made;
+    made["weights"] = make<double, nb::ndim<1>>({total}, weights);
+    made["marginals"] = make<double, nb::ndim<2>>({batch, cells}, marginals);
+    made["structures"] = make<int64_t, nb::ndim<2>>({total, event}, events);
+    made["sizes"] = make<int64_t, nb::ndim<1>>({batch}, sizes);
+    made["gap"] = make<double, nb::ndim<1>>({batch}, gap);
+    made["status"] = make<int64_t, nb::ndim<1>>({batch}, status);
+    made["factor"] = make<double, nb::ndim<1>>({packed}, factor);
+    made["used"] = make<int64_t, nb::ndim<2>>({total, static_cast<size_t>(width)}, used);
+    made["calls"] = make<int64_t, nb::ndim<1>>({batch}, calls);
+    made["canonical"] = make<bool, nb::ndim<1>>({batch}, canonical);
+    made["temperature"] = make<double, nb::ndim<1>>({batch}, temperature);
+    made["tie"] = make<int64_t, nb::ndim<2>>({batch, tied}, tie);
     std::fill(tie, tie + batch * tied, int64_t{-1});
     std::fill(marginals, marginals + batch * cells, 0.0);
     std::fill(used, used + static_cast<int64_t>(total) * width, int64_t{-1});
@@ -144,10 +140,10 @@ Posterior collect(const Scores& scores, size_t event, const std::vector<Solution
     return made;
 }
 
-Posterior solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
-                int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
-                int64_t max_iter, int64_t max_support, bool canonical, int threads,
-                int64_t most_structures) {
+nb::dict solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
+               int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
+               int64_t max_iter, int64_t max_support, bool canonical, int threads,
+               int64_t most_structures) {
     Scores batch = view(scores, sizes, std::move(full), std::move(options));
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
@@ -204,8 +200,7 @@ NB_MODULE(_native, m) {
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "max_support"_a, "canonical"_a,
           "threads"_a, "most_structures"_a = kMostStructures,
-          "SparseMAP: (events, weights, sizes, marginals, gap, status, factor, used, calls, canonical, "
-          "temperature, tie).");
+          "SparseMAP: the arrays of a solution by name.");
     m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");
     sparsewood::bind_forest(m);

@@ -1,4 +1,4 @@
-"""The native solver: CPU arrays, C-contiguous; the shapes are in native/bindings.cpp."""
+"""The native solver: CPU arrays, C-contiguous; the shapes are in native/python/bindings.cpp."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -46,14 +46,8 @@ def solve(
     canonical: bool,
     threads: int,
     most_structures: int = ...,
-) -> tuple[
-    _Whole, _Reals, _Whole, _Reals, _Reals, _Whole, _Reals, _Whole, _Whole, _Flags, _Reals, _Whole
-]:
-    """The arrays of a batch of solutions.
-
-    (events, weights, sizes, marginals, gap, status, factor, used, calls, canonical, temperature,
-    tie)
-    """
+) -> dict[str, NDArray[Any]]:
+    """The arrays of a batch of solutions: the fields of `inference._solution.Solution`."""
 
 def jacobian(
     used: _Whole | Tensor,

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from sparsewood._internal.transforms import is_transformed, on_values
-from sparsewood.inference._derivatives import Solution, differentiable, jacobian, usable
+from sparsewood.inference._derivatives import differentiable, jacobian, usable
+from sparsewood.inference._solution import Solution
 
 TemperatureGradient = Literal["constant", "scores"]
 

@@ -18,7 +18,7 @@ into `torch.autograd.Function`, which knows forward mode and the transforms of `
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from numpy.typing import NDArray
@@ -28,25 +28,9 @@ from sparsewood import _native
 from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed, nested, no_vmap
 from sparsewood.inference import _kernels
+from sparsewood.inference._solution import Solution
 
 _AT_ONCE = 2**22  # numbers that are copied at once to map over directions
-
-
-class Solution(NamedTuple):
-    """What a solver finds for a batch; weights and marginals have the dtype of the scores."""
-
-    weights: Tensor  # (T,)
-    marginals: Tensor  # (B, *parts)
-    structures: Tensor  # (T, *event) int64
-    sizes: Tensor  # (B,) int64
-    gap: Tensor  # (B,) float64
-    status: Tensor  # (B,) int64, codes of `Status`
-    factor: Tensor  # the factor of each K, one after the other: rows of L, its diagonal inverted
-    used: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
-    calls: Tensor  # (B,) int64, how often the oracle was asked
-    canonical: Tensor  # (B,) bool, the weights are the canonical ones
-    temperature: Tensor  # (B,) float64, of the answer
-    tie: Tensor  # (B, *) int64, the parts of what would enter above it, as in `used`
 
 
 def differentiable(

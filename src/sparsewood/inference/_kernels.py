@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from sparsewood._internal import cuda
+from sparsewood.inference._solution import Solution
 from sparsewood.structures import _kernels as families
 from sparsewood.structures._kernels import Padded
 
@@ -33,21 +34,7 @@ class Limits(NamedTuple):
     max_iter: int
 
 
-class Found(NamedTuple):
-    """What `_native.solve` finds, in its order; T structures of B instances."""
-
-    structures: Tensor  # (T, event) int64
-    weights: Tensor  # (T,) float32 where the scores are, else float64, as are the marginals
-    sizes: Tensor  # (B,) int64
-    marginals: Tensor  # (B, P)
-    gap: Tensor  # (B,)
-    status: Tensor  # (B,) int64
-    factor: Tensor  # packed lower triangles, one after the other
-    used: Tensor  # (T, *) int64, -1 after the last part of a structure
-    calls: Tensor  # (B,) int64
-
-
-def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
+def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Solution | None:
     """SparseMAP of each instance; a structure has `event` numbers, `temperature` is (B,) float64.
 
     One look of the host at what the device found, and one more each time that instances need more
@@ -72,7 +59,7 @@ def _measure(batch: Padded, limits: Limits) -> tuple[int, ...]:
 
 def _in_turns(
     batch: Padded, event: int, temperature: Tensor, limits: Limits, turn: int
-) -> Found | None:
+) -> Solution | None:
     """The same for so many instances at a time."""
     blocks = []
     for begin in range(0, len(batch), turn):
@@ -84,10 +71,12 @@ def _in_turns(
     width = max(block.used.shape[1] for block in blocks)
     wide = (pad(block.used, (0, width - block.used.shape[1]), value=-1) for block in blocks)
     blocks = [block._replace(used=used) for block, used in zip(blocks, wide, strict=True)]
-    return Found(*(torch.cat(tables) for tables in zip(*blocks, strict=True)))
+    return Solution(*(torch.cat(tables) for tables in zip(*blocks, strict=True)))
 
 
-def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Found | None:
+def _solve_at_once(
+    batch: Padded, event: int, temperature: Tensor, limits: Limits
+) -> Solution | None:
     count, device = len(batch), batch.scores.device
     kept, active, room, threads = _measure(batch, limits)
     sizes, status, calls = (_whole(device, count) for _ in range(3))
@@ -126,7 +115,20 @@ def _solve_at_once(batch: Padded, event: int, temperature: Tensor, limits: Limit
     out = event, width, parts, structures, weights, used, factor, marginals
     given = desks, kept, first, packed, *out, sums if batch.narrow else 0
     batch.kernels.launch("write_solutions", count, _WRITE_THREADS, *given)
-    return Found(structures, weights, sizes, marginals, gap, status, factor, used, calls)
+    return Solution(
+        weights=weights,
+        marginals=marginals,
+        structures=structures,
+        sizes=sizes,
+        gap=gap,
+        status=status,
+        factor=factor,
+        used=used,
+        calls=calls,
+        canonical=sizes.new_zeros(count, dtype=torch.bool),
+        temperature=temperature.clone(),
+        tie=sizes.new_empty(count, 0),
+    )
 
 
 def _real(device: torch.device, *shape: int) -> Tensor:

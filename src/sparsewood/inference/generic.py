@@ -38,11 +38,12 @@ from torch.nn.functional import pad
 
 from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
-from sparsewood.inference._derivatives import Solution, differentiable
+from sparsewood.inference._derivatives import differentiable
 from sparsewood.inference._oracle_check import Ended, check_maximises, naming
 from sparsewood.inference._path import Path
 from sparsewood.inference._pull import Pull
 from sparsewood.inference._pull_weights import pull_weights
+from sparsewood.inference._solution import Solution
 from sparsewood.status import Status
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
@@ -256,18 +257,18 @@ def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> S
         factors.append(factor[low[0], low[1]])
     cooling = torch.tensor([problem.cooling for problem in problems], dtype=torch.float64)
     found = Solution(
-        torch.cat(weights).to(scores.dtype),
-        torch.stack(marginals).reshape(scores.shape).to(scores.dtype),
-        torch.stack([structure for one in sets for structure in one.structures]),
-        torch.tensor([len(one.weights) for one in sets]),
-        torch.tensor([max(0.0, one.gap) for one in sets], dtype=torch.float64),
-        torch.tensor([int(problem.status) for problem in problems]),
-        torch.cat(factors),
-        _padded(used),
-        torch.tensor([problem.set.calls for problem in problems]),
-        torch.tensor([problem.canonical for problem in problems]),
-        temperature / cooling.to(temperature.device),
-        _padded([problem.tie for problem in problems]),
+        weights=torch.cat(weights).to(scores.dtype),
+        marginals=torch.stack(marginals).reshape(scores.shape).to(scores.dtype),
+        structures=torch.stack([structure for one in sets for structure in one.structures]),
+        sizes=torch.tensor([len(one.weights) for one in sets]),
+        gap=torch.tensor([max(0.0, one.gap) for one in sets], dtype=torch.float64),
+        status=torch.tensor([int(problem.status) for problem in problems]),
+        factor=torch.cat(factors),
+        used=_padded(used),
+        calls=torch.tensor([problem.set.calls for problem in problems]),
+        canonical=torch.tensor([problem.canonical for problem in problems]),
+        temperature=temperature / cooling.to(temperature.device),
+        tie=_padded([problem.tie for problem in problems]),
     )
     return Solution(*(tensor.to(scores.device) for tensor in found))
 

@@ -13,13 +13,13 @@ from sparsewood._internal.batch import Batch
 from sparsewood._internal.threads import get_num_threads
 from sparsewood.inference import _kernels
 from sparsewood.inference._derivatives import (
-    Solution,
     array,
     differentiable,
     save_solution,
     solution_backward,
 )
 from sparsewood.inference._kernels import Limits
+from sparsewood.inference._solution import Solution, new_solution
 from sparsewood.structures._kernels import Padded
 from sparsewood.structures.base import NativeStructure
 
@@ -62,7 +62,7 @@ def solve(
         return Solution(*_sparsemap(scores, temperature, *rest, list(shape)))
 
     def call(scores: Tensor, temperature: Tensor) -> Solution:
-        return Solution(*_run(scores, temperature, *rest, [len(scores)]))
+        return _run(scores, temperature, *rest, [len(scores)])
 
     return differentiable(call, scores, temperature)
 
@@ -73,23 +73,6 @@ def _check_no_tangent(*tensors: Tensor) -> None:
         raise RuntimeError(
             "sparsemap has no forward-mode derivative inside a compiled graph: call it outside"
         )
-
-
-# The fields of `Solution`: a custom op reads its schema off the signature.
-_Solution = tuple[
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-    Tensor,
-]
 
 
 def _run(
@@ -106,26 +89,19 @@ def _run(
     max_support: int,
     canonical: bool,
     batch: Sequence[int],
-) -> _Solution:
-    """The fields of `Solution`, in their order.
+) -> Solution:
+    """Solve a batch, by kernels where the device has them.
 
-    Weights and marginals, the differentiable ones, have the dtype of `scores`. `factor` holds the
-    packed lower triangle of each instance's Cholesky factor, one after the other; `used` (T, *)
-    the indices of each structure's parts, -1 after the last; `calls` how often the oracle was
-    asked. `lengths` is (B, d) or None, `full` what they are at most, `event` the shape of one
-    structure. A cap of 0 is none. `batch` is the shape of the batch in messages: (B,) leaves them
-    as they are.
+    `event` is the shape of one structure, `lengths` (B, d) or None, `full` the largest lengths. A
+    cap of 0 means none. `batch` is the shape of the batch in error messages.
     """
     limits = Limits(tol, max_active, max_iter)
     found = None
-    if not (max_support or canonical):  # which only the CPU knows
+    if not (max_support or canonical):  # only the CPU supports these
         padded = Padded.of("solve", family, options, scores, lengths, full)
         if padded is not None:
             found = _kernels.solve(padded, prod(event), temperature, limits)
-    if found is not None:
-        none = found.sizes.new_zeros(len(scores), dtype=torch.bool)
-        found = *found, none, temperature.clone(), found.sizes.new_zeros(len(scores), 0)
-    else:
+    if found is None:
         if lengths is None:
             lengths = torch.tensor(full).repeat(len(scores), 1)
         with Batch(torch.Size(batch)):
@@ -142,36 +118,25 @@ def _run(
                 canonical,
                 get_num_threads(),
             )
-        found = [torch.from_numpy(values).to(scores.device) for values in arrays]
-    structures, weights, sizes, marginals, *rest = found
-    weights, marginals = weights.to(scores.dtype), marginals.to(scores.dtype)
-    marginals = marginals.reshape(scores.shape)
-    structures = structures.reshape(-1, *event)
-    return weights, marginals, structures, sizes, *rest  # pyright: ignore[reportReturnType]
+        found = Solution(**{name: torch.from_numpy(table) for name, table in arrays.items()})
+        if scores.device.type != "cpu":
+            found = Solution(*(table.to(scores.device) for table in found))
+    return found._replace(
+        weights=found.weights.to(scores.dtype),
+        marginals=found.marginals.to(scores.dtype).reshape(scores.shape),
+        structures=found.structures.reshape(-1, *event),
+    )
 
 
+# PyTorch derives the schema from annotations, and accepts plain tuples only.
+_run.__annotations__["return"] = tuple[tuple(Solution.__annotations__.values())]
 _sparsemap = torch.library.custom_op("sparsewood::sparsemap", _run, mutates_args=())
 
 
 @_sparsemap.register_fake
-def _(scores: Tensor, temperature: Tensor, event: Sequence[int], *_: Any) -> _Solution:
+def _(scores: Tensor, temperature: Tensor, event: Sequence[int], *_: Any) -> Solution:
     context = torch.library.get_ctx()
-    total, packed, width, tied = (context.new_dynamic_size() for _ in range(4))
-    batch = scores.shape[0]
-    return (
-        scores.new_empty(total),
-        scores.new_empty(scores.shape),
-        scores.new_empty(total, *event, dtype=torch.int64),
-        scores.new_empty(batch, dtype=torch.int64),
-        scores.new_empty(batch, dtype=torch.float64),
-        scores.new_empty(batch, dtype=torch.int64),
-        scores.new_empty(packed, dtype=torch.float64),
-        scores.new_empty(total, width, dtype=torch.int64),
-        scores.new_empty(batch, dtype=torch.int64),
-        scores.new_empty(batch, dtype=torch.bool),
-        scores.new_empty(batch, dtype=torch.float64),
-        scores.new_empty(batch, tied, dtype=torch.int64),
-    )
+    return new_solution(scores, event, *(context.new_dynamic_size() for _ in range(4)))
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:

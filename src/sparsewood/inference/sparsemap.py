@@ -21,7 +21,7 @@ from sparsewood.inference._check import (
     no_structures,
 )
 from sparsewood.inference._cooled import TemperatureGradient, cooled
-from sparsewood.inference._derivatives import Solution
+from sparsewood.inference._solution import Solution, new_solution
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.status import Status, UnconvergedError, tally
 from sparsewood.structures.base import Structure
@@ -261,20 +261,10 @@ def _posterior(
 
 def _empty(scores: Tensor, structure: Structure, temperatures: Tensor) -> Solution:
     """What is found for no instances."""
-    none = scores.flatten()  # with a graph, if the scores are part of one
-    whole, real = none.long(), none.detach().double()
     structures = no_structures(scores, structure)
-    return Solution(
-        none,
-        scores.clone(),
-        structures,
-        whole,
-        real,
-        whole,
-        real,
-        whole[:, None],
-        whole,
-        whole.bool(),
-        temperatures.detach(),
-        whole[:, None],
+    return new_solution(scores, structures.shape[1:])._replace(
+        weights=scores.flatten(),  # with a graph, if the scores are part of one
+        marginals=scores.clone(),
+        structures=structures,
+        temperature=temperatures.detach(),
     )
