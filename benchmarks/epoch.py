@@ -26,7 +26,7 @@ from sparsewood.lab.data.sources import Sst
 from sparsewood.lab.run import Lines, Run, RunConfig, TrainingConfig, train
 from sparsewood.lab.tasks import ModelConfig
 
-ROWS = ["flat", "given", "left_to_right", "sparsemap"]
+ROWS = ["flat", "given", "left-to-right", "sparsemap"]
 PAPER = {"flat": 1.0, "given": 6 / 4.7, "sparsemap": 6.0}  # epochs over the flat one
 
 

@@ -28,7 +28,7 @@ from torch.nn import Module
 import sparsewood as sp
 from sparsewood.estimators import parse
 
-ESTIMATORS = ("left_to_right", "flat", "given", "sparsemap")
+ESTIMATORS = ("left-to-right", "flat", "given", "sparsemap")
 SUPPORTS = (2, 5, 10, 20)
 TARGET_FLAT = {5: 2.5}  # latent over flat, by mean support
 TARGET_SHARING = {10: 1.8}  # without sharing over with, by mean support
@@ -36,7 +36,7 @@ TARGET_OVERHEAD = 0.25  # SparseMAP and the forest, of a step
 TARGET_SENTENCE = 1.5  # milliseconds per sentence at most five trees
 TARGET_PEER = 4.0
 DYNET: dict[str, float] = {
-    "left_to_right": 4.4,
+    "left-to-right": 4.4,
     "flat": 2.7,
     "sparsemap": 11.0,
 }  # ms, the paper's code

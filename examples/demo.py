@@ -35,7 +35,7 @@ LR = 0.002
 # Digits and brackets are told to be leaves: without that, three seeds of ten find trees that answer
 # as well and look otherwise, an operator hanging from the bracket that closes it.
 TABLE = f"""
-    table listops --estimators left_to_right flat given {LATENT} --lrs {LR} --workers 2 --device cpu
+    table listops --estimators left-to-right flat given {LATENT} --lrs {LR} --workers 2 --device cpu
     --operators MIN MAX MED --depths 2 3 4 --depth-1-share 0.25 --max-arguments 4
     --min-length 8 --max-length 32 --operator-probability 0.3
     --train 40000 --validation 1000 --test 2000

@@ -36,8 +36,8 @@ NAMES: dict[str, sp.Estimator] = {
     "gibbs": sp.Gibbs(),
     "gibbs:temperature=0.1": sp.Gibbs(temperature=0.1),
     "flat": sp.Fixed("flat"),
-    "left_to_right": sp.Fixed("left_to_right"),
-    "right_to_left": sp.Fixed("right_to_left"),
+    "left-to-right": sp.Fixed("left_to_right"),
+    "right-to-left": sp.Fixed("right_to_left"),
     "given": sp.Given(),
 }
 
@@ -51,7 +51,7 @@ def test_there_and_back(name: str) -> None:
 def test_hyphens_may_be_spelled_otherwise() -> None:
     assert parse("topk:k=2") == parse("top_k:k=2") == sp.TopK(2)
     assert parse("straight_through") == sp.StraightThrough()
-    assert parse("left-to-right") == sp.Fixed("left_to_right")
+    assert parse("left_to_right") == parse("lefttoright") == sp.Fixed("left_to_right")
 
 
 def test_defaults_may_be_spelled() -> None:

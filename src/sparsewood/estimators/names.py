@@ -51,7 +51,7 @@ NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "relaxed": (Relaxed, {}),
     "gibbs": (Gibbs, {}),
     "map": (MAP, {}),
-    **{kind: (Fixed, {"kind": kind}) for kind in get_args(Kind)},
+    **{kind.replace("_", "-"): (Fixed, {"kind": kind}) for kind in get_args(Kind)},
     "given": (Given, {}),
 }
 

@@ -30,7 +30,7 @@ def test_options_have_descriptions(name: str) -> None:
 
 def test_the_next_free_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    config = RunConfig(ListOps(), ModelConfig("left_to_right"))
+    config = RunConfig(ListOps(), ModelConfig("left-to-right"))
     assert new_folder(config) == Path("runs/listops-left-to-right-1")
     new_folder(config).mkdir(parents=True)
     assert new_folder(config) == Path("runs/listops-left-to-right-2")

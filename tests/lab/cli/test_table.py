@@ -17,9 +17,9 @@ def test_a_table_and_its_files(
 ) -> None:
     out = tmp_path / "table"
     command = ("table", "listops", *listops, "--out", out, "--seeds", "0", "1", "--lrs", "0.1")
-    rows = ("--estimators", "left_to_right", "sparsemap")
+    rows = ("--estimators", "left-to-right", "sparsemap")
     text = prints(*command, *rows)
-    assert "left_to_right" in text
+    assert "left-to-right" in text
     assert "±" in text
     assert "certified" in text
     assert (out / "report.html").is_file()

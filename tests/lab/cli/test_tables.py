@@ -43,7 +43,7 @@ def _summary(criterion: str, tests: dict[str, str]) -> dict[str, Any]:
         "seconds_per_epoch": 101.0,
     }
     latent = {**row, "against": dict.fromkeys(tests, against)}
-    return {"criterion": criterion, "rows": {"flat": row, "left_to_right": latent}}
+    return {"criterion": criterion, "rows": {"flat": row, "left-to-right": latent}}
 
 
 def _printed(summary: dict[str, Any], source: str, width: int) -> list[str]:
@@ -56,7 +56,7 @@ def _printed(summary: dict[str, Any], source: str, width: int) -> list[str]:
 def test_the_table_fits_a_terminal() -> None:
     lines = _printed(_summary("accuracy", {"test": "accuracy"}), "sst", 100)
     assert "…" not in "".join(lines)
-    row = next(i for i, line in enumerate(lines) if line.startswith(" left_to_right"))
+    row = next(i for i, line in enumerate(lines) if line.startswith(" left-to-right"))
     assert lines[row].split()[1:5] == ["85.25", "±", "0.35", "+1.25"]
     assert lines[row + 1].split() == ["(82.10)", "[-0.40,", "+2.00]"]
     assert "…" not in "".join(_printed(_summary("accuracy", {"test": "accuracy"}), "sst", 80))
@@ -67,7 +67,7 @@ def test_comparisons_on_several_tests_stand_below() -> None:
     text = " ".join(" ".join(_printed(summary, "revdict", 140)).split())
     assert "against flat" not in text.partition("In brackets")[0]
     both = "seen loss against flat +1.2500 [-0.4000, +2.0000]; unseen loss against flat +1.2500"
-    assert f"left_to_right: {both}" in text
+    assert f"left-to-right: {both}" in text
 
 
 def _comparison(epochs: tuple[int, int]) -> dict[str, Any]:

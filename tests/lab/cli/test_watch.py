@@ -9,7 +9,7 @@ from sparsewood.lab.tasks import MEASURES
 
 
 def _write(folder: Path, epochs: int, stages: int = 0, *, trees: bool = True) -> None:
-    run = folder / "left_to_right" / "lr-0.1" / "seed-3"
+    run = folder / "left-to-right" / "lr-0.1" / "seed-3"
     run.mkdir(parents=True, exist_ok=True)
     (run / "config.json").write_text("{}")
     validation = {"accuracy": 50.0} | ({"support": 1.0} if trees else {})
@@ -32,7 +32,7 @@ def test_runs_without_trees_are_told_of(tmp_path: Path, capsys: pytest.CaptureFi
     with Watch(tmp_path, MEASURES["accuracy"]):
         _write(tmp_path, 1, trees=False)
     told = capsys.readouterr().err.splitlines()
-    assert told == ["left_to_right, lr 0.1, seed 3: epoch 1, validation 50.00, 1.0 s, best so far"]
+    assert told == ["left-to-right, lr 0.1, seed 3: epoch 1, validation 50.00, 1.0 s, best so far"]
 
 
 def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_a_table_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         _write(tmp_path, 2)
         with shown.capture() as later:
             shown.print(watch._table(watch._runs()))
-    assert "left_to_right, lr 0.1, seed 3" in begun.get()
+    assert "left-to-right, lr 0.1, seed 3" in begun.get()
     assert "50.00" not in begun.get()
     assert staged.get().count("50.00") == 1  # there is no best epoch yet
     assert later.get().count("50.00") == 2
@@ -59,7 +59,7 @@ def test_notes_and_other_folders(tmp_path: Path, capsys: pytest.CaptureFixture[s
     with Watch(tmp_path, MEASURES["accuracy"], "*/*") as watch:
         watch.note("[its worker] is gone")
         _write(tmp_path / "trial", 1)
-        (tmp_path / "trial" / "left_to_right" / "lr-0.1" / "seed-3").rename(tmp_path / "new")
+        (tmp_path / "trial" / "left-to-right" / "lr-0.1" / "seed-3").rename(tmp_path / "new")
         (tmp_path / "new").rename(tmp_path / "trial" / "4")
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "[its worker] is gone"

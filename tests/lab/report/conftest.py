@@ -11,9 +11,9 @@ import pytest
 
 WriteRun = Callable[..., Path]
 
-_ACCURACY = {"left_to_right": 82.1, "flat": 84.0, "given": 83.2, "sparsemap": 84.9}
-_SPEED = {"left_to_right": 310, "flat": 820, "given": 560, "sparsemap": 405}
-_ARCS = {"left_to_right": 31.0, "flat": 6.0, "given": 100.0}
+_ACCURACY = {"left-to-right": 82.1, "flat": 84.0, "given": 83.2, "sparsemap": 84.9}
+_SPEED = {"left-to-right": 310, "flat": 820, "given": 560, "sparsemap": 405}
+_ARCS = {"left-to-right": 31.0, "flat": 6.0, "given": 100.0}
 _SPELLED = {"sparsemap": "sparsemap:max_active=10"}  # as runs write it
 _SENTENCES = ["lovely and poignant .", "a gorgeous , witty , seductive movie ."]
 

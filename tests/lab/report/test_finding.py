@@ -123,8 +123,8 @@ def test_level(said: Callable[[Answers], str]) -> None:
 
 
 def test_answers_that_were_not_kept(said: Callable[[Answers], str]) -> None:
-    found = said({"left_to_right": (None,), "sparsemap": ("1111", "1111")})
-    assert found.startswith("sparsemap is ahead of left_to_right on test: accuracy 100.00 ± 0.00")
+    found = said({"left-to-right": (None,), "sparsemap": ("1111", "1111")})
+    assert found.startswith("sparsemap is ahead of left-to-right on test: accuracy 100.00 ± 0.00")
     assert found.endswith(
         "(1 and 2 seeds); no answers to the same items were kept to test the difference with."
     )

@@ -39,7 +39,7 @@ def test_rows_are_compared_with_flat_trees(tmp_path: Path, write_run: WriteRun) 
 def test_estimators_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
     runs = [
         write_run(tmp_path / f"{estimator}-{seed}", estimator, seed, epochs=3, gallery=False)
-        for estimator in ("sparsemap", "flat", "given", "left_to_right")
+        for estimator in ("sparsemap", "flat", "given", "left-to-right")
         for seed in (0, 1)
     ]
     for run, accuracy in zip(runs[:2], (84.0, 86.0), strict=True):
@@ -52,7 +52,7 @@ def test_estimators_and_seeds(tmp_path: Path, write_run: WriteRun) -> None:
     )
     page = read(out)
     assert [row[0] for row in page.rows[2:6]] == [
-        "left_to_right2 seeds",
+        "left-to-right2 seeds",
         "flat2 seeds",
         "given2 seeds",
         "sparsemap2 seeds",

@@ -38,7 +38,7 @@ def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
     assert result["tests"].keys() == {"test"}
 
 
-@pytest.mark.parametrize("estimator", ["flat", "left_to_right", "right_to_left", "given"])
+@pytest.mark.parametrize("estimator", ["flat", "left-to-right", "right-to-left", "given"])
 def test_fixed_trees_have_no_temperature(make_config, tmp_path: Path, estimator: str) -> None:
     result = train(make_config(estimator, max_epochs=1), tmp_path, progress=QUIET)
     assert result["temperature"] is None

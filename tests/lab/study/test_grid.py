@@ -25,13 +25,13 @@ def test_accuracies_beside_the_papers() -> None:
         "criterion": "accuracy",
         "rows": {
             LATENT: _row({"test": {"accuracy": _spread(84.8, 0.3)}}, {"accuracy": _spread(85)}),
-            "right_to_left": _row({"test": {"accuracy": _spread(80)}}, {"accuracy": _spread(81)}),
+            "right-to-left": _row({"test": {"accuracy": _spread(80)}}, {"accuracy": _spread(81)}),
         },
     }
     lines = Grid.of(summary, "sst").markdown().splitlines()
     assert lines[0] == "| estimator | accuracy | validation | trees kept | lr | seeds | s/epoch |"
     assert lines[2] == "| sparsemap | 84.80 ± 0.30 (84.73) | 85.00 | 1.50 | 0.1 | 2 | 12.3 |"
-    assert lines[3] == "| right_to_left | 80.00 | 81.00 | 1.50 | 0.1 | 2 | 12.3 |"
+    assert lines[3] == "| right-to-left | 80.00 | 81.00 | 1.50 | 0.1 | 2 | 12.3 |"
     assert lines[-1].endswith("(2018), who call given off-line, sparsemap latent.")
     assert "84.73" not in Grid.of(summary).markdown()
 

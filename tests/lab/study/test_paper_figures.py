@@ -10,5 +10,5 @@ def test_latent_wins_in_the_paper_where_it_says_so() -> None:
 
 
 def test_the_papers_rows_come_in_its_order() -> None:
-    rows = ["top-k:k=5", "sparsemap", "flat", "top-k:k=5", "left_to_right"]
-    assert in_order(rows) == ["left_to_right", "flat", "sparsemap", "top-k:k=5"]
+    rows = ["top-k:k=5", "sparsemap", "flat", "top-k:k=5", "left-to-right"]
+    assert in_order(rows) == ["left-to-right", "flat", "sparsemap", "top-k:k=5"]

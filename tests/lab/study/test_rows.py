@@ -44,6 +44,10 @@ def test_rows_of_earlier_versions(tmp_path: Path) -> None:
     (tmp_path / "sparsemap").mkdir()
     assert folder_of(row, tmp_path) == "sparsemap"
     assert folder_of("sparsemap:max_active=10", tmp_path) == "sparsemap-max_active=10"
+    assert TASKS["classify"].row({"estimator": "left_to_right"}) == "left-to-right"
+    assert folder_of("left-to-right", tmp_path) == "left-to-right"
+    (tmp_path / "left_to_right").mkdir()
+    assert folder_of("left-to-right", tmp_path) == "left_to_right"
 
 
 def test_what_learns() -> None:

@@ -123,7 +123,7 @@ def test_a_table_takes_further_rates_and_seeds(make_config, tmp_path: Path) -> N
 
 
 def test_rows_are_compared_with_flat_trees(make_config, tmp_path: Path) -> None:
-    rows = ["flat", "left_to_right", "sparsemap:max_active=10"]
+    rows = ["flat", "left-to-right", "sparsemap:max_active=10"]
     config = make_config(max_epochs=1)
     summary = train_table(rows, config, (0.5,), SEEDS, tmp_path, progress=Progress())["rows"]
     assert summary["flat"]["against"] == {}

@@ -18,7 +18,7 @@ from sparsewood.posterior import Posterior
 WORDS = "oak elm ash yew fir box may bay fig tea".split()
 TREE_TASKS = tuple(n for n, task in TASKS.items() if issubclass(task.config, ModelConfig))
 READERS = ("mean", "bow", "lstm", "chart", "chart:input=context,choice=straight-through")
-ESTIMATORS = ("sparsemap:max_active=10", "top-k:k=3", "left_to_right", "flat", "given")
+ESTIMATORS = ("sparsemap:max_active=10", "top-k:k=3", "left-to-right", "flat", "given")
 
 
 def _vectors() -> WordVectors:

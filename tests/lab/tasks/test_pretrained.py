@@ -26,7 +26,7 @@ SENTENCES = [
 ]
 KINDS = ("bert", "roberta", "modernbert", "bart")
 PARSER = {"hidden": 6, "arc": 6, "dropout": 0.0}
-ROWS = ("mean", "left_to_right", "flat", "sparsemap")
+ROWS = ("mean", "left-to-right", "flat", "sparsemap")
 
 
 @pytest.fixture(scope="session")

@@ -172,7 +172,7 @@ def config_groups(
 def new_folder(config: RunConfig) -> Path:
     """runs/SOURCE-VARIANT-N, with the first N that is free."""
     variant = short(getattr(config.model, TASKS[config.source.task].varies))
-    stem = f"{config.source.name}-{variant.replace('_', '-')}"
+    stem = f"{config.source.name}-{variant}"
     return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
 
 

@@ -6,7 +6,7 @@ from sparsewood.lab.study.rows import short
 
 # The rows of the paper's tables: the estimator, and what the paper calls it.
 ROWS = {
-    "left_to_right": "left-to-right",
+    "left-to-right": "left-to-right",
     "flat": "flat",
     "given": "off-line",
     "sparsemap:max_active=10": "latent",
@@ -15,7 +15,7 @@ BASELINE, LATENT = "flat", "sparsemap:max_active=10"  # whose times the paper co
 
 
 def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
-    return {row: {"test": {"accuracy": value}} for row, value in rows.items()}
+    return {row.replace("_", "-"): {"test": {"accuracy": x}} for row, x in rows.items()}
 
 
 def _ranks(*figures: float) -> dict[str, dict[str, float]]:
@@ -34,7 +34,7 @@ PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
     "subj": _accuracy(left_to_right=92.71, flat=92.56, given=92.15, sparsemap=92.25),
     "snli": _accuracy(left_to_right=80.98, flat=81.74, given=81.37, sparsemap=81.87),
     "revdict": {
-        "left_to_right": _ranks(17, 42.6, 73.8, 43, 33.2, 61.8, 28, 35.9, 66.7),
+        "left-to-right": _ranks(17, 42.6, 73.8, 43, 33.2, 61.8, 28, 35.9, 66.7),
         "flat": _ranks(18, 45.1, 71.1, 31, 38.2, 65.6, 29, 34.3, 68.2),
         "sparsemap": _ranks(12, 47.5, 74.6, 40, 35.6, 60.1, 20, 38.4, 70.7),
     },
@@ -52,5 +52,5 @@ def in_order(estimators: Iterable[str]) -> list[str]:
 
 def beside() -> str:
     """Whose figures stand beside ours, and what the rows are called there."""
-    others = [f"{short(row)} {word}" for row, word in ROWS.items() if word != row.replace("_", "-")]
+    others = [f"{short(row)} {word}" for row, word in ROWS.items() if word != row]
     return f"Niculae, Martins & Cardie (2018), who call {', '.join(others)}"

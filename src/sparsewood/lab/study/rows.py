@@ -29,7 +29,8 @@ def folder_name(estimator: str) -> str:
 def folder_of(estimator: str, root: Path) -> str:
     """The folder of the row in `root`: the one that an earlier version made, if it is there."""
     earlier = folder_name(earlier_name(estimator))
-    return earlier if (root / earlier).is_dir() else folder_name(estimator)
+    found = (name for name in (earlier, earlier.replace("-", "_")) if (root / name).is_dir())
+    return next(found, folder_name(estimator))
 
 
 def learns(estimator: str) -> bool:
