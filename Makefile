@@ -1,4 +1,4 @@
-# make demo | test | lint | docs | check-docs | bench | sanitize | wasm | check-wasm | clean. PYTHON chooses the interpreter that makes .venv.
+# make demo | test | test-all | lint | docs | check-docs | bench | sanitize | wasm | check-wasm | clean. PYTHON chooses the interpreter that makes .venv.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,18 +10,24 @@ SANITIZE_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-fil
 	ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc CUDA_VISIBLE_DEVICES=
 
-.PHONY: demo test lint docs check-docs bench sanitize wasm check-wasm clean
+.PHONY: demo test test-all lint docs check-docs bench sanitize wasm check-wasm clean
 
-# One stamp per set of extras. The install is editable: only a change of the build needs another.
+# One stamp per set of extras, each of which has what the demo needs. The install is editable: only a
+# change of the build needs another.
+$(VENV)/.demo-stamp: EXTRAS := lab
 $(VENV)/.test-stamp: EXTRAS := test,lint
 $(VENV)/.docs-stamp: EXTRAS := test,docs
 $(VENV)/.%-stamp: $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRAS)]'
-	@touch $@
+	@touch $@ $(VENV)/.demo-stamp
 
+# The quick suite; `test-all` adds the tests marked `full`.
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not full"
+
+test-all: test
+	$(BIN)/python -m pytest -n auto -m full
 
 lint: $(VENV)/.test-stamp
 	$(BIN)/ruff check
@@ -29,7 +35,7 @@ lint: $(VENV)/.test-stamp
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
-demo: $(VENV)/.test-stamp
+demo: $(VENV)/.demo-stamp
 	$(BIN)/python examples/demo.py
 
 docs: $(VENV)/.docs-stamp

@@ -32,6 +32,7 @@ PROGRAMS |= {
 every_program = pytest.mark.parametrize("kernels", PROGRAMS.values(), ids=PROGRAMS)
 
 
+@pytest.mark.full
 @every_program
 def test_nvcc(kernels: Program, tmp_path: Path) -> None:
     nvcc = shutil.which("nvcc")

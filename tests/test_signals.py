@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import sparsewood as sp
+from tests.full import some_quick
 
 # Each would take many minutes. A handler that raises ends it, one that does not lets it go on.
 CHILD = """
@@ -71,7 +72,7 @@ def signal_until_it_ends(child: "subprocess.Popen[str]", number: int) -> tuple[s
 
 
 @pytest.mark.parametrize("work", ["batch", "instance", "kbest", "oracle"])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", some_quick([1, 2], 2))
 def test_handlers_run_and_end_the_work_by_raising(threads: int, work: str) -> None:
     child = start(threads, work)
     try:

@@ -203,6 +203,7 @@ def test_derivatives_of_any_order_and_kind() -> None:
     assert torch.autograd.gradcheck(lambda x: _attention(x, alone), one)
 
 
+@pytest.mark.full
 def test_a_compiled_graph_takes_any_batch() -> None:
     compiled = torch.compile(_attention, fullgraph=True, backend="aot_eager")
     for batch in ((2, 3), (4, 2), (), (3,)):

@@ -12,6 +12,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood._internal.lazy import lazy
 from sparsewood.testing import draw_scores
+from tests.full import some_quick
 
 TREES = sp.DependencyTrees()
 LENGTHS = torch.tensor([4, 3])
@@ -84,7 +85,7 @@ USES: dict[str, Callable[[sp.SparsePosterior], Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("use", some_quick(USES))
 def test_posteriors_are_used_in_one_graph(use: str) -> None:
     def loss(scores: Tensor) -> Tensor:
         return USES[use](sp.sparsemap(scores, TREES, lengths=LENGTHS)).square().sum()

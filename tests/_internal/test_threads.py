@@ -64,6 +64,7 @@ print("done")
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 def test_goes_on_where_the_system_refuses_threads() -> None:
     import resource

@@ -58,6 +58,7 @@ def test_they_are_small(name: str) -> None:
     assert (FOLDER / f"{name}.ipynb").stat().st_size < 300_000
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_they_run(name: str, run: Path) -> None:
     ours, theirs = (code_cells(folder, name) for folder in (FOLDER, run))
@@ -67,5 +68,6 @@ def test_they_run(name: str, run: Path) -> None:
     assert shapes[0] == shapes[1]
 
 
+@pytest.mark.full
 def test_the_quickstart_prints_what_it_shows(run: Path) -> None:
     assert printed(code_cells(run, "quickstart")) == printed(code_cells(FOLDER, "quickstart"))

@@ -130,6 +130,7 @@ def test_it_ends(opened: "Page") -> None:
     assert opened.evaluate("[model.listeners.length, document.body.innerText.trim()]") == [0, ""]
 
 
+@pytest.mark.full
 def test_without_the_extra_it_says_what_to_install() -> None:
     code = """import sys; sys.modules["anywidget"] = None
 import torch, sparsewood as sp

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.full import some_quick
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 NAMES = [path.stem for path in EXAMPLES]
 # Those that no other test here runs; the demo trains for minutes.
@@ -47,7 +49,7 @@ def test_it_needs_nothing_beside_it(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) < LONGEST
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", some_quick(RUN))
 def test_it_runs_in_an_empty_folder(name: str, tmp_path: Path) -> None:
     assert _run(name, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [f"{name}.py"]

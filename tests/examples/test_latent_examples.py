@@ -12,6 +12,8 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples"
 matplotlib.use("agg")
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def said(

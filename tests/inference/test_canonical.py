@@ -14,6 +14,7 @@ import sparsewood as sp
 from sparsewood.inference._pull_weights import pull_weights
 from sparsewood.testing import KINDS, draw_scores
 from sparsewood.testing.reference import totals
+from tests.full import some_quick
 from tests.pulling import pulled
 
 Solver = Literal["native", "generic"]
@@ -70,6 +71,9 @@ FAMILIES = {
 }
 
 
+QUICK = ("trees", "chain", "matching", "binary", "subset")
+
+
 def reference(family: Family, n: int, scores: Tensor, marginals: Tensor) -> dict[bytes, float]:
     """The canonical weight of each structure, by its parts, for one instance (*parts).
 
@@ -118,7 +122,7 @@ def draw(family: Family, n: int, kind: str, seed: int, batch: int = 2) -> Tensor
 
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", some_quick(FAMILIES, *QUICK))
 @settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.differing_executors])
 @given(data=st.data())
 def test_weights_are_those_of_the_pulling_triangulation(
@@ -135,7 +139,7 @@ def test_weights_are_those_of_the_pulling_triangulation(
 
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", some_quick(FAMILIES, *QUICK))
 def test_weights_are_found(name: str, solver: Solver) -> None:
     """For the largest size, with scores among which many structures are optimal."""
     family = FAMILIES[name]
@@ -147,7 +151,7 @@ def test_weights_are_found(name: str, solver: Solver) -> None:
 
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", some_quick(FAMILIES, *QUICK))
 def test_exact_ties(name: str, solver: Solver) -> None:
     family = FAMILIES[name]
     n = family.sizes[1]

@@ -7,9 +7,10 @@ from torch.testing import assert_close
 
 import sparsewood as sp
 from sparsewood.inference._check_sums import check_sums
+from tests.full import some_quick
 
 
-@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("each", some_quick([False, True]))
 def test_a_compiled_graph_names_bad_values(each: bool) -> None:
     def infer(scores: Tensor, temperature: Tensor) -> Tensor:
         more = {"temperature": temperature} if each else {}

@@ -13,6 +13,7 @@ from sparsewood.inference._checked import _members_op, _parts_op, _scores_op, _t
 from sparsewood.inference.map import Best
 from sparsewood.structures._oracle import find_op
 from tests.families import FAMILIES, Family, batch_of
+from tests.full import some_quick
 
 Answer = TypeVar("Answer")
 Loss = Callable[..., Tensor]
@@ -23,6 +24,8 @@ LOSSES: dict[str, Loss] = {
     "perceptron": sp.perceptron_loss,
 }
 NO_SUM = ("matching", "partial-matching")
+KINDS = ("trees", "chain", "segments", "alignment", "subset", "spanning")
+PAIRS = [(name, kind) for kind in KINDS for name in LOSSES]
 every_loss = pytest.mark.parametrize("name", LOSSES)
 
 
@@ -38,8 +41,7 @@ def learnable(family: Family) -> tuple[Tensor, Tensor, Tensor]:
     return scores.clone().requires_grad_(), lengths, gold
 
 
-@every_loss
-@pytest.mark.parametrize("kind", ["trees", "chain", "segments", "alignment", "subset", "spanning"])
+@pytest.mark.parametrize(("name", "kind"), some_quick(PAIRS, *zip(LOSSES, KINDS, strict=False)))
 def test_losses_are_one_graph(name: str, kind: str) -> None:
     structure = FAMILIES[kind].structure
     scores, lengths, gold = learnable(FAMILIES[kind])
@@ -54,14 +56,14 @@ def test_losses_are_one_graph(name: str, kind: str) -> None:
     assert_close(ours, theirs, equal_nan=True)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in NO_SUM])
+@pytest.mark.parametrize("kind", some_quick(kind for kind in FAMILIES if kind not in NO_SUM))
 def test_the_modules_are_one_graph(kind: str) -> None:
     scores, lengths, gold = learnable(FAMILIES[kind])
     loss = sp.nn.CRFLoss(FAMILIES[kind].structure)
     assert_close(one_graph(loss)(scores, gold, lengths), loss(scores, gold, lengths))
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("kind", some_quick(FAMILIES, "trees", "matching"))
 def test_map_is_one_graph(kind: str) -> None:
     structure = FAMILIES[kind].structure
     scores, lengths = batch_of(FAMILIES[kind])
@@ -74,7 +76,7 @@ def test_map_is_one_graph(kind: str) -> None:
         assert torch.equal(found, expected)
 
 
-@every_loss
+@pytest.mark.parametrize("name", some_quick(LOSSES))
 def test_a_graph_names_bad_values(name: str) -> None:
     trees = sp.DependencyTrees()
 

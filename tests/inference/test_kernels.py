@@ -15,10 +15,10 @@ from sparsewood.inference import _kernels
 from sparsewood.inference.kbest import KBest
 from sparsewood.structures import _kernels as families
 from tests.families import FAMILIES, Family, batch_of
+from tests.full import some_quick
 
 KBEST = ("trees", "segments", "subset")  # what is compiled for the CPU too
 TREES = FAMILIES["trees"]
-every_family = pytest.mark.parametrize("name", FAMILIES)
 
 
 def on_host(call: Callable[[], Any]) -> Any:
@@ -78,7 +78,7 @@ def in_order(post: sp.SparsePosterior, unique: slice) -> tuple[Tensor, Tensor]:
     return rows, weights.index_copy_(0, order, post.weights[:count].cpu())
 
 
-@every_family
+@pytest.mark.parametrize("name", some_quick(FAMILIES, "trees", "chain"))
 def test_solves_what_the_host_solves(name: str, device: torch.device) -> None:
     family = pick(name, device, FAMILIES[name].emulated)
     scores, lengths = batch_of(family)
@@ -183,7 +183,7 @@ def test_a_posterior_and_a_gradient_of_another(device: torch.device) -> None:
         _kernels.jacobian(used, post.sizes, factor, post.weights[1:], post.marginals.flatten(1))
 
 
-@every_family
+@pytest.mark.parametrize("name", some_quick(FAMILIES, "trees"))
 def test_the_k_best(name: str, device: torch.device) -> None:
     family = pick(name, device, name in KBEST)
     scores, lengths = batch_of(family)

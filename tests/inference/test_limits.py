@@ -95,6 +95,7 @@ print(float(best - value) <= float(post.gap))
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 def test_memory_that_runs_out() -> None:
     done = subprocess.run([sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True)

@@ -18,6 +18,7 @@ from sparsewood.structures.logic import LogicFactor
 from sparsewood.structures.oracle_error import OracleError
 from sparsewood.testing import draw_scores, project
 from tests.choice import Choice
+from tests.full import some_quick
 from tests.graphs import assignments, dykstra, forest, limited_trees, members, seats, two_trees
 
 PEER = os.environ.get("SPARSEWOOD_PEER_PYTHON")
@@ -81,7 +82,7 @@ def test_forests_are_exact(kind: str, seed: int) -> None:
     [(limited_trees(5, 2), 200), (two_trees(5), 200), (seats(3, pairs=False), 300)],
     ids=["limited_trees", "two_trees", "seats"],
 )
-@pytest.mark.parametrize("scale", [0.5, 2.0])
+@pytest.mark.parametrize("scale", some_quick([0.5, 2.0]))
 def test_loops_are_projected_onto_all_factors(
     graph: sp.FactorGraph, rounds: int, scale: float
 ) -> None:

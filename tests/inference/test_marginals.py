@@ -17,6 +17,7 @@ from torch.testing import assert_close
 import sparsewood as sp
 from sparsewood.testing import draw_scores
 from tests.choice import Choice
+from tests.full import some_quick
 
 
 def test_closed_forms() -> None:
@@ -88,8 +89,8 @@ def test_temperature_of_zero_is_named() -> None:
         sp.marginals(torch.zeros(2, 3), sp.Simplex(), temperature=torch.tensor([1.0, 0.0]))
 
 
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("projective", [False, True])
+@pytest.mark.parametrize("single_root", some_quick([False, True]))
+@pytest.mark.parametrize("projective", some_quick([False, True]))
 def test_compiles(projective: bool, single_root: bool) -> None:
     trees = sp.DependencyTrees(projective=projective, single_root=single_root)
     scores = draw_scores("normal", 2, (3, 4), seed=0).requires_grad_()
@@ -105,6 +106,7 @@ def test_compiles(projective: bool, single_root: bool) -> None:
     assert_close(gradient, expected)
 
 
+@pytest.mark.full
 def test_marginals_and_entropy_compile() -> None:
     scores = draw_scores("normal", 2, (3, 2, 3), seed=0).requires_grad_()
 
@@ -186,6 +188,7 @@ def test_transforms_of_torch_func(structure: sp.Structure, shape: tuple[int, ...
         torch.func.vmap(log_partition)(scores[None])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize(
     ("structure", "shape"),

@@ -271,6 +271,7 @@ found = hashlib.sha256(bits).hexdigest()
 """
 
 
+@pytest.mark.full
 def test_bits_do_not_depend_on_the_process() -> None:
     here: dict[str, str] = {}
     exec(FINGERPRINT, here)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
+from tests.full import some_quick
 
 
 def one_structure() -> list[tuple[sp.Structure, Tensor]]:
@@ -41,7 +42,7 @@ def test_a_single_structure_is_certain(
     assert post.converged.all()
 
 
-@pytest.mark.parametrize(("structure", "scores"), one_structure())
+@pytest.mark.parametrize(("structure", "scores"), some_quick(one_structure()))
 def test_a_single_structure_is_certain_to_kernels(
     structure: sp.Structure, scores: Tensor, device: torch.device
 ) -> None:

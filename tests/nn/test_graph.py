@@ -9,14 +9,15 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.nn._graph import _compose_op
 from sparsewood.testing import draw_scores
+from tests.full import some_quick
 
 TREES = sp.DependencyTrees()
 LENGTHS = torch.tensor([4, 3])
 
 
 @pytest.mark.parametrize("composer", [sp.nn.ChildSumTreeLSTM, sp.nn.TreeGRU])
-@pytest.mark.parametrize("root", ["zero", "learned"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("root", some_quick(["zero", "learned"], "learned"))
+@pytest.mark.parametrize("weighted", some_quick([False, True], True))
 def test_from_scores_to_vectors_in_one_graph(
     composer, root: Literal["zero", "learned"], weighted: bool
 ) -> None:

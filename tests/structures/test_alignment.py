@@ -26,6 +26,7 @@ FUZZED = [
 both = pytest.mark.parametrize("gaps", [False, True], ids=["warping", "gaps"])
 
 
+@pytest.mark.full
 class TestWarpingSquare(Square, StructureConformance, MarginalsConformance):
     structure = sp.Alignment()
 
@@ -34,6 +35,7 @@ class TestWarpingMoreRows(MoreRows, StructureConformance, MarginalsConformance):
     structure = sp.Alignment()
 
 
+@pytest.mark.full
 class TestGapsSquare(Square, StructureConformance, MarginalsConformance):
     structure = sp.Alignment(gaps=True)
     has_empty = True

@@ -30,6 +30,7 @@ def shape(trees: sp.BinaryTrees, n: int) -> tuple[int, ...]:
     return (n, n, 3) if trees.labelled else (n, n)
 
 
+@pytest.mark.full
 class TestUnlabelled(StructureConformance, MarginalsConformance):
     structure = sp.BinaryTrees()
     has_lengths = True

@@ -54,6 +54,7 @@ class TestNonProjective(TreeConformance):
     structure = sp.DependencyTrees()
 
 
+@pytest.mark.full
 class TestNonProjectiveSingleRoot(TreeConformance):
     structure = sp.DependencyTrees(single_root=True)
 
@@ -70,19 +71,23 @@ class TestFewChildren(TreeConformance):
     structure = sp.DependencyTrees(projective=True, max_children=2)
 
 
+@pytest.mark.full
 class TestFewChildrenSingleRoot(TreeConformance):
     structure = sp.DependencyTrees(projective=True, single_root=True, max_children=1)
 
 
+@pytest.mark.full
 class TestKnownRoot(TreeConformance):
     structure = sp.DependencyTrees(root=1)
 
 
+@pytest.mark.full
 class TestProjectiveKnownRoot(TreeConformance):
     structure = sp.DependencyTrees(projective=True, single_root=True, root=2)
     sizes = (2, 4)
 
 
+@pytest.mark.full
 class TestFewChildrenKnownRoot(TreeConformance):
     structure = sp.DependencyTrees(projective=True, max_children=2, root=2)
     sizes = (2, 4)

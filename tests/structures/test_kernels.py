@@ -10,7 +10,8 @@ import sparsewood as sp
 from sparsewood.inference.map import Best
 from sparsewood.structures import _kernels
 from tests.families import FAMILIES, batch_of
-from tests.inference.test_kernels import BAD, every_family, on_host, pick, same_error
+from tests.full import some_quick
+from tests.inference.test_kernels import BAD, on_host, pick, same_error
 
 SOURCES = Path(__file__).parents[2] / "native" / "families"  # an installed package has none
 MAP = ("trees", "matching")  # what is compiled for the CPU too
@@ -27,7 +28,7 @@ def test_structs_are_those_of_the_host() -> None:
     assert known == _kernels.FAMILIES
 
 
-@every_family
+@pytest.mark.parametrize("name", some_quick(FAMILIES, "trees"))
 def test_finds_what_the_host_finds(name: str, device: torch.device) -> None:
     family = pick(name, device, name in MAP)
     scores, lengths = batch_of(family)

@@ -55,10 +55,12 @@ class TestNonProjective(LabelledConformance):
     structure = sp.LabelledDependencyTrees()
 
 
+@pytest.mark.full
 class TestProjectiveSingleRoot(LabelledConformance):
     structure = sp.LabelledDependencyTrees(projective=True, single_root=True)
 
 
+@pytest.mark.full
 class TestKnownRoot(LabelledConformance):
     structure = sp.LabelledDependencyTrees(projective=True, root=1)
 

@@ -33,6 +33,7 @@ class ChainConformance(StructureConformance, MarginalsConformance):
     size = staticmethod(lambda n: (n, 3))
 
 
+@pytest.mark.full
 class TestUnaryPenalty(ChainConformance):
     structure = sp.LinearChain()
 
@@ -42,6 +43,7 @@ class TestBothPenalised(ChainConformance):
     sizes = (1, 3)
 
 
+@pytest.mark.full
 class TestTwoStates(ChainConformance):
     structure = sp.LinearChain()
     shape = staticmethod(lambda n: shape(n, 2))

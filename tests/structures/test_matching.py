@@ -28,10 +28,12 @@ FUZZED = [
 both = pytest.mark.parametrize("partial", [False, True], ids=["full", "partial"])
 
 
+@pytest.mark.full
 class TestSquare(Square, StructureConformance):
     structure = sp.Matching()
 
 
+@pytest.mark.full
 class TestMoreRows(MoreRows, StructureConformance):
     structure = sp.Matching()
 
@@ -46,6 +48,7 @@ class TestPartialSquare(Square, StructureConformance):
     sizes = (1, 3)
 
 
+@pytest.mark.full
 class TestPartialMoreColumns(MoreColumns, StructureConformance):
     structure = sp.Matching(partial=True)
     has_empty = True

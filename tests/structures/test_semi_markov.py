@@ -39,6 +39,7 @@ class SegmentConformance(StructureConformance, MarginalsConformance):
         return (n, 2)
 
 
+@pytest.mark.full
 class TestSegmentsPenalised(SegmentConformance):
     structure = sp.SemiMarkov(2)
 
@@ -47,6 +48,7 @@ class TestBothPenalised(SegmentConformance):
     structure = sp.SemiMarkov(2, penalty="both")
 
 
+@pytest.mark.full
 class TestOneLabel(SegmentConformance):
     structure = sp.SemiMarkov(3)
     sizes = (1, 4)

@@ -31,6 +31,7 @@ class TestExactlyTwo(SubsetConformance):
     sizes = (2, 6)
 
 
+@pytest.mark.full
 class TestAtMostTwo(SubsetConformance):
     structure = sp.Subset(at_most=2)
     sizes = (1, 5)

@@ -177,6 +177,7 @@ def sparse_zeros(count: int, dtype: torch.dtype) -> Tensor:
     return torch.frombuffer(mmap.mmap(-1, count * dtype.itemsize, flags=flags), dtype=dtype)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="pages of zeros that are shared")
 @pytest.mark.parametrize(
     ("program", "kernel"),

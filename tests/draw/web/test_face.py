@@ -73,6 +73,7 @@ def request_of(request: dict[str, Any]) -> dict[str, Any]:
     return caps | {"canonical": request.get("weights") == "canonical"}
 
 
+@pytest.mark.full
 def test_two_hundred_problems_of_all_families(face: Page):
     drawn = [draw_scores(kind, 1, FAMILIES[name].shape, 7) for name, kind, _ in CASES]
     asked = [

@@ -126,6 +126,7 @@ def test_the_same_errors(core: Core, name: str):
         assert len(core.kbest(fine, structure, 1).structures) == 1
 
 
+@pytest.mark.full
 def test_a_problem_too_large_fails_and_the_next_one_is_solved(core: Core):
     n = 5000
     with pytest.raises(ValueError, match="more memory than there is"):

@@ -122,6 +122,7 @@ def test_mistakes_of_the_program_are_not_hidden(monkeypatch: pytest.MonkeyPatch)
         main(["report"])
 
 
+@pytest.mark.full
 def test_a_reader_may_leave_early(latent: Path) -> None:
     command = [sys.executable, "-m", "sparsewood", "trees", str(latent), "[MAX 2 9 ]"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

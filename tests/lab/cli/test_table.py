@@ -42,6 +42,7 @@ def test_readers_are_rows(listops: list[str], prints: Callable[..., str], tmp_pa
     assert "<svg" in page
 
 
+@pytest.mark.full
 def test_two_workers(listops: list[str], prints: Callable[..., str], tmp_path: Path) -> None:
     options = ("--estimators", "flat", "given", "--workers", "2", "--out", tmp_path)
     text = prints("table", "listops", *listops, *options)

@@ -39,6 +39,7 @@ def test_a_signal_stops_the_workers(make_config, tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.full
 def test_a_worker_does_not_outlive_its_owner(make_config, tmp_path: Path) -> None:
     config = make_config("flat", max_epochs=100_000, patience=100_000)
     process = subprocess.Popen(

@@ -87,6 +87,7 @@ def _epochs(folder: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in json.loads(x).items() if k not in times} for x in lines]
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("cluster")
 def test_a_table_is_that_of_this_machine(make_config, outcome, recording, tmp_path: Path) -> None:
     """Beside a row that fails, which stops no other."""
@@ -106,6 +107,7 @@ def test_a_table_is_that_of_this_machine(make_config, outcome, recording, tmp_pa
     assert any(note.startswith(f"{there / bad}: ") for note in progress.notes)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("cluster")
 def test_killed_workers_and_ctrl_c(make_config, recording, tmp_path: Path) -> None:
     """Killed: the worker of Ray of one run, and the process of the other. Then all are stopped."""
@@ -148,6 +150,7 @@ def test_killed_workers_and_ctrl_c(make_config, recording, tmp_path: Path) -> No
     assert [calm[: len(found)] for found in epochs] == epochs
 
 
+@pytest.mark.full
 def test_no_cluster_at_the_address(make_config, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with socket.socket() as taken:  # nobody listens
@@ -158,6 +161,7 @@ def test_no_cluster_at_the_address(make_config, tmp_path: Path, monkeypatch) -> 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("cluster")
 def test_a_run_that_no_node_has_room_for(make_config, tmp_path: Path) -> None:
     place = Place("ray", cpus_per_run=3, gpus_per_run=0.5)
@@ -184,6 +188,7 @@ print(attend(json.loads(sys.argv[1]), str(folder), ".", {}, 10.0)[0])
 """
 
 
+@pytest.mark.full
 def test_a_task_is_cancelled_where_sigint_was_ignored(make_config, tmp_path: Path) -> None:
     """As it is for a cluster that a script starts in the background."""
     config = json.dumps(make_config(max_epochs=100_000, patience=100_000).to_json())

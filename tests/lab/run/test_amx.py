@@ -59,6 +59,7 @@ def test_processors_without_amx_are_told_apart(tmp_path: Path) -> None:
     assert not amx.offers_amx(tmp_path / "nothing")
 
 
+@pytest.mark.full
 def test_the_probe_multiplies_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(amx.VARIABLE, "AVX512_CORE_FP16")  # it must survive here without AMX
     assert amx.survives(amx.PROBE)

@@ -67,6 +67,7 @@ CANONICAL = "sparsemap:max_active=none,weights=canonical"
 STAGES = {"lr": 0.2, "short_first": (4, 6), "stage_accuracy": 30.0, "stage_epochs": 3}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [torch.float64], indirect=True)
 @pytest.mark.parametrize(
     "options",
@@ -105,6 +106,7 @@ def test_two_processes_equal_one(make_config, tmp_path: Path, options: dict) -> 
     assert environment["processes"] == 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("dtype", [torch.float32], indirect=True)
 @pytest.mark.usefixtures("dtype")
 def test_two_processes_stay_together_in_float32(make_config, tmp_path: Path) -> None:

@@ -376,6 +376,7 @@ train(RunConfig.from_json(json.loads(config)), folder, resume=True, progress=Doo
 """
 
 
+@pytest.mark.full
 def test_killed_again_and_again(make_config, outcome, undisturbed, tmp_path: Path) -> None:
     """The outcome is that of the undisturbed run, bit for bit."""
     # A checkpoint after every step: the more is written, the more often the kill falls into it.

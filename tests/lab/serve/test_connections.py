@@ -71,6 +71,7 @@ def test_headers_must_arrive_in_time(start: bytes, serves: Serves, serving: Serv
         assert all(map(_ended, clients))
 
 
+@pytest.mark.full
 def test_so_must_those_of_a_second_request(serves: Serves, serving: Serving) -> None:
     address = serving(serves("flat"), limits=Limits(patience=0.2))
     with _connected(address) as client:

@@ -64,6 +64,7 @@ def test_it_agrees_with_one_draw_at_a_time() -> None:
     assert (found.seeds, found.items) == ours.shape
 
 
+@pytest.mark.full
 def test_it_is_calibrated() -> None:
     """Of rows that differ by chance alone about one in twenty differs significantly."""
     found = [compare(*answers(seed, 5, 150)).p < 0.05 for seed in range(300)]

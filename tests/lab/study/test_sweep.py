@@ -140,6 +140,7 @@ def test_several_trials_at_a_time(make_config, tmp_path: Path) -> None:
     assert values[0] == values[1]
 
 
+@pytest.mark.full
 def test_a_trial_in_another_process_is_given_up(make_config, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("optuna.Trial.should_prune", lambda trial: trial.number == 1)
     endless = make_config("flat", max_epochs=100_000, patience=100_000)

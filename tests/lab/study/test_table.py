@@ -23,6 +23,7 @@ def _tree(folder: Path) -> set[str]:
     return {path.parent.relative_to(folder).as_posix() for path in folder.rglob("result.json")}
 
 
+@pytest.mark.full
 def test_two_workers_and_one_give_the_same(make_config, tmp_path: Path) -> None:
     """A run that fails is reported and stops no other."""
     config = make_config(max_epochs=2, threads=None)

@@ -11,6 +11,7 @@ from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.tasks import ModelConfig, SentenceClassifier, TreeModel
 from sparsewood.lab.tasks.model_config import COMPOSERS
 from sparsewood.nn import ChildSumTreeLSTM
+from tests.full import some_quick
 
 
 @pytest.mark.parametrize("loss", ["marginal", "expected"])
@@ -153,7 +154,7 @@ def test_gradients_that_go_by_the_parts_reach_the_parser(make, task, estimator, 
 
 
 @pytest.mark.parametrize(("estimator", "composer"), DRAWN)
-@pytest.mark.parametrize("loss", ["marginal", "expected"])
+@pytest.mark.parametrize("loss", some_quick(["marginal", "expected"]))
 def test_what_is_drawn_reaches_the_parser(make, task, estimator, composer, loss):
     model, batch = make(task, estimator=estimator, composer=composer, loss=loss)
     assert not torch.equal(model(batch).loss, model(batch).loss)

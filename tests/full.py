@@ -1,0 +1,19 @@
+"""What `make test` leaves to `make test-all`: tests marked `full`, and parameters of others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def some_quick(values: Iterable[Any], *quick: Any) -> list[Any]:
+    """Parameters of which `make test` takes `quick`, by default the first, and not the others."""
+    values = list(values)
+    kept = {values.index(value) for value in quick} or {0}
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)),
+            marks=() if index in kept else pytest.mark.full,
+        )
+        for index, value in enumerate(values)
+    ]
