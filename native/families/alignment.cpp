@@ -5,6 +5,8 @@
 namespace sparsewood {
 
 // options: gaps
-SPARSEWOOD_FAMILY(alignment, Warping, GappedAlignment)
+static Layout layout(Sides n, const Whole&) { return {{n[0], n[1]}, 2, n[0] + n[1]}; }
+
+SPARSEWOOD_FAMILY(alignment, 1, layout, Warping, GappedAlignment)
 
 }  // namespace sparsewood

@@ -5,6 +5,12 @@
 namespace sparsewood {
 
 // options: labelled
-SPARSEWOOD_FAMILY(binary_trees, BinaryTrees)
+static Layout layout(Sides n, const Whole& option) {
+    Layout made{{n[0], n[0]}, 1, n[0] + n[2]};
+    if (option[0]) made.shape.push_back(n[2]);
+    return made;
+}
+
+SPARSEWOOD_FAMILY(binary_trees, 1, layout, BinaryTrees)
 
 }  // namespace sparsewood

@@ -5,6 +5,8 @@
 namespace sparsewood {
 
 // options: single_root, the most children of a word
-SPARSEWOOD_FAMILY(bounded_trees, BoundedTrees<false>, BoundedTrees<true>)
+static Layout layout(Sides n, const Whole&) { return {{n[0], n[0] + 1}, 1, n[0] + 1}; }
+
+SPARSEWOOD_FAMILY(bounded_trees, 2, layout, BoundedTrees<false>, BoundedTrees<true>)
 
 }  // namespace sparsewood

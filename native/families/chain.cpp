@@ -5,6 +5,8 @@
 namespace sparsewood {
 
 // options: whether transitions are penalised
-SPARSEWOOD_FAMILY(chain, Chain)
+static Layout layout(Sides n, const Whole&) { return {{n[0], n[1], 1 + n[1]}, 1, n[1] * n[1]}; }
+
+SPARSEWOOD_FAMILY(chain, 1, layout, Chain)
 
 }  // namespace sparsewood

@@ -5,7 +5,12 @@
 namespace sparsewood {
 
 // options: projective, single_root
-SPARSEWOOD_FAMILY(labelled_trees, LabelledTrees<false, false>, LabelledTrees<false, true>,
-                  LabelledTrees<true, false>, LabelledTrees<true, true>)
+static Layout layout(Sides n, const Whole&) {
+    return {{n[0], n[0] + 1, n[2]}, 1, (n[0] + 1) * n[2]};
+}
+
+SPARSEWOOD_FAMILY(labelled_trees, 2, layout, LabelledTrees<false, false>,
+                  LabelledTrees<false, true>, LabelledTrees<true, false>,
+                  LabelledTrees<true, true>)
 
 }  // namespace sparsewood

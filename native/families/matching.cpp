@@ -5,6 +5,8 @@
 namespace sparsewood {
 
 // options: partial
-SPARSEWOOD_FAMILY(matching, Matching<false>, Matching<true>)
+static Layout layout(Sides n, const Whole&) { return {{n[0], n[1]}, 2, n[0] + n[1]}; }
+
+SPARSEWOOD_FAMILY(matching, 1, layout, Matching<false>, Matching<true>)
 
 }  // namespace sparsewood

@@ -5,6 +5,10 @@
 namespace sparsewood {
 
 // options: the longest segment, whether transitions are penalised
-SPARSEWOOD_FAMILY(semi_markov, SemiMarkov)
+static Layout layout(Sides n, const Whole& option) {
+    return {{n[0], n[1], option[0] + n[1]}, 1, n[1] * (1 + n[2])};
+}
+
+SPARSEWOOD_FAMILY(semi_markov, 2, layout, SemiMarkov)
 
 }  // namespace sparsewood

@@ -5,6 +5,8 @@
 namespace sparsewood {
 
 // options: none
-SPARSEWOOD_FAMILY(simplex, Simplex)
+static Layout layout(Sides n, const Whole&) { return {{n[0]}, 1, n[0]}; }
+
+SPARSEWOOD_FAMILY(simplex, 0, layout, Simplex)
 
 }  // namespace sparsewood

@@ -5,6 +5,8 @@
 namespace sparsewood {
 
 // options: the fewest and the most items, -1 for all
-SPARSEWOOD_FAMILY(subset, Subset)
+static Layout layout(Sides n, const Whole&) { return {{n[0]}, 1, n[0]}; }
+
+SPARSEWOOD_FAMILY(subset, 2, layout, Subset)
 
 }  // namespace sparsewood

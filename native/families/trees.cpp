@@ -5,7 +5,9 @@
 namespace sparsewood {
 
 // options: projective, single_root
-SPARSEWOOD_FAMILY(trees, Trees<false, false>, Trees<false, true>, Trees<true, false>,
+static Layout layout(Sides n, const Whole&) { return {{n[0], n[0] + 1}, 1, n[0] + 1}; }
+
+SPARSEWOOD_FAMILY(trees, 2, layout, Trees<false, false>, Trees<false, true>, Trees<true, false>,
                   Trees<true, true>)
 
 }  // namespace sparsewood

@@ -15,6 +15,7 @@
 #include "python/bind_tree_sums.h"
 #include "python/without_gil.h"
 #include "solver/batch.h"
+#include "solver/registry.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -186,10 +187,18 @@ std::tuple<Made<double, nb::ndim<1>>, Made<double, nb::ndim<2>>> jacobian(
     return {made_weights, made_parts};
 }
 
+nb::dict families() {
+    nb::dict structs;
+    for (const auto& [name, registration] : registrations())
+        structs[name.c_str()] = registration.structs;
+    return structs;
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
     listen_to_python();
+    m.def("families", &families, "The structs of each family, separated by commas.");
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
           "events"_a.noconvert(), "threads"_a,
           "Writes the highest-scoring structure of every instance to events.");

@@ -1,7 +1,6 @@
 #include "solver/batch.h"
 
 #include <cmath>
-#include <map>
 
 #include "group/instances.h"
 #include "solver/jacobian.h"
@@ -20,17 +19,28 @@ void Scores::reject(int64_t b, int64_t part, double score) const {
 }
 
 // Made when it is first asked for: the families register in no particular order.
-static std::map<std::string, Family>& families() {
-    static std::map<std::string, Family> known;
-    return known;
+static std::map<std::string, Registration>& known() {
+    static std::map<std::string, Registration> by_name;
+    return by_name;
 }
 
-Registered::Registered(const char* name, Family family) { families()[name] = family; }
+Registered::Registered(const char* name, const Registration& registration) {
+    known()[name] = registration;
+}
+
+const std::map<std::string, Registration>& registrations() { return known(); }
+
+const Registration& find_registration(const std::string& name, const Whole& options) {
+    auto found = known().find(name);
+    if (found == known().end()) fail("no native family is called " + name);
+    if (found->second.options != options.size())
+        fail(name + ": expected " + std::to_string(found->second.options) + " options, got (" +
+             join(options.data(), options.size()) + ")");
+    return found->second;
+}
 
 Operations find_family(const std::string& name, const Whole& options) {
-    auto found = families().find(name);
-    if (found == families().end()) fail("no native family is called " + name);
-    return found->second(options);
+    return find_registration(name, options).choose(options);
 }
 
 void apply_jacobians(const Posteriors& p, const double* on_weights, const double* on_parts,

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "solver/batch.h"
+#include "solver/registry.h"
 
 #define SPARSEWOOD_EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -36,10 +37,13 @@ class Reader {
     }
 
     const double* rest() const { return given.data() + at_; }
+    int64_t left() const { return static_cast<int64_t>(given.size() - at_); }
 
   private:
     size_t at_ = 0;
 };
+
+constexpr int64_t kMostChoices = 30000;  // codes count them in 16 bits
 
 // A batch of one: name of the family, options, shape, size, scores.
 struct Problem {
@@ -50,6 +54,25 @@ struct Problem {
     Whole size = reader.list<Whole>();
     Scores scores{reader.rest(), size.data(), 1, shape, size, options};
     Operations operations = find_family(family, options);
+
+    // Scores of another shape would be read beyond their end.
+    Problem() {
+        Layout layout = find_registration(family, options).layout({shape}, options);
+        expect_same("shape", layout.shape, shape);
+        layout.shape.resize(layout.sides);
+        expect_same("size", layout.shape, size);
+        expect_same("number of scores", {scores.parts()}, {reader.left()});
+        if (layout.choices > kMostChoices)
+            fail(family + ": scores of shape (" + join(shape.data(), shape.size()) +
+                 ") give more than " + std::to_string(kMostChoices) + " choices");
+    }
+
+  private:
+    void expect_same(const char* what, const Whole& expected, const Whole& got) {
+        if (expected != got)
+            fail(family + ": " + what + ": expected (" + join(expected.data(), expected.size()) +
+                 "), got (" + join(got.data(), got.size()) + ")");
+    }
 };
 
 template <class List>

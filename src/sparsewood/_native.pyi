@@ -12,6 +12,9 @@ _Whole = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
 _Floats = NDArray[np.floating[Any]]
 
+def families() -> dict[str, str]:
+    """The structs of each family, separated by commas: which one its first options choose."""
+
 def argmax(
     family: str,
     options: Sequence[int],

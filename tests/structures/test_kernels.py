@@ -1,8 +1,5 @@
 """The MAP oracle by kernels, and which struct stands for a family."""
 
-import re
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -13,19 +10,24 @@ from tests.families import FAMILIES, batch_of
 from tests.full import some_quick
 from tests.inference.test_kernels import BAD, on_host, pick, same_error
 
-SOURCES = Path(__file__).parents[2] / "native" / "families"  # an installed package has none
 MAP = ("trees", "matching")  # what is compiled for the CPU too
 
 
-def test_structs_are_those_of_the_host() -> None:
-    known = {}
-    for path in SOURCES.glob("*.cpp"):
-        found = re.search(r"SPARSEWOOD_FAMILY\((\w+),(.*)\)\n", path.read_text(), re.DOTALL)
-        if found is None:
-            continue  # part of an oracle
-        structs = re.findall(r"\w+(?:<[^>]*>)?", found[2])
-        known[found[1]] = tuple(re.sub(r"\s+", " ", struct) for struct in structs)
-    assert known == _kernels.FAMILIES
+@pytest.mark.parametrize(
+    ("family", "options", "struct"),
+    [
+        ("trees", (0, 1), "Trees<false, true>"),
+        ("trees", (1, 0), "Trees<true, false>"),
+        ("bounded_trees", (1, 3), "BoundedTrees<true>"),
+        ("chain", (1,), "Chain"),
+    ],
+)
+def test_first_options_choose_the_struct(
+    family: str, options: tuple[int, ...], struct: str
+) -> None:
+    source = _kernels.program(family, options, "solve").source
+    assert f'#include "families/{family}.h"' in source
+    assert f"using Chosen = {struct};" in source
 
 
 @pytest.mark.parametrize("name", some_quick(FAMILIES, "trees"))

@@ -1,5 +1,6 @@
 """The families of the native solver on CUDA tensors: their programs, and the MAP oracle."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -9,32 +10,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood import _native
 from sparsewood._internal import cuda
 
 MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
 _LITTLE = 2**29  # bytes that any GPU has to spare
 
-# Which struct stands for a family, by its first options: as in native/families.
-FAMILIES: dict[str, tuple[str, ...]] = {
-    "alignment": ("Warping", "GappedAlignment"),
-    "binary_trees": ("BinaryTrees",),
-    "bounded_trees": ("BoundedTrees<false>", "BoundedTrees<true>"),
-    "chain": ("Chain",),
-    "labelled_trees": tuple(
-        f"LabelledTrees<{projective}, {single}>"
-        for projective in ("false", "true")
-        for single in ("false", "true")
-    ),
-    "matching": ("Matching<false>", "Matching<true>"),
-    "semi_markov": ("SemiMarkov",),
-    "simplex": ("Simplex",),
-    "spanning_trees": ("SpanningTrees",),
-    "subset": ("Subset",),
-    "trees": tuple(
-        f"Trees<{projective}, {single}>"
-        for projective in ("false", "true")
-        for single in ("false", "true")
-    ),
+# Which struct stands for a family, by its first options.
+FAMILIES = {
+    name: tuple(re.findall(r"\w+(?:<[^>]*>)?", structs))
+    for name, structs in _native.families().items()
 }
 _KERNELS = {
     "argmax": ("measure", "argmax"),
