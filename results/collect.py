@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from sparsewood.lab.run.folder import Run
 from sparsewood.lab.run.outcomes import FILE
-from sparsewood.lab.run.run import Run
 from sparsewood.lab.study.grid import OPENINGS, Grid
 from sparsewood.lab.study.paper_figures import BASELINE, in_order
 from sparsewood.lab.study.summary import summarise

@@ -21,7 +21,7 @@ from sparsewood.lab.jobs.jobs import Job, run_jobs
 from sparsewood.lab.jobs.pool import Place
 from sparsewood.lab.jobs.worker import STOPPED
 from sparsewood.lab.run import Progress, Run, TrainingInterrupted, train
-from sparsewood.lab.run.run import whole_lines
+from sparsewood.lab.run.folder import whole_lines
 from sparsewood.lab.study.table import train_table
 
 fcntl = pytest.importorskip("fcntl", reason="processes are found and killed as on Linux")

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from sparsewood.lab.run.bars import Bars, automatic
 from sparsewood.lab.run.epoch_table import EpochTable
-from sparsewood.lab.run.lines import Lines
-from sparsewood.lab.run.progress import Values
+from sparsewood.lab.run.progress import Lines, Values
 from sparsewood.lab.tasks.metrics import Accuracy, TreeStatistics
 
 RECORD: dict[str, Any] = {

@@ -1,16 +1,11 @@
-"""Checkpoints: names, contents, random states."""
+"""Checkpoints: names, contents, and what is kept of them."""
 
-import random
 from pathlib import Path
 
-import numpy
 import pytest
 import torch
 from torch import nn
 
-from sparsewood.lab.data.batches import EncodedSplit, class_targets
-from sparsewood.lab.data.examples import Example, Sentence
-from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.run import checkpoint
 
 CPU = torch.device("cpu")
@@ -31,7 +26,7 @@ def test_names_and_the_latest(tmp_path: Path) -> None:
     assert names == ["0002", "0012", "0012-000030"]
     assert checkpoint.latest(tmp_path) is None
     for name in names:
-        checkpoint.save(tmp_path / name, _Model(), {})
+        checkpoint.write_checkpoint(tmp_path / name, _Model(), {})
     (tmp_path / "0013.partial").mkdir()
     assert checkpoint.latest(tmp_path) == tmp_path / "0012-000030"
     checkpoint.prune(tmp_path, ["0002", "0012"])
@@ -40,8 +35,8 @@ def test_names_and_the_latest(tmp_path: Path) -> None:
 
 def test_weights_that_training_changes_are_saved(tmp_path: Path) -> None:
     old, new = _Model(), _Model()
-    checkpoint.save(tmp_path / "0001", old, {"epoch": 1, "rest": (1.5, None)})
-    assert checkpoint.load(tmp_path / "0001") == {"epoch": 1, "rest": (1.5, None)}
+    checkpoint.write_checkpoint(tmp_path / "0001", old, {"epoch": 1, "rest": (1.5, None)})
+    assert checkpoint.read_snapshot(tmp_path / "0001") == {"epoch": 1, "rest": (1.5, None)}
     fixed = new.embedding.weight.clone()
     checkpoint.load_weights(tmp_path / "0001", new)
     assert new.layer.weight.equal(old.layer.weight)
@@ -50,70 +45,40 @@ def test_weights_that_training_changes_are_saved(tmp_path: Path) -> None:
 
 def test_averaged_weights_lie_beside_the_others(tmp_path: Path) -> None:
     model, average, new = _Model(), _Model(), _Model()
-    checkpoint.save(tmp_path / "0001", model, {}, average)
+    checkpoint.write_checkpoint(tmp_path / "0001", model, {}, average)
     for wanted, averaged in ((average, True), (model, False)):
         checkpoint.load_weights(tmp_path / "0001", new, average=averaged)
         assert new.layer.weight.equal(wanted.layer.weight)
-    checkpoint.save(tmp_path / "0002", model, {})
+    checkpoint.write_checkpoint(tmp_path / "0002", model, {})
     with pytest.raises(checkpoint.Damaged, match="0002: not a readable checkpoint"):
         checkpoint.load_weights(tmp_path / "0002", new, average=True)
 
 
 def test_a_checkpoint_that_is_there_stays(tmp_path: Path) -> None:
-    checkpoint.save(tmp_path / "0001", _Model(), {"seconds": 1})
-    checkpoint.save(tmp_path / "0001", _Model(), {"seconds": 2})
-    assert checkpoint.load(tmp_path / "0001") == {"seconds": 1}
+    checkpoint.write_checkpoint(tmp_path / "0001", _Model(), {"seconds": 1})
+    checkpoint.write_checkpoint(tmp_path / "0001", _Model(), {"seconds": 2})
+    assert checkpoint.read_snapshot(tmp_path / "0001") == {"seconds": 1}
 
 
 def test_damage_is_told(tmp_path: Path) -> None:
-    checkpoint.save(tmp_path / "0001", _Model(), {})
+    checkpoint.write_checkpoint(tmp_path / "0001", _Model(), {})
     with pytest.raises(ValueError, match="not a checkpoint of this model .*extra"):
         checkpoint.load_weights(tmp_path / "0001", nn.ModuleDict({"extra": nn.Linear(1, 1)}))
     for file in ("state.pt", "model.safetensors"):
         (tmp_path / "0001" / file).write_bytes(b"no")
     with pytest.raises(ValueError, match="0001: not a readable checkpoint"):
-        checkpoint.load(tmp_path / "0001")
+        checkpoint.read_snapshot(tmp_path / "0001")
     with pytest.raises(ValueError, match="0001: not a readable checkpoint"):
         checkpoint.load_weights(tmp_path / "0001", _Model())
 
 
-def test_random_states_come_back(tmp_path: Path) -> None:
-    def draw() -> tuple[float, float, float]:
-        return random.random(), numpy.random.rand(), float(torch.rand(()))  # noqa: NPY002
-
-    model = _Model()
-    checkpoint.seed_everything(3)
-    first = draw()
-    checkpoint.save(tmp_path / "0001", model, checkpoint.random_state(CPU))
-    after = draw()
-    checkpoint.set_random_state(checkpoint.load(tmp_path / "0001"), CPU)
-    assert draw() == after
-    checkpoint.seed_everything(3)
-    assert draw() == first
-
-
-def test_the_fingerprint_is_that_of_the_data() -> None:
-    vocabulary = Vocabulary(["<unk>", "a", "b"])
-
-    def split(words: str, heads: tuple[int, ...] | None = None, label: str = "x") -> EncodedSplit:
-        example = Example((Sentence(tuple(words.split()), heads),), label)
-        return EncodedSplit([example], vocabulary, class_targets([example], ["x", "y"]))
-
-    model = _Model()
-    splits = [split("a b"), split("b a"), split("a b", (0, 1)), split("a b", label="y")]
-    prints = {checkpoint.fingerprint(model, [s]) for s in splits}
-    assert len(prints) == 4
-    assert checkpoint.fingerprint(model, [split("a b")]) in prints
-    assert checkpoint.fingerprint(_Model(), [split("a b")]) not in prints  # other vectors
-
-
 def test_what_is_no_checkpoint_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "0001").mkdir()
-    checkpoint.save(tmp_path / "0001", _Model(), {})
+    checkpoint.write_checkpoint(tmp_path / "0001", _Model(), {})
     assert (tmp_path / "0001" / "state.pt").exists()
     (tmp_path / "0002" / "photos").mkdir(parents=True)
     with pytest.raises(ValueError, match="0002: expected a checkpoint or nothing"):
-        checkpoint.save(tmp_path / "0002", _Model(), {})
+        checkpoint.write_checkpoint(tmp_path / "0002", _Model(), {})
     assert (tmp_path / "0002" / "photos").exists()
 
 
@@ -123,14 +88,14 @@ def test_only_what_is_a_checkpoint_is_removed(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
     folder.symlink_to(tmp_path / "disk")
     for name in ("0001", "0002"):
-        checkpoint.save(folder / name, _Model(), {})
+        checkpoint.write_checkpoint(folder / name, _Model(), {})
     kept = {"2023", "2024", "2025", "0003", "notes.partial", "0005"}
     (folder / "2023").mkdir()  # empty
     (folder / "2024" / "photos").mkdir(parents=True)
-    checkpoint.save(folder / "2025", _Model(), {})
+    checkpoint.write_checkpoint(folder / "2025", _Model(), {})
     (folder / "2025" / "thesis.txt").write_text("mine")
     elsewhere = tmp_path / "elsewhere"
-    checkpoint.save(elsewhere, _Model(), {})
+    checkpoint.write_checkpoint(elsewhere, _Model(), {})
     (folder / "0003").symlink_to(elsewhere)
     (folder / "notes.partial").mkdir()
     (folder / "0004.partial").mkdir()

@@ -1,14 +1,16 @@
-"""Evaluation, the search for a temperature, and the gallery."""
+"""Evaluation: its metrics, how it is stopped, and what is shown meanwhile."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import torch
 
 from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit
-from sparsewood.lab.run.evaluate import evaluate, gallery
-from sparsewood.lab.run.prepare import prepare
+from sparsewood.lab.run import train
+from sparsewood.lab.run.evaluate import evaluate
+from sparsewood.lab.run.setup import prepare
 from sparsewood.lab.tasks.metrics import Accuracy, Output
 from sparsewood.lab.tasks.model import TreeModel
 
@@ -75,50 +77,38 @@ def test_evaluation_can_be_stopped(model_and_split) -> None:
     assert model.training
 
 
-def test_gallery(model_and_split) -> None:
-    model, split = model_and_split
-    shown = gallery(model, split, k=5)
-    assert shown == gallery(model, split, k=5)
-    assert len(shown) == 5
-    words = [e.sentences[0].words for e in split.examples]
-    for entry in shown:
-        (side,) = entry["sides"]
-        example = split.examples[words.index(tuple(side["words"]))]
-        (sentence,) = example.sentences
-        assert sentence.heads is not None
-        pairs = zip(sentence.words, sentence.heads, strict=True)
-        assert side["given"] == [-1 if word == "]" else head for word, head in pairs]
-        assert sum(tree["weight"] for tree in side["trees"]) == pytest.approx(1, abs=1e-5)
-        solved = side["gap"] < 1e-6
-        assert side["status"] == ("solved" if solved else "capped")
-        assert solved or len(side["trees"]) == 10
-        weights = [tree["weight"] for tree in side["trees"]]
-        assert weights == sorted(weights, reverse=True)
-        assert all(len(tree["heads"]) == len(side["words"]) for tree in side["trees"])
-        values = list(entry["prediction"].values())
-        assert values == sorted(values, reverse=True)
-        assert len(values) == min(5, len(model.labels))
-    handy = sum(6 <= len(w) <= 16 for w in words)
-    assert sum(6 <= len(e["sides"][0]["words"]) <= 16 for e in shown) == min(5, handy)
-
-
-@pytest.mark.parametrize(("reader", "trees"), [("chart", 1), ("bow", 0)])
-def test_galleries_of_readers(reader: str, trees: int, make_config) -> None:
-    _, model, splits = prepare(make_config(reader))
-    for example in gallery(model, splits["validation"], k=3):
-        (side,) = example["sides"]
-        assert len(side["trees"]) == trees
-        assert all(len(tree["spans"]) == 2 * len(side["words"]) - 1 for tree in side["trees"])
-        assert "scores" not in side
-
-
-def test_a_small_split_is_shown_in_full(model_and_split) -> None:
-    model, split = model_and_split
-    assert len(gallery(model, split, k=50)) == len(split)
-
-
 def test_a_batch_that_memory_has_no_room_for(model_and_split, monkeypatch) -> None:
     model, split = model_and_split
     monkeypatch.setattr(TreeModel, "context", lambda *_: torch.empty(2**46))
     with pytest.raises(ValueError, match=r"memory: evaluating 12 sentences, the longest .*--eval-"):
         evaluate(model, Batches(split, 100))
+
+
+def test_every_evaluation_is_shown(make_config, recording, tmp_path: Path) -> None:
+    class Shown(recording):
+        def __init__(self) -> None:
+            super().__init__()
+            self.works: list[list[object]] = []
+
+        def start_work(self, name: str, batches: int) -> None:
+            self.works.append([name, batches, 0])
+
+        def work(self, batches: int) -> None:
+            self.works[-1][2] = batches
+
+    shown = Shown()
+    train(make_config(max_epochs=2, eval_batch=5), tmp_path / "run", progress=shown)
+    assert shown.works == [
+        *[["validation", 3, 3]] * 2,
+        ["temperatures", 51, 51],
+        ["validation", 3, 3],
+        ["test", 3, 3],
+    ]
+    (said,) = [note for note in shown.notes if note.startswith("choosing")]
+    assert said == (
+        "choosing the temperature: 17 are tried on the 12 examples of validation "
+        "(--no-temperatures skips this)"
+    )
+    silent = recording()
+    train(make_config("flat", max_epochs=1), tmp_path / "flat", progress=silent)
+    assert not any(note.startswith("choosing") for note in silent.notes)

@@ -1,131 +1,253 @@
-"""The loop: what a run leaves, how it ends, and who may write where."""
+"""Steps and epochs: the rule of a step, signals, a full disk, losses that are not finite."""
 
-import json
-import threading
+import errno
+import os
+import signal
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
 
-from sparsewood.lab._files import sole_writer
 from sparsewood.lab.data.batches import Batches
-from sparsewood.lab.data.sources import Subj
-from sparsewood.lab.run import Progress, evaluate, train
-from sparsewood.lab.tasks import load_parser
+from sparsewood.lab.run import (
+    NonFiniteLoss,
+    Progress,
+    Run,
+    RunConfig,
+    TrainingInterrupted,
+    setup,
+    train,
+)
+from sparsewood.lab.run.evaluate import Evaluator
+from sparsewood.lab.run.loop import Trainer
+from sparsewood.lab.run.losses import Losses
+from sparsewood.lab.run.setup import prepare
+from sparsewood.lab.tasks import TreeModel
+from sparsewood.lab.tasks.metrics import Output
 
 QUIET = Progress()
 
 
-def test_a_run_and_what_it_leaves(make_config, tmp_path: Path) -> None:
-    config = make_config()
-    result = train(config, tmp_path / "run", progress=QUIET)
-    names = {path.name for path in (tmp_path / "run").iterdir()}
-    files = "config.json environment.json gallery.json metrics.jsonl outcomes.json result.json"
-    assert names == {*files.split(), "checkpoints", "model"}
-    lines = [json.loads(x) for x in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
-    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
-    assert [line["step"] for line in lines] == [5, 10, 15, 20]
-    lr = 0.5
-    for line in lines:
-        assert line["lr"] == pytest.approx(lr)
-        lr *= 1 if line["best"] else 0.9
-        assert {"loss", "accuracy", "support", "single"} <= line["train"].keys()
-        assert sum(line["validation"]["histogram"].values()) == 12
-    best = [line for line in lines if line["best"]][-1]
-    assert result["best_epoch"] == best["epoch"]
-    assert len(result["temperature_curve"]) == 17
-    assert result["validation"]["accuracy"] >= best["validation"]["accuracy"]
-    assert result["tests"].keys() == {"test"}
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"optimizer": "adam", "lr": 0.01, "clip": 0.5},
+        {"precision": "bfloat16"},
+    ],
+)
+def test_other_optimizers_and_precisions(make_config, tmp_path: Path, options: dict) -> None:
+    train(make_config(max_epochs=1, **options), tmp_path, progress=QUIET)
 
 
-@pytest.mark.parametrize("estimator", ["flat", "left-to-right", "right-to-left", "given"])
-def test_fixed_trees_have_no_temperature(make_config, tmp_path: Path, estimator: str) -> None:
-    result = train(make_config(estimator, max_epochs=1), tmp_path, progress=QUIET)
-    assert result["temperature"] is None
-    assert result["temperature_curve"] == {}
-    assert result["validation"]["support"] == 1.0
+def _moved(config: RunConfig, folder: Path) -> Tensor:
+    """How far training moves the weights, as one vector."""
+    train(config, folder, progress=QUIET)
+    before = prepare(config)[1]
+    after = load_file(folder / "model" / "model.safetensors")
+    return torch.cat([(after[n] - w.detach()).flatten() for n, w in before.named_parameters()])
 
 
-def test_patience_ends_a_run(make_config, recording, tmp_path: Path) -> None:
-    config = make_config("flat", lr=1e-9, max_epochs=50, patience=2)
-    recorder = recording()
-    train(config, tmp_path, progress=recorder)
-    assert recorder.epochs == [1, 2, 3]
-    longer = replace(config, training=replace(config.training, max_epochs=60))
-    train(longer, tmp_path, resume=True, progress=recorder)
-    assert recorder.epochs == [1, 2, 3]
-    assert recorder.notes[-1] == f"{tmp_path}: already finished"
+@pytest.mark.parametrize(
+    ("estimator", "calls"),
+    [("flat", 0), ("straight-through", 1), ("score-function:samples=2", 3)],
+)
+def test_what_an_epoch_asks_of_inference(
+    make_config, tmp_path: Path, estimator: str, calls: int
+) -> None:
+    """By example, evaluation not counted: one best tree, or a sum and two samples."""
+    config = make_config(estimator, max_epochs=2, temperatures=False)
+    train(config, tmp_path, progress=QUIET)
+    assert [record["calls"] for record in Run(tmp_path).metrics] == [calls, calls]
 
 
-def test_training_in_another_thread(make_config, outcome, undisturbed, tmp_path: Path) -> None:
-    thread = threading.Thread(
-        target=train, args=(make_config(), tmp_path), kwargs={"progress": QUIET}
-    )
-    thread.start()
-    thread.join()
+def test_a_sum_is_a_mean_at_a_higher_rate(make_config, tmp_path: Path) -> None:
+    options = {"dropout": 0.0, "max_epochs": 2, "temperatures": False}
+    mean = _moved(make_config("flat", lr=0.8, **options), tmp_path / "mean")
+    summed = _moved(make_config("flat", lr=0.1, reduction="sum", **options), tmp_path / "sum")
+    torch.testing.assert_close(summed, mean, atol=1e-5, rtol=1e-3)
+
+
+def test_the_gradient_of_the_sum_is_clipped(make_config, tmp_path: Path) -> None:
+    options = {"dropout": 0.0, "max_epochs": 1, "batch": 40, "lr": 1.0, "clip": 0.01}
+    moved = _moved(make_config("flat", reduction="sum", **options), tmp_path)
+    assert float(moved.norm()) == pytest.approx(0.01, rel=1e-3)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("when", ["step 7", "validation", "end"])
+def test_a_signal_saves(
+    make_config,
+    outcome,
+    undisturbed,
+    recording,
+    tmp_path: Path,
+    monkeypatch,
+    number: int,
+    when: str,
+) -> None:
+    class Signals(recording):
+        def step(self, step: int, values: Any) -> None:
+            super().step(step, values)
+            if when == "step 7" and self.steps == 7:
+                os.kill(os.getpid(), number)
+
+    evaluations = 0
+    evaluate = Evaluator.evaluate
+
+    def disturbed(*arguments: Any, **named: Any) -> dict[str, Any]:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations == {"validation": 2, "end": 6}.get(when):
+            os.kill(os.getpid(), number)
+        return evaluate(*arguments, **named)
+
+    monkeypatch.setattr(Evaluator, "evaluate", disturbed)
+    before = signal.getsignal(number)
+    saved = {
+        "step 7": "after step 2 of epoch 2",
+        "validation": "after step 5 of epoch 2",
+        "end": "after epoch 4",
+    }[when]
+    with pytest.raises(TrainingInterrupted, match=f"is saved {saved}"):
+        train(make_config(), tmp_path, progress=Signals())
+    assert signal.getsignal(number) == before
+    monkeypatch.undo()
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
     assert outcome(tmp_path) == undisturbed
 
 
-def test_a_parser_is_trained_by_the_same_loop(make_parser_config, tmp_path: Path) -> None:
-    config = make_parser_config()
-    result = train(config, tmp_path / "run", progress=QUIET)
-    assert result["criterion"] == "uas"
-    assert result["temperature"] is None
-    assert result["tests"]["test"].keys() == {
-        *("loss", "uas", "uas_without_punctuation", "exact", "unknown"),
-    }
-    lines = [json.loads(x) for x in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
-    steps = [line["step"] for line in lines]
-    assert steps == [3, 6, 9]  # sentences of four words and of one, at most five words in a step
-    rates = [line["lr"] for line in lines]  # up in two steps, down to 0 in nine
-    assert rates == pytest.approx([0.01 * (9 - done) / 9 for done in (2, 5, 8)])
-    assert [line["train"].keys() for line in lines] == [{"loss"}] * 3
-    gallery = json.loads((tmp_path / "run/gallery.json").read_text())
-    assert all(side["given"] and len(side["trees"]) == 1 for e in gallery for side in e["sides"])
-    parser = load_parser(tmp_path / "run")
-    assert evaluate(parser, Batches(parser.encode(config.source.load().splits["test"]), 2)) == (
-        pytest.approx(result["tests"]["test"])
-    )
-    longer = replace(config, training=replace(config.training, max_epochs=4))
-    with pytest.raises(ValueError, match="training.max_epochs: 3 -> 4"):  # the rate would differ
-        train(longer, tmp_path / "run", resume=True, progress=QUIET)
+def _ask_and_work() -> None:
+    """A signal, and work that does not end by itself before the test has failed."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        pass
 
 
-def test_folders_in_use(make_config, tmp_path: Path) -> None:
-    config = make_config("flat", max_epochs=1)
-    train(config, tmp_path / "run", progress=QUIET)
-    with pytest.raises(ValueError, match="holds a run; pass --resume"):
-        train(config, tmp_path / "run", progress=QUIET)
-    other = make_config("flat", max_epochs=1, lr=0.25)
-    with pytest.raises(ValueError, match="another configuration: training.lr: 0.5 -> 0.25$"):
-        train(other, tmp_path / "run", resume=True, progress=QUIET)
-    shorter = make_config("flat", max_epochs=2)
-    train(shorter, tmp_path / "run", resume=True, progress=QUIET)
-    with pytest.raises(ValueError, match="training.max_epochs: 2 -> 1"):
-        train(config, tmp_path / "run", resume=True, progress=QUIET)
-    (tmp_path / "parts" / "checkpoints").mkdir(parents=True)
-    with pytest.raises(ValueError, match="no config.json"):
+def test_an_abandoned_step_is_forgotten(make_config, outcome, tmp_path: Path, monkeypatch) -> None:
+    """What the estimator remembers of it too, which learns in the backward pass."""
+    config = make_config("aimle:step=0.1", lr=0.01, max_epochs=2)
+    train(config, tmp_path / "whole", progress=QUIET)
+    forward, steps = Trainer._forward, 0
+
+    def long(self: Trainer, batch: Any, rows: Any) -> Output:
+        nonlocal steps
+        steps += 1
+        output = forward(self, batch, rows)
+        if steps == 3:
+            assert output.loss is not None
+            output.loss.sum().backward(retain_graph=True)
+            _ask_and_work()
+        return output
+
+    monkeypatch.setattr(Trainer, "_forward", long)
+    with pytest.raises(TrainingInterrupted, match="after step 2 of epoch 1"):
         train(config, tmp_path / "parts", progress=QUIET)
+    monkeypatch.undo()
+    train(config, tmp_path / "parts", resume=True, progress=QUIET)
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
 
 
-def test_two_processes_cannot_train_in_one_folder(make_config, tmp_path: Path) -> None:
-    with (
-        sole_writer(tmp_path),
-        pytest.raises(ValueError, match="another process is writing there"),
-    ):
-        train(make_config("flat"), tmp_path, resume=True, progress=QUIET)
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize("where", ["first step", "step 7", "backward"])
+def test_a_long_step_is_abandoned(
+    make_config, outcome, undisturbed, tmp_path: Path, monkeypatch, where: str
+) -> None:
+    forward, steps = Trainer._forward, 0
+
+    def long(self: Trainer, batch: Any, rows: Any) -> Output:
+        nonlocal steps
+        steps += 1
+        output = forward(self, batch, rows)  # dropout draws, and will draw the same again
+        if steps == 8 and where == "backward":
+            assert output.loss is not None
+            output.loss.register_hook(lambda _: _ask_and_work())
+        elif steps == {"first step": 1, "step 7": 7}.get(where):
+            _ask_and_work()
+        return output
+
+    monkeypatch.setattr(Trainer, "_forward", long)
+    saved = {"first step": "at its start", "step 7": "after step 1 of epoch 2"}
+    with pytest.raises(TrainingInterrupted, match=saved.get(where, "after step 2 of epoch 2")):
+        train(make_config(), tmp_path, progress=QUIET)
+    monkeypatch.undo()
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
 
 
-def test_bad_input_leaves_no_run(make_config, tmp_path: Path) -> None:
-    config = make_config("flat", max_epochs=1)
-    missing = replace(config, source=Subj(tmp_path / "nowhere"))
-    with pytest.raises((ValueError, OSError), match="nowhere"):
-        train(missing, tmp_path / "run", progress=QUIET)
-    train(config, tmp_path / "run", progress=QUIET)  # the folder is free
+def test_a_signal_while_the_data_are_read(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(setup, "prepare", lambda *_: _ask_and_work())
+    with pytest.raises(TrainingInterrupted, match="while the data were read"):
+        train(make_config(), tmp_path / "run", progress=QUIET)
+    assert not (tmp_path / "run").exists()
 
 
-def test_tensorboard(make_config, tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard", reason="needs the extra [tensorboard]")
-    train(make_config("flat", max_epochs=1, tensorboard=True), tmp_path, progress=QUIET)
-    assert list((tmp_path / "tensorboard").glob("events.*"))
+@pytest.mark.parametrize("file", ["state.pt", "model.safetensors", "metrics.jsonl", "gallery.json"])
+def test_a_full_disk_is_told_in_a_line(
+    make_config, outcome, undisturbed, tmp_path: Path, monkeypatch, file: str
+) -> None:
+    written: list[str] = []
+
+    def full(write: Callable[..., Any]) -> Callable[..., Any]:
+        def written_or_not(path: Path, *arguments: Any, **named: Any) -> Any:
+            if Path(file).stem in path.name:
+                written.append(path.name)
+                if len(written) == 2 or file == "gallery.json":
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+            return write(path, *arguments, **named)
+
+        return written_or_not
+
+    for name in ("write_bytes", "write_text"):
+        monkeypatch.setattr(Path, name, full(getattr(Path, name)))
+    with pytest.raises(OSError, match=r"No space left on device.*the last whole") as caught:
+        train(make_config(), tmp_path, progress=QUIET)
+    kept = max(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path / "checkpoints" / kept) in str(caught.value)
+    assert not list(tmp_path.rglob("*.partial"))
+    monkeypatch.undo()
+    train(make_config(), tmp_path, resume=True, progress=QUIET)
+    assert outcome(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("patience", [1, 64])
+def test_a_loss_that_is_not_finite(make_config, tmp_path: Path, monkeypatch, patience: int) -> None:
+    """Found at once, or steps later as on a GPU, it is named all the same and nothing is saved."""
+    monkeypatch.setattr(Losses, "due", property(lambda losses: len(losses._new) >= patience))
+    forward = Trainer._forward
+
+    def poisoned(self: Trainer, batch: Any, rows: Any) -> Output:
+        output = forward(self, batch, rows)
+        if self.state.epoch == 1 and self.state.step == 2:
+            assert output.loss is not None
+            return replace(output, loss=output.loss * torch.nan)
+        return output
+
+    monkeypatch.setattr(Trainer, "_forward", poisoned)
+    config = make_config()
+    with pytest.raises(NonFiniteLoss, match="epoch 2, step 3: .* rows") as caught:
+        train(config, tmp_path, progress=QUIET)
+    _, _, splits = prepare(config)
+    rows = Batches(splits["train"], 8, shuffle="examples", seed=0).order(1)[2]
+    assert f"rows {', '.join(map(str, rows))} of" in str(caught.value)
+    assert str(tmp_path / "checkpoints" / "0001") in str(caught.value)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["0001"]
+
+
+@pytest.mark.parametrize("estimator", ["flat", "sparsemap"])
+def test_divergence_is_told(make_config, tmp_path: Path, estimator: str) -> None:
+    with pytest.raises(NonFiniteLoss, match="not finite"):
+        train(make_config(estimator, lr=1e38), tmp_path, progress=QUIET)
+
+
+def test_a_step_that_memory_has_no_room_for(make_config, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(TreeModel, "context", lambda *_: torch.empty(2**46))
+    message = r"memory: training on 8 sentences, .*, row \d+ of the training .* a smaller --batch"
+    with pytest.raises(ValueError, match=message):
+        train(make_config(), tmp_path, progress=QUIET)

@@ -13,8 +13,8 @@ import torch
 from sparsewood.lab.run import Progress, TrainingConfig, TrainingInterrupted, train
 from sparsewood.lab.run.distributed import World
 from sparsewood.lab.run.interrupt import StopWish
-from sparsewood.lab.run.stages import check_stages, given_up, ordinary, stage_after
-from sparsewood.lab.run.trainer import Trainer
+from sparsewood.lab.run.schedule import check_stages, ordinary, stage_after
+from sparsewood.lab.run.setup import set_up
 
 QUIET = Progress()
 CONFIG = TrainingConfig(short_first=(4, 6), stage_accuracy=90.0, stage_epochs=3)
@@ -41,16 +41,6 @@ def test_the_stage_of_the_next_epoch() -> None:
     assert ordinary(over) == 1
 
 
-def test_a_stage_that_is_given_up_is_told() -> None:
-    assert given_up(history((4, 1), (4, 2), (4, 33)), CONFIG) == (
-        "after epoch 3, sentences of at most 4 words are left behind at 33.00 % in training, "
-        "below 90 %: 3 epochs are over"
-    )
-    for told in (((4, 1), (4, 2)), ((4, 1), (4, 2), (4, 93)), ((4, 93), (6, 93), (None, 3))):
-        assert given_up(history(*told), CONFIG) is None
-    assert given_up([{"epoch": 1, "train": {"loss": 1.0}}], TrainingConfig()) is None
-
-
 def test_a_stage_without_examples_is_named(make_config, tmp_path: Path) -> None:
     check_stages(CONFIG, [9, 4])
     with pytest.raises(ValueError, match="short_first: no training example has at most 3 words; t"):
@@ -71,7 +61,7 @@ def test_stages_come_first_and_do_not_count(make_config, recording, tmp_path: Pa
 
     told = {"optimizer": "adam", "lr": 0.01, "warm_up": 5, "linear": True, "max_epochs": 2}
     config, watcher = make_config("flat", **told, **TWO_STAGES), Watcher()
-    trainer = Trainer(config, tmp_path, World(0, 1, torch.device("cpu")), watcher, StopWish())
+    trainer = set_up(config, tmp_path, World(0, 1, torch.device("cpu")), watcher, StopWish())
     lengths: set[int] = set()
     batch = trainer.batches.split.batch
 
@@ -120,7 +110,7 @@ def test_what_is_annealed_and_who_learns_first_wait(make_config, tmp_path: Path)
 
     told = {"composer_first": 1, "anneal": ("temperature=4:2",), "anneal_epochs": 2}
     config = make_config(max_epochs=2, temperatures=False, **told, **TWO_STAGES)
-    trainer = Trainer(config, tmp_path, World(0, 1, torch.device("cpu")), Watcher(), StopWish())
+    trainer = set_up(config, tmp_path, World(0, 1, torch.device("cpu")), Watcher(), StopWish())
     model, parser = trainer.model, trainer.model.parser_parameters()
     before = [p.detach().clone() for p in parser]
     result = trainer.run()

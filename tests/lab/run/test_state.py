@@ -20,8 +20,8 @@ from sparsewood.estimators import SparseMAP
 from sparsewood.lab.run import Progress, RunConfig, TrainingInterrupted, train
 from sparsewood.lab.run.distributed import World
 from sparsewood.lab.run.interrupt import StopWish
+from sparsewood.lab.run.setup import set_up
 from sparsewood.lab.run.state import TrainingState
-from sparsewood.lab.run.trainer import Trainer
 from sparsewood.lab.tasks import TreeModel, load_model
 
 QUIET = Progress()
@@ -43,7 +43,7 @@ def watch(config: RunConfig, folder: Path, look: Callable[[TrainingState], None]
         def step(self, step: int, values: Any) -> None:
             look(trainer.state)
 
-    trainer = Trainer(config, folder, World(0, 1, torch.device("cpu")), Watcher(), StopWish())
+    trainer = set_up(config, folder, World(0, 1, torch.device("cpu")), Watcher(), StopWish())
     trainer.run()
     return trainer.state
 
@@ -80,7 +80,7 @@ def test_the_rate_falls_to_0_at_the_end_that_seconds_foretell(make_config, tmp_p
     rates: list[float] = []
     config = make_config("flat", linear=True, max_epochs=10, max_seconds=2.5, lr=1.0, patience=None)
     alone = World(0, 1, torch.device("cpu"))
-    state = Trainer(config, tmp_path, alone, QUIET, StopWish()).state
+    state = set_up(config, tmp_path, alone, QUIET, StopWish()).state
     for done in range(3):
         for state.step in range(5):
             state.set_rate(5)

@@ -3,7 +3,7 @@ import torch
 
 import sparsewood as sp
 from sparsewood.lab.data import Corpus, Example, Sentence
-from sparsewood.lab.run.evaluate import sides_of
+from sparsewood.lab.run.gallery import sides_of
 from sparsewood.lab.tasks import Model, ModelConfig, build_model
 from sparsewood.lab.tasks.solved import solved_for
 

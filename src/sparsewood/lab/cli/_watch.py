@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 
 from sparsewood.lab.run import Progress
-from sparsewood.lab.run.run import whole_lines
+from sparsewood.lab.run.folder import whole_lines
 from sparsewood.lab.tasks.measures import SUPPORT, Measure
 
 _EVERY = 0.5  # seconds between two looks at the folders

@@ -17,8 +17,7 @@ from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import Answer, answer
 from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.run.distributed import choose_device
-from sparsewood.lab.run.evaluate import sides_of
-from sparsewood.lab.run.pictures import side_sheet
+from sparsewood.lab.run.gallery import side_sheet, sides_of
 from sparsewood.lab.tasks import TASKS, TreeModel
 
 _LABELS = 3  # named to a person, and of a reverse dictionary

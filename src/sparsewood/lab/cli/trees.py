@@ -18,8 +18,7 @@ from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import require_heads, with_heads
 from sparsewood.lab.cli._tally import Tally
 from sparsewood.lab.data import Example, Sentence
-from sparsewood.lab.run.evaluate import sides_of
-from sparsewood.lab.run.pictures import side_sheet
+from sparsewood.lab.run.gallery import side_sheet, sides_of
 from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.metrics import Output as Answered
 from sparsewood.lab.tasks.solved import live_side, solved_for

@@ -5,10 +5,10 @@ import signal
 from sparsewood.lab._process import Process
 from sparsewood.lab.jobs.pool import Ended, GivenUp, Job
 from sparsewood.lab.jobs.worker import DIVERGED, STOPPED
-from sparsewood.lab.run.loop import train
+from sparsewood.lab.run.folder import Run
+from sparsewood.lab.run.losses import NonFiniteLoss
 from sparsewood.lab.run.progress import Progress
-from sparsewood.lab.run.run import Run
-from sparsewood.lab.run.trainer import NonFiniteLoss
+from sparsewood.lab.run.setup import train
 
 
 class Here:

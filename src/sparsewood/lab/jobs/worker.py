@@ -15,9 +15,9 @@ from pathlib import Path
 from sparsewood.lab._files import wait_for_writer
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.interrupt import TrainingInterrupted
-from sparsewood.lab.run.lines import Lines
-from sparsewood.lab.run.loop import train
-from sparsewood.lab.run.trainer import NonFiniteLoss
+from sparsewood.lab.run.losses import NonFiniteLoss
+from sparsewood.lab.run.progress import Lines
+from sparsewood.lab.run.setup import train
 
 # Exit codes of a run that was asked to stop, and of one whose loss is not finite.
 STOPPED, DIVERGED = 130, 3

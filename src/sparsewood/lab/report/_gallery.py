@@ -9,7 +9,7 @@ from sparsewood.draw.svg import picture_svg
 from sparsewood.lab.data.examples import TargetKind
 from sparsewood.lab.report._results import best_of, criterion
 from sparsewood.lab.report._runs import ReportedRun
-from sparsewood.lab.run.pictures import attention_picture, side_sheet
+from sparsewood.lab.run.gallery import attention_picture, side_sheet
 from sparsewood.lab.tasks.solved import live_side
 from sparsewood.lab.tasks.targets.labels import THRESHOLD
 

@@ -11,7 +11,7 @@ from sparsewood.lab._json import encode
 from sparsewood.lab.data.sources import SOURCES
 from sparsewood.lab.data.sources.naming import headings
 from sparsewood.lab.run.config import TrainingConfig
-from sparsewood.lab.run.run import Run
+from sparsewood.lab.run.folder import Run
 from sparsewood.lab.study.paper_figures import ROWS, in_order
 from sparsewood.lab.study.rows import labels, learns, short
 from sparsewood.lab.tasks.build import TASKS

@@ -2,15 +2,15 @@
 
 from sparsewood.lab.run.bars import Bars
 from sparsewood.lab.run.config import RunConfig, TrainingConfig
-from sparsewood.lab.run.evaluate import evaluate, gallery
+from sparsewood.lab.run.evaluate import evaluate
+from sparsewood.lab.run.folder import Run
+from sparsewood.lab.run.gallery import gallery
 from sparsewood.lab.run.interrupt import TrainingInterrupted
-from sparsewood.lab.run.lines import Lines
-from sparsewood.lab.run.loop import train
+from sparsewood.lab.run.losses import NonFiniteLoss
 from sparsewood.lab.run.presets import PRESETS, preset
-from sparsewood.lab.run.progress import Progress
-from sparsewood.lab.run.run import Run
+from sparsewood.lab.run.progress import Lines, Progress
+from sparsewood.lab.run.setup import train
 from sparsewood.lab.run.temperature import temperature_search
-from sparsewood.lab.run.trainer import NonFiniteLoss
 
 __all__ = [
     "PRESETS",

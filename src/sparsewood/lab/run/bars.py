@@ -12,8 +12,7 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 
 from sparsewood.lab.run.epoch_table import BEST, EpochTable
-from sparsewood.lab.run.lines import Lines, Told, clock, named, parts
-from sparsewood.lab.run.progress import Progress, Values
+from sparsewood.lab.run.progress import Lines, Progress, Told, Values, clock, named, parts
 
 _REFRESH = 0.2  # seconds between two updates of the bar
 _BAR = 20  # characters; half as many on a narrow terminal

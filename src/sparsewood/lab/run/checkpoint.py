@@ -6,39 +6,147 @@ run makes them anew from where it had them, and `fingerprint` tells whether they
 """
 
 import io
-import random
+import json
 import re
 import shutil
-from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from hashlib import blake2b
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from safetensors.torch import save as pack
-from torch import Tensor, nn
+from torch import nn
 
-from sparsewood.lab._files import PARTIAL, new_folder
-from sparsewood.lab.data.batches import Split
-from sparsewood.lab.data.examples import Example
-from sparsewood.lab.tasks.pretrained import PretrainedEncoder
-from sparsewood.nn.latent import LatentTreeEncoder
+from sparsewood.lab._files import PARTIAL, new_folder, write_text
+from sparsewood.lab.run.reproducibility import fixed
+from sparsewood.lab.run.schedule import ordinary
+from sparsewood.lab.run.state import TrainingState
 
 _NAME = re.compile(r"(\d+)(?:-(\d+))?")
 _WEIGHTS, _AVERAGE, _STATE = "model.safetensors", "average.safetensors", "state.pt"
+_ENTRIES = (
+    *("epoch", "step", "seconds", "history", "schedule", "optimizer", "scaler"),
+    *("fingerprint", "processes"),
+)
+
+
+class Damaged(ValueError):  # noqa: N818 (what the checkpoint is)
+    """A checkpoint that cannot be read, or that is not one of this run."""
+
+
+def save(state: TrainingState, snapshot: Mapping[str, Any] | None = None) -> None:
+    """Write a checkpoint and `metrics.jsonl`; every process takes part, the first one writes.
+
+    Args:
+        state: of the run.
+        snapshot: of an earlier moment with the same weights; by default, of now.
+
+    Raises:
+        OSError: where the folder cannot be written to, naming the checkpoint that is safe.
+    """
+    taken = state.snapshot() if snapshot is None else snapshot
+    path = state.folder / "checkpoints" / name_of(taken["epoch"], taken["step"])
+
+    def write() -> None:
+        with writing(state.folder):
+            write_checkpoint(path, state.model, taken, state.average)
+            _tidy(state, path.name)
+
+    state.group.on_first(write)
+    state.saved = time.monotonic()
+
+
+def restore(state: TrainingState, note: Callable[[str], None] = lambda _: None) -> bool:
+    """Go back to the last checkpoint, if there is one; whether there is.
+
+    From a checkpoint that is damaged, `note` being told, to the one before it.
+
+    Raises:
+        ValueError: if data, word vectors or the number of processes are not those of the run, or
+            no checkpoint is whole.
+    """
+    found = checkpoints(state.folder / "checkpoints")
+    damage: list[str] = []
+    for path in found:
+        try:
+            _restore_from(path, state)
+        except Damaged as error:
+            damage.append(str(error))
+            continue
+        for text in damage:
+            note(f"{text}: going back to {path.name}")
+        if state.group.first:  # a kill may have come before this was done
+            _tidy(state, path.name)
+        return True
+    if found:
+        raise ValueError(f"{damage[0]}; no checkpoint of {state.folder} is whole")
+    return False
+
+
+def _restore_from(path: Path, state: TrainingState) -> None:
+    snapshot = read_snapshot(path, _ENTRIES)
+    if snapshot["fingerprint"] != state.fingerprint:
+        raise ValueError(
+            f"{state.folder}: the data, word vectors or pretrained encoder have changed since the "
+            "run began"
+        )
+    load_weights(path, state.model)
+    if state.average is not None:
+        load_weights(path, state.average, average=True)
+    try:
+        state.restore(snapshot)
+        processes = len(snapshot["processes"])
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise Damaged(f"{path}: not a checkpoint of this run ({error})") from error
+    if processes != state.group.size:
+        raise ValueError(f"{state.folder}: a run of {processes} processes, not {state.group.size}")
+
+
+def load_best(state: TrainingState) -> None:
+    """Give the evaluated model the weights of the best epoch, and what is annealed as it was."""
+    best = state.schedule.best_epoch
+    path = state.folder / "checkpoints" / name_of(best)
+    load_weights(path, state.evaluated, average=state.average is not None)
+    state.anneal(ordinary(state.history[: best - 1]))
+
+
+def close(state: TrainingState) -> None:
+    """Training is over: keep the last checkpoint and the best one."""
+    last, best = map(name_of, (state.epoch, state.schedule.best_epoch))
+    prune(state.folder / "checkpoints", [last, best])
+
+
+def _tidy(state: TrainingState, last: str) -> None:
+    """Keep the checkpoint `last`, the one before it and the best, and write the metrics."""
+    names = [path.name for path in checkpoints(state.folder / "checkpoints")]
+    best = name_of(state.schedule.best_epoch)
+    after = names.index(last) + 1
+    prune(state.folder / "checkpoints", [last, best, *names[after : after + 1]])
+    lines = [json.dumps(record) + "\n" for record in state.history]
+    write_text(state.folder / "metrics.jsonl", "".join(lines))
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Within it files of a run are written; where that fails, what is safe is told."""
+    try:
+        yield
+    except OSError as error:
+        kept = latest(folder / "checkpoints")
+        safe = f"the last whole checkpoint is {kept}" if kept else "there is no checkpoint yet"
+        raise OSError(
+            f"{folder}: cannot be written to ({error.strerror or error}); {safe}, from "
+            "which --resume goes on"
+        ) from error
 
 
 def name_of(epoch: int, step: int = 0) -> str:
     """The name of the checkpoint after `epoch` epochs and `step` steps of the next."""
     return f"{epoch:04d}" + (f"-{step:06d}" if step else "")
-
-
-class Damaged(ValueError):  # noqa: N818 (what the checkpoint is)
-    """A checkpoint that cannot be read, or that is not one of this run."""
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -53,7 +161,7 @@ def latest(folder: Path) -> Path | None:
     return next(iter(checkpoints(folder)), None)
 
 
-def save(
+def write_checkpoint(
     path: Path, model: nn.Module, state: Mapping[str, Any], average: nn.Module | None = None
 ) -> None:
     """Write the checkpoint `path`, in full or not at all: weights, state, and averaged weights.
@@ -75,11 +183,11 @@ def save(
 
 
 def _weights(model: nn.Module) -> bytes:
-    fixed = _fixed(model)
-    return pack({k: v.contiguous() for k, v in model.state_dict().items() if k not in fixed})
+    left_out = fixed(model)
+    return pack({k: v.contiguous() for k, v in model.state_dict().items() if k not in left_out})
 
 
-def load(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
+def read_snapshot(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
     """The state of the checkpoint `path`, without the weights; it has at least these entries."""
     try:
         state = torch.load(path / _STATE, map_location="cpu", weights_only=True)
@@ -97,7 +205,7 @@ def load_weights(path: Path, model: nn.Module, *, average: bool = False) -> None
         missing, unexpected = model.load_state_dict(weights, strict=False)
     except (OSError, RuntimeError, SafetensorError) as error:
         raise Damaged(f"{path}: not a readable checkpoint ({_brief(error)})") from error
-    wrong = [*(set(missing) - _fixed(model)), *unexpected]
+    wrong = [*(set(missing) - fixed(model)), *unexpected]
     if wrong:
         raise Damaged(f"{path}: not a checkpoint of this model ({', '.join(sorted(wrong))})")
 
@@ -131,81 +239,3 @@ def _is_checkpoint(path: Path) -> bool:
     files = list(path.iterdir())
     ours = all(f.name in (_WEIGHTS, _AVERAGE, _STATE) and not f.is_symlink() for f in files)
     return ours and (bool(files) or path.suffix == PARTIAL)
-
-
-def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:
-    """A short hash of the data: words, labels and heads, and what stays fixed of the model.
-
-    That is weights, and the tokenizer of a pretrained encoder.
-    """
-    digest = blake2b(digest_size=16)
-    state = model.state_dict()
-    for name in sorted(_fixed(model) & state.keys()):  # some buffers are made anew each time
-        digest.update(state[name].cpu().contiguous().numpy().tobytes())
-    for module in model.modules():
-        if isinstance(module, PretrainedEncoder):
-            digest.update(module.shape.tokenizer.encode())
-    for split in splits:
-        for part in as_bytes(split.examples):
-            digest.update(part)
-    return digest.hexdigest()
-
-
-def as_bytes(examples: Iterable[Example], *, heads: bool = True) -> Iterator[bytes]:
-    """Labels, words and, unless told otherwise, heads, as a hash takes them."""
-    for example in examples:
-        yield f"{example.label}\0".encode()
-        if example.labels is not None:
-            yield "\0".join([*sorted(example.labels), "\0"]).encode()
-        for sentence in example.sentences:
-            yield "\0".join([*sentence.words, "\0"]).encode()
-            if heads:
-                yield array("q", sentence.heads or ()).tobytes()
-
-
-def _fixed(model: nn.Module) -> set[str]:
-    """The entries of the state that training does not change."""
-    parameters = {name for name, p in model.named_parameters() if not p.requires_grad}
-    buffers = {name for name, _ in model.named_buffers()}
-    return parameters | (buffers - remembered(model).keys())
-
-
-def remembered(model: nn.Module) -> dict[str, Tensor]:
-    """The buffers that training changes, by name: what estimators remember."""
-    return {
-        f"{name}.memory.{entry}": buffer
-        for name, module in model.named_modules()
-        if isinstance(module, LatentTreeEncoder) and module.memory is not None
-        for entry, buffer in module.memory.named_buffers()
-    }
-
-
-def seed_everything(seed: int) -> None:
-    """Seed the global generators of Python, NumPy and PyTorch."""
-    random.seed(seed)
-    numpy.random.seed(seed % 2**32)  # noqa: NPY002 (others' code may draw from it)
-    torch.manual_seed(seed)
-
-
-def random_state(device: torch.device) -> dict[str, Any]:
-    """The state of the global generators."""
-    kind, keys, *rest = numpy.random.get_state()  # noqa: NPY002
-    return {
-        "python": random.getstate(),
-        "numpy": (kind, torch.from_numpy(numpy.asarray(keys, dtype=numpy.int64)), *rest),
-        "torch": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
-    }
-
-
-def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
-    """The inverse of `random_state`."""
-    version, words, gauss = state["python"]
-    random.setstate((version, tuple(words), gauss))
-    kind, words, *rest = state["numpy"]
-    keys = torch.as_tensor(words).numpy().astype(numpy.uint32)
-    numpy.random.set_state((kind, keys, *rest))  # noqa: NPY002
-    torch.set_rng_state(state["torch"])
-    cuda: Tensor | None = state["cuda"]
-    if cuda is not None and device.type == "cuda":
-        torch.cuda.set_rng_state(cuda, device)

@@ -9,7 +9,7 @@ from sparsewood.lab._checks import check
 from sparsewood.lab._json import decode, encode, no_others
 from sparsewood.lab.data.batches import Shuffle
 from sparsewood.lab.data.sources import Source, source_from_json, source_to_json
-from sparsewood.lab.run.anneal import annealings
+from sparsewood.lab.run.schedule import annealings
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.model_config import stored_options
 from sparsewood.lab.tasks.pretrained import unread_vectors

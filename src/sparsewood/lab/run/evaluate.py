@@ -1,31 +1,24 @@
-"""What a trained model is worth: metrics, and a gallery of trees."""
+"""What a model is worth: its metrics on a split, for as long as nobody asks to stop."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import torch
 
 from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
-from sparsewood.lab.data.batches import Batches, Split
-from sparsewood.lab.data.examples import Example, Sentence
+from sparsewood.lab.data.batches import Batches
+from sparsewood.lab.run.config import TrainingConfig
+from sparsewood.lab.run.interrupt import Abandoned, StopWish, TrainingInterrupted
 from sparsewood.lab.run.outcomes import Gathered
+from sparsewood.lab.run.progress import Progress
+from sparsewood.lab.run.temperature import FACTORS, TemperatureSearch, temperature_search
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.solved import solved_for
 from sparsewood.lab.tasks.task import Model
-from sparsewood.posterior import Posterior
-from sparsewood.sparse_posterior import certificate_of
-from sparsewood.status import Status
-from sparsewood.structures.binary_trees import BinaryTrees
-from sparsewood.structures.simplex import Simplex
 
 Guard = Callable[[], AbstractContextManager[None]]
-
-_WORDS = range(6, 17)  # how long sentences of a gallery should be
-_SUPPORT = range(2, 7)  # and how many trees they should have
-_LOOKED_AT = 400  # examples that a gallery is chosen from
-_SHOWN = 5  # labels listed with each example
-_LINKED = 0.05  # attention that is less is not told of
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
@@ -103,108 +96,75 @@ def evaluate(
     return {**model.measured(metrics), "unknown": unknown}
 
 
-def gallery(
-    model: Model,
-    split: Split,
-    k: int = 12,
-    *,
-    device: torch.device | str = "cpu",
-    guard: Guard = nullcontext,
-) -> list[dict[str, Any]]:
-    """Up to `k` examples with the model's answer and its trees, heaviest first.
+@dataclass(frozen=True)
+class Evaluator:
+    """Says what the model is worth as it is when asked.
 
-    Sentences of 6 to 16 words with 2 to 6 trees come before others. The choice depends on the
-    split and the model alone. Each batch runs in the context `guard`, which may raise to stop.
+    Attributes:
+        model: on `device`.
+        batches: of validation and of each test.
+        config: of training, for its precision and whether temperatures are tried.
+        device: of the forward pass.
+        stop: a signal ends the work at hand, which changes nothing.
+        on_stop: what to tell then.
+        progress: what shows the work.
+
+    Every method raises TrainingInterrupted when a signal has come.
     """
-    handy = [
-        row
-        for row, example in enumerate(split.examples)
-        if all(len(sentence.words) in _WORDS for sentence in example.sentences)
-    ]
-    rows = handy[:: max(1, len(handy) // _LOOKED_AT)]
-    others = set() if len(handy) >= k else set(range(len(split.examples))).difference(handy)
-    rows = (rows + sorted(others))[:_LOOKED_AT]
-    batches = (split.batch(rows[start : start + 32]) for start in range(0, len(rows), 32))
-    found: list[tuple[bool, int, dict[str, Any]]] = []
-    for output, batch in outputs(model, batches, device, guard=guard):
-        with torch.no_grad():
-            problems = model.problems(batch)
-        for i, row in enumerate(batch.rows.tolist()):
-            sizes = [int(p.sizes[i]) for p in output.posteriors]
-            plain = row in others or not all(size in _SUPPORT for size in sizes)
-            solved = solved_for(model, problems, i)
-            found.append((plain, row, _entry(model, split.examples[row], output, i, solved)))
-    chosen = sorted(found, key=lambda entry: entry[0])[:k]
-    return [entry for *_, entry in sorted(chosen, key=lambda entry: entry[1])]
 
+    model: Model
+    batches: Mapping[str, Batches]
+    config: TrainingConfig
+    device: torch.device
+    stop: StopWish
+    on_stop: Callable[[], str]
+    progress: Progress
 
-def _entry(
-    model: Model, example: Example, output: Output, i: int, solved: list[dict[str, Any]]
-) -> dict[str, Any]:
-    sides = sides_of(example.sentences, output, i, solved)
-    return {
-        "label": example.label if example.labels is None else list(example.labels),
-        "prediction": model.answers(output, i, _SHOWN),
-        "sides": [
-            {**side, "given": None if sentence.compared is None else list(sentence.compared)}
-            for sentence, side in zip(example.sentences, sides, strict=True)
-        ],
-        **attention_of(example.sentences, output, i),
-    }
-
-
-def attention_of(sentences: Sequence[Sentence], output: Output, i: int) -> dict[str, Any]:
-    """`attention` of example `i`, where its two sentences attend to each other.
-
-    It is a list of [word of the first, word of the second, weight], words counted from 0.
-    """
-    if output.attention is None:
-        return {}
-    n, m = (len(sentence.words) for sentence in sentences)
-    weights = output.attention[i, :n, :m]
-    index = (weights >= _LINKED).nonzero().tolist()
-    return {"attention": [[*pair, round(float(weights[tuple(pair)]), 3)] for pair in index]}
-
-
-def sides_of(
-    sentences: Sequence[Sentence],
-    output: Output,
-    i: int,
-    solved: Sequence[Mapping[str, Any]] = (),
-) -> list[dict[str, Any]]:
-    """What is known of the sentences of example `i`: words, trees, certificate.
-
-    Each has `words`; `trees`, heaviest first, with `heads` or, where they are binary, `spans`; and
-    where they were solved for, `gap`, the duality gap, and `status`, "solved" if it certifies the
-    posterior, else "capped" or "stalled". What `solved_for` gives of each sentence, if anything,
-    is added.
-    """
-    return [
-        {
-            "words": list(sentence.words),
-            "trees": trees_of(posterior[i], len(sentence.words)),
-            **_certificate(posterior, i),
-            **more,
-        }
-        for sentence, posterior, more in zip(
-            sentences, output.posteriors, solved or [{}] * len(sentences), strict=True
+    def evaluate(self, split: str, gathered: Gathered | None = None) -> dict[str, Any]:
+        """The metrics on a split; `gathered` takes the outcomes of its examples."""
+        batches = self.batches[split]
+        return evaluate(
+            self.model,
+            batches,
+            self.device,
+            self.config.precision,
+            gathered=gathered,
+            guard=self._shown(split, len(batches.order())),
         )
-    ]
 
+    def search(self) -> TemperatureSearch | None:
+        """What validation says of each temperature; None where there is none to choose."""
+        if not self.config.temperatures or self.model.temperature is None:
+            return None
+        batches, precision = self.batches["validation"], self.config.precision
+        self.progress.note(
+            f"choosing the temperature: {len(FACTORS)} are tried on the "
+            f"{len(batches.split.examples):,} examples of validation (--no-temperatures skips this)"
+        )
+        guard = self._shown("temperatures", len(FACTORS) * len(batches.order()))
+        return temperature_search(
+            self.model,
+            lambda: outputs(self.model, batches.epoch(), self.device, precision, guard=guard),
+        )
 
-def _certificate(posterior: Posterior, i: int) -> dict[str, Any]:
-    found = certificate_of(posterior)
-    if found is None:
-        return {}
-    return {"gap": float(found.gap[i]), "status": str(Status(int(found.status[i])))}
+    def _shown(self, name: str, batches: int) -> Guard:
+        """A guard for `batches` batches that shows how far they are."""
+        self.progress.start_work(name, batches)
+        done = count(1)
 
+        @contextmanager
+        def guard() -> Iterator[None]:
+            with self.guard():
+                yield
+            self.progress.work(next(done))
 
-def trees_of(posterior: Posterior, length: int) -> list[dict[str, Any]]:
-    """The trees of a posterior over one sentence, heaviest first; none where there are none."""
-    if isinstance(posterior.structure, Simplex):  # of a model that reads without trees
-        return []
-    best = posterior.topk(int(posterior.sizes[0]))
-    found = zip(best.weights[0].float().tolist(), best.structures[0], strict=True)
-    if isinstance(posterior.structure, BinaryTrees):
-        return [{"spans": tree.nonzero().tolist(), "weight": weight} for weight, tree in found]
-    return [{"heads": heads[:length].tolist(), "weight": weight} for weight, heads in found]
+        return guard
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """The context of work that a signal may end."""
+        try:
+            with self.stop.abandonable():
+                yield
+        except Abandoned:
+            raise TrainingInterrupted(self.on_stop()) from None

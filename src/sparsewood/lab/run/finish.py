@@ -1,23 +1,23 @@
 """The end of a run: the best weights, the temperature, the tests, and what is left behind."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from sparsewood.lab._files import new_folder, write_json
-from sparsewood.lab.run.evaluator import Evaluator
+from sparsewood.lab.run.checkpoint import close, load_best
+from sparsewood.lab.run.evaluate import Evaluator
+from sparsewood.lab.run.gallery import gallery
 from sparsewood.lab.run.outcomes import Gathered, Outcomes, write_outcomes
 from sparsewood.lab.run.state import TrainingState
 from sparsewood.lab.tasks.build import TASKS
 
 
 def finish(
-    folder: Path, state: TrainingState, evaluator: Evaluator, note: Callable[[str], None]
+    state: TrainingState, evaluator: Evaluator, note: Callable[[str], None]
 ) -> dict[str, Any]:
     """Evaluate the best weights and write the rest of the run.
 
     Args:
-        folder: of the run.
         state: after the last epoch; the evaluated model ends up with the best weights and
             temperature.
         evaluator: of that model.
@@ -26,9 +26,9 @@ def finish(
     Returns:
         The result, as in `result.json`, which is written last: with it, all the rest is there.
     """
-    model = state.evaluated
+    model, folder = state.evaluated, state.folder
     best = state.schedule.best_epoch
-    state.take_best(folder)
+    load_best(state)
     found = evaluator.search()
     if found is not None:
         model.temperature = found.chosen
@@ -49,9 +49,11 @@ def finish(
     outcomes = {s: Outcomes.of(evaluator.batches[s].split, into) for s, into in gathered.items()}
     if kept := {s: found for s, found in outcomes.items() if found is not None}:
         write_outcomes(folder, kept)
-    write_json(folder / "gallery.json", evaluator.gallery())
+    split, guard = evaluator.batches["validation"].split, evaluator.guard
+    shown = gallery(model, split, device=evaluator.device, guard=guard)
+    write_json(folder / "gallery.json", shown)
     with new_folder(folder / "model") as partial:
         model.save_pretrained(partial)
-    state.close(folder)
+    close(state)
     write_json(folder / "result.json", result)
     return result

@@ -1,15 +1,21 @@
-"""The folder of a run: whether training may write there, and how it is taken."""
+"""The folder of a run: reading it, and whether training may write there."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import sparsewood
 from sparsewood.lab._files import write_json
-from sparsewood.lab.run.budget import ended_by_budget, is_raised
 from sparsewood.lab.run.config import RunConfig, differences
-from sparsewood.lab.run.run import Run
+from sparsewood.lab.run.distributed import World
+from sparsewood.lab.run.machine import environment
+from sparsewood.lab.run.outcomes import FILE, Outcomes
+from sparsewood.lab.run.schedule import ended_by_budget, is_raised
+from sparsewood.lab.tasks.build import load_model
+from sparsewood.lab.tasks.task import Model
 
 _RESULT = (
     *("best_epoch", "epochs", "criterion", "temperature", "temperature_curve"),
@@ -17,7 +23,101 @@ _RESULT = (
 )
 
 
-def claim(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
+class Run:
+    """A training run as its folder tells it; files are read when asked for.
+
+    Raises:
+        ValueError: if `folder` holds no run.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        if not (self.folder / "config.json").is_file():
+            what = "holds no run (no config.json)" if self.folder.is_dir() else "is not a folder"
+            raise ValueError(f"{self.folder}: {what}")
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """What the run was made from."""
+        raw = self.raw_config
+        try:
+            return RunConfig.from_json(raw)
+        except ValueError as error:
+            raise ValueError(f"{self.folder / 'config.json'}: {error}") from error
+
+    @cached_property
+    def raw_config(self) -> dict[str, Any]:
+        """The same as plain JSON, which is there even where the source cannot be made."""
+        return self._json("config.json")
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """Versions and machine; empty where unknown."""
+        return self._json("environment.json", {})
+
+    @cached_property
+    def metrics(self) -> list[dict[str, Any]]:
+        """One entry for each complete epoch."""
+        path = self.folder / "metrics.jsonl"
+        if not path.exists():
+            return []
+        records = []
+        for number, line in enumerate(_text(path).splitlines(), 1):
+            records.append(_decoded(line, dict, f"{path}:{number}"))
+        return records
+
+    @cached_property
+    def result(self) -> dict[str, Any] | None:
+        """The result; None unless the run is finished."""
+        return self._json("result.json", None)
+
+    @cached_property
+    def gallery(self) -> list[dict[str, Any]]:
+        """Examples of validation with their trees; empty unless the run is finished."""
+        examples = self._json("gallery.json", [], list)
+        for i, example in enumerate(examples):
+            if not _is_example(example):
+                where = self.folder / "gallery.json"
+                raise ValueError(f"{where}: example {i}: expected sides and a prediction")
+        return examples
+
+    @cached_property
+    def outcomes(self) -> dict[str, Outcomes]:
+        """What was answered, by split; empty unless the run is finished and has kept it."""
+        found: dict[str, Outcomes] = {}
+        for split, data in (self._json(FILE, {}) if self.finished else {}).items():
+            try:
+                found[split] = Outcomes.from_json(data)
+            except ValueError as error:
+                raise ValueError(f"{self.folder / FILE}: {split}: {error}") from error
+        return found
+
+    @property
+    def seed(self) -> int:
+        return int(self.raw_config.get("training", {}).get("seed", 0))
+
+    @property
+    def finished(self) -> bool:
+        return self.result is not None
+
+    def load_model(self) -> Model:
+        """The best model, at the temperature chosen on validation."""
+        if not (self.folder / "model").is_dir():
+            raise ValueError(f"{self.folder}: the run is not finished; train it with --resume")
+        return load_model(self.folder / "model")
+
+    def _json(self, name: str, default: Any = ..., kind: type = dict) -> Any:
+        path = self.folder / name
+        if default is not ... and not path.exists():
+            return default
+        return _decoded(_text(path), kind, str(path))
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else f"{len(self.metrics)} epochs so far"
+        return f"Run({str(self.folder)!r}, {state})"
+
+
+def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
     """Whether `config` may be trained in `folder`; nothing is written.
 
     Returns:
@@ -61,7 +161,46 @@ def _check_result(result: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def begin(config: RunConfig, folder: Path) -> None:
-    """Make `folder`, which `claim` has found free or unfinished, the folder of the run."""
+def begin(config: RunConfig, folder: Path, world: World) -> None:
+    """Make `folder`, which `check_folder` has found free or unfinished, the folder of the run."""
     (folder / "result.json").unlink(missing_ok=True)  # that of fewer epochs
     write_json(folder / "config.json", {"sparsewood": sparsewood.__version__, **config.to_json()})
+    write_json(folder / "environment.json", environment(world))
+
+
+def whole_lines(path: Path) -> list[str]:
+    """The complete lines of a file that is perhaps being written, or is not there yet."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    return [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def _is_example(example: object) -> bool:
+    """Whether a gallery may hold it: objects as sides, a number for each label."""
+    if not isinstance(example, dict):
+        return False
+    sides, prediction = example.get("sides"), example.get("prediction") or {}
+    return (
+        isinstance(sides, list)
+        and all(isinstance(side, dict) for side in sides)
+        and isinstance(prediction, dict)
+        and all(isinstance(value, int | float) for value in prediction.values())
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 text ({error.reason})") from error
+
+
+def _decoded(text: str, kind: type, where: str) -> Any:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: not JSON ({error})") from error
+    if not isinstance(data, kind):
+        raise ValueError(f"{where}: expected a JSON {'list' if kind is list else 'object'}")
+    return data

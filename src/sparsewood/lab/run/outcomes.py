@@ -15,7 +15,7 @@ from torch import Tensor
 
 from sparsewood.lab._files import write_text
 from sparsewood.lab.data.batches import Split
-from sparsewood.lab.run.checkpoint import as_bytes
+from sparsewood.lab.run.reproducibility import as_bytes
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.task import Model
 

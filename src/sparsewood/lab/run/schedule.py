@@ -1,6 +1,18 @@
-"""When the learning rate rises and falls, and when training ends."""
+"""When training ends, and what changes until then: rates, stages, budgets, annealed numbers."""
 
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsewood.lab.tasks.readers import Reader, learns_trees, parse
+from sparsewood.lab.tasks.targets.classes import ACCURACY
+
+if TYPE_CHECKING:
+    from sparsewood.lab.run.config import TrainingConfig
+
+_FORM = re.compile(r"(\w+)=([^:,=]+):([^:,=]+)")
 
 
 @dataclass
@@ -42,3 +54,140 @@ def share(done: int, *, warm_up: int = 0, steps: int | None = None) -> float:
     risen = (done + 1) / warm_up if warm_up else 1.0
     left = 1.0 if steps is None else max(0.0, 1 - done / steps)
     return min(1.0, risen, left)
+
+
+def check_stages(config: "TrainingConfig", lengths: Sequence[int]) -> None:
+    """Raise ValueError if a stage has no training example, whose `lengths` are these."""
+    for words in config.short_first[:1]:  # later ones have more
+        if words < min(lengths):
+            raise ValueError(
+                f"training.short_first: no training example has at most {words} words; the "
+                f"shortest has {min(lengths)}"
+            )
+
+
+def stage_after(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") -> int | None:
+    """The most words of a sentence in the next epoch; None once the stages are over.
+
+    A stage is over after an epoch whose accuracy on training is `stage_accuracy`, or after
+    `stage_epochs` of them.
+
+    Args:
+        history: the lines of metrics of all epochs so far.
+        config: has the stages.
+    """
+    for words in config.short_first:
+        reached = [_accuracy(record) for record in history if record.get("stage") == words]
+        if len(reached) < config.stage_epochs and max(reached, default=0) < config.stage_accuracy:
+            return words
+    return None
+
+
+def ordinary(history: Iterable[Mapping[str, Any]]) -> int:
+    """How many of these epochs are of no stage."""
+    return sum("stage" not in record for record in history)
+
+
+def _accuracy(record: Mapping[str, Any]) -> float:
+    return record["train"][ACCURACY.name]
+
+
+def epochs_allowed(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") -> int:
+    """How many epochs of no stage there are in all, as far as those so far tell.
+
+    `max_epochs`, or fewer where `max_seconds` are over before: once n epochs have taken s seconds
+    of S, (S - s) n / s more are foretold. At least one epoch is of no stage, however long stages
+    take.
+
+    Args:
+        history: the lines of metrics of all epochs so far.
+        config: has the budget.
+    """
+    done, left = ordinary(history), seconds_left(history, config)
+    if left is None or not done:
+        return config.max_epochs
+    taken = _taken(record for record in history if "stage" not in record)
+    return min(config.max_epochs, done + math.ceil(left * done / taken))
+
+
+def seconds_left(history: Iterable[Mapping[str, Any]], config: "TrainingConfig") -> float | None:
+    """What is left of `max_seconds` after these epochs; None without such a limit."""
+    if config.max_seconds is None:
+        return None
+    return max(0.0, config.max_seconds - _taken(history))
+
+
+def ended_by_budget(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") -> bool:
+    """Whether no epoch is allowed after these; patience may have ended the run before."""
+    return ordinary(history) >= epochs_allowed(history, config)
+
+
+def is_raised(old: "TrainingConfig", new: "TrainingConfig") -> bool:
+    """Whether `new` allows more epochs or seconds than `old`, and less of neither."""
+    seconds = [math.inf if c.max_seconds is None else c.max_seconds for c in (old, new)]
+    before, after = (old.max_epochs, seconds[0]), (new.max_epochs, seconds[1])
+    return before != after and before[0] <= after[0] and before[1] <= after[1]
+
+
+def _taken(history: Iterable[Mapping[str, Any]]) -> float:
+    return sum(record["seconds"] for record in history)
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """A number that goes evenly from one value to another.
+
+    Attributes:
+        name: "noise", or an option of the estimator.
+        start, end: the values; ints where the option is a whole number.
+    """
+
+    name: str
+    start: float
+    end: float
+
+    def at(self, epoch: int, epochs: int) -> float:
+        """The value after `epoch` epochs; `end` is reached after `epochs`."""
+        value = self.start + (self.end - self.start) * min(1.0, epoch / epochs)
+        return round(value) if isinstance(self.start, int) else value
+
+
+def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
+    """What texts such as "temperature=4:1" change of the estimator of this name, or of the noise.
+
+    None at all where no trees are learned: as other options of latent trees, they have no say
+    there, and a table may hold baselines.
+
+    Raises:
+        ValueError: if one is not of that form, names what is no number of the estimator, or gives
+            it a value that it cannot have; or if two name the same.
+    """
+    found: dict[str, Annealing] = {}
+    for text in texts:
+        form = _FORM.fullmatch(text)
+        if form is None or form[1] in found:
+            expected = "NAME=FROM:TO" if form is None else f"{form[1]} once"
+            raise ValueError(f"training.anneal: expected {expected}, got {text!r}")
+        if learns_trees(parse(estimator)):
+            start, end = (_value(estimator, form[1], value) for value in form.groups()[1:])
+            found[form[1]] = Annealing(form[1], start, end)
+    return list(found.values())
+
+
+def _value(estimator: str, option: str, text: str) -> float:
+    """The value of an option as `text` has it."""
+    try:
+        if option == "noise" and not isinstance(parse(estimator), Reader):
+            value = float(text)
+        else:
+            name, _, rest = estimator.partition(":")
+            told = dict(item.split("=") for item in rest.split(",") if item) | {option: text}
+            spelled = ",".join(f"{key}={value}" for key, value in told.items())
+            value = getattr(parse(f"{name}:{spelled}"), option)
+    except ValueError as error:
+        raise ValueError(f"training.anneal: {error}") from None
+    if not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(
+            f"training.anneal: {option}: expected a number of at least 0, got {text!r}"
+        )
+    return value

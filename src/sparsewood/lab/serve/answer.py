@@ -12,8 +12,7 @@ from sparsewood.draw import Drawing
 from sparsewood.draw.svg import picture_file
 from sparsewood.estimators import Estimator, SparseMAP
 from sparsewood.lab.data.examples import Example, Sentence
-from sparsewood.lab.run.evaluate import attention_of, sides_of
-from sparsewood.lab.run.pictures import attention_picture, side_sheet
+from sparsewood.lab.run.gallery import attention_of, attention_picture, side_sheet, sides_of
 from sparsewood.lab.tasks import TASKS, Model, TreeModel
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.solved import live_side, solved_for

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sparsewood.lab.run.run import Run
+from sparsewood.lab.run.folder import Run
 from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.tasks import load_model
 from sparsewood.lab.tasks.build import model_folder

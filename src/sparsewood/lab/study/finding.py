@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsewood._internal.numbers import counted
 from sparsewood.lab.run.config import TrainingConfig
-from sparsewood.lab.run.run import Run
+from sparsewood.lab.run.folder import Run
 from sparsewood.lab.study.paired import Comparison, compare_runs
 from sparsewood.lab.study.rows import labels, learns
 from sparsewood.lab.tasks.build import MEASURES

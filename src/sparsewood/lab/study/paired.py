@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy
 from numpy.typing import NDArray
 
+from sparsewood.lab.run.folder import Run
 from sparsewood.lab.run.outcomes import Outcomes
-from sparsewood.lab.run.run import Run
 from sparsewood.lab.tasks.measures import Measure
 
 Table = NDArray[numpy.float64]

@@ -7,9 +7,8 @@ from pathlib import Path
 from sparsewood.lab.jobs.jobs import Job, run_jobs
 from sparsewood.lab.jobs.pool import LOCAL, Place
 from sparsewood.lab.run.config import RunConfig
-from sparsewood.lab.run.folder import claim
+from sparsewood.lab.run.folder import Run, check_folder
 from sparsewood.lab.run.progress import Progress
-from sparsewood.lab.run.run import Run
 from sparsewood.lab.study.rows import learns
 from sparsewood.lab.tasks.build import TASKS
 
@@ -88,7 +87,7 @@ class Search:
             ValueError: where a run is there with another configuration; nothing is trained then.
         """
         for config in self._possible():
-            claim(config, self._path(config), resume=True)
+            check_folder(config, self._path(config), resume=True)
         errors: dict[str, str | None] = {}
         asked: set[Path] = set()
         ended: set[Path] = set()
@@ -102,7 +101,11 @@ class Search:
                 if not new:
                     break
                 asked.update(new)
-                over = {path for path, c in new.items() if claim(c, path, resume=True) is not None}
+                over = {
+                    path
+                    for path, c in new.items()
+                    if check_folder(c, path, resume=True) is not None
+                }
                 ended.update(over)
                 errors.update({self.name(path): None for path in over})
                 found |= {path: c for path, c in new.items() if path not in over}

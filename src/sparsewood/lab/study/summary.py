@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sparsewood.lab.run.run import Run
+from sparsewood.lab.run.folder import Run
 from sparsewood.lab.study.paired import compare_runs
 from sparsewood.lab.tasks.certificate import Certificates
 

@@ -12,8 +12,8 @@ from sparsewood.lab.jobs.jobs import drive, open_pool
 from sparsewood.lab.jobs.pool import LOCAL, Ended, GivenUp, Job, Place, Pool
 from sparsewood.lab.run.bars import automatic
 from sparsewood.lab.run.config import RunConfig
+from sparsewood.lab.run.folder import Run, whole_lines
 from sparsewood.lab.run.progress import Progress
-from sparsewood.lab.run.run import Run, whole_lines
 from sparsewood.lab.study.space import (
     Choices,
     Range,

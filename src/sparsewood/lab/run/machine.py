@@ -1,19 +1,55 @@
-"""Keep bfloat16 products from ending the process on machines that offer AMX and refuse it.
+"""The machine of a run: what it is, and the instructions that it offers and refuses.
 
 Some virtual machines list AMX among the features of their processor and raise SIGILL at its
 instructions. oneDNN, which multiplies bfloat16 matrices on CPUs, goes by the list.
 """
 
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+import sparsewood
+from sparsewood.lab.run.distributed import World
 
 VARIABLE = "ONEDNN_MAX_CPU_ISA"  # read when oneDNN is first used
 _WITHOUT_AMX = "AVX512_CORE_FP16"
 _PRODUCT = "import torch; x = torch.ones(256, 256, dtype=torch.bfloat16); x @ x"
 PROBE = (sys.executable, "-c", _PRODUCT)
+
+
+def environment(world: World) -> dict[str, Any]:
+    """Versions, machine, threads, command line and time."""
+    device = world.device
+    cuda = device.type == "cuda"
+    return {
+        "sparsewood": sparsewood.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "platform": platform.platform(),
+        "device": torch.cuda.get_device_name(device) if cuda else _processor(),
+        "threads": torch.get_num_threads(),
+        "processes": world.size,
+        "command": sys.argv,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "cpu"
 
 
 def avoid_refused_amx(note: Callable[[str], None]) -> None:

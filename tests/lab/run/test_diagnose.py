@@ -1,4 +1,4 @@
-"""Collapse: the three traps, told once, and not where trees are as they should be."""
+"""What goes wrong in training: three traps of latent trees, and stages given up."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import sparsewood as sp
-from sparsewood.lab.run import train
-from sparsewood.lab.run.collapse import collapse
+from sparsewood.lab.run import TrainingConfig, train
+from sparsewood.lab.run.diagnose import collapse, given_up
 
 LATENT = sp.SparseMAP(max_active=5)
 
@@ -87,3 +87,23 @@ def test_a_run_says_it_once(make_config, recording, tmp_path: Path) -> None:
     healthy = recording()
     train(make_config(max_epochs=3, temperatures=False), tmp_path / "warm", progress=healthy)
     assert not any("try --noise" in note for note in healthy.notes)
+
+
+CONFIG = TrainingConfig(short_first=(4, 6), stage_accuracy=90.0, stage_epochs=3)
+
+
+def _staged(*epochs: tuple[int | None, float]) -> list[dict[str, Any]]:
+    return [
+        {"epoch": i, **({"stage": words} if words else {}), "train": {"accuracy": accuracy}}
+        for i, (words, accuracy) in enumerate(epochs, 1)
+    ]
+
+
+def test_a_stage_that_is_given_up_is_told() -> None:
+    assert given_up(_staged((4, 1), (4, 2), (4, 33)), CONFIG) == (
+        "after epoch 3, sentences of at most 4 words are left behind at 33.00 % in training, "
+        "below 90 %: 3 epochs are over"
+    )
+    for told in (((4, 1), (4, 2)), ((4, 1), (4, 2), (4, 93)), ((4, 93), (6, 93), (None, 3))):
+        assert given_up(_staged(*told), CONFIG) is None
+    assert given_up([{"epoch": 1, "train": {"loss": 1.0}}], TrainingConfig()) is None

@@ -1,13 +1,46 @@
-"""Latent trees that are latent no more: told by what validation says of them."""
+"""What goes wrong in training, in a line each: collapsed tree posteriors, stages given up."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sparsewood.estimators import Estimator
+from sparsewood.lab.run.config import TrainingConfig
+from sparsewood.lab.run.schedule import stage_after
+from sparsewood.lab.tasks.targets.classes import ACCURACY
 
 _SETTLED = 2  # epochs after which the shape of the trees says something
 _NEARLY_ALL = 99.0  # percent
 _CHAIN = 95.0  # percent: few sentences of people or machines have all heads next door
+
+
+def diagnose(
+    history: Sequence[Mapping[str, Any]], config: TrainingConfig, estimator: Estimator | None
+) -> list[str]:
+    """What the last epoch shows to have gone wrong, in a line each.
+
+    Args:
+        history: the lines of metrics of all epochs.
+        config: of training.
+        estimator: of the last epoch; None where there are no latent trees.
+    """
+    found = [given_up(history, config), None if estimator is None else collapse(history, estimator)]
+    return [told for told in found if told is not None]
+
+
+def given_up(history: Sequence[Mapping[str, Any]], config: TrainingConfig) -> str | None:
+    """In a line, that the last epoch ended a stage for want of time; None where it did not."""
+    last = history[-1]
+    words = last.get("stage")
+    if words in (None, stage_after(history, config)):
+        return None
+    reached = last["train"][ACCURACY.name]
+    if reached >= config.stage_accuracy:
+        return None
+    return (
+        f"after epoch {last['epoch']}, sentences of at most {words} words are left behind at "
+        f"{ACCURACY.text(reached)} % in training, below {config.stage_accuracy:g} %: "
+        f"{config.stage_epochs} epochs are over"
+    )
 
 
 def collapse(history: Sequence[Mapping[str, Any]], estimator: Estimator) -> str | None:

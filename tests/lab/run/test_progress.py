@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparsewood.lab.run.lines import Lines, clock, describe, finished
-from sparsewood.lab.run.progress import Values
+from sparsewood.lab.run.progress import Lines, Values, clock, describe, finished
 from sparsewood.lab.tasks.metrics import Accuracy, TreeStatistics
 
 RECORD: dict[str, Any] = {
@@ -66,7 +65,7 @@ def test_clocks() -> None:
 
 def test_the_time_left_is_that_of_the_whole_run(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("sparsewood.lab.run.lines.time.monotonic", lambda: now)
+    monkeypatch.setattr("sparsewood.lab.run.progress.time.monotonic", lambda: now)
     file = io.StringIO()
     lines = Lines(file)
     lines.begin(Path("runs/a"), 2, 12)  # two epochs were done before
@@ -80,7 +79,7 @@ def test_the_time_left_is_that_of_the_whole_run(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_time_left_is_at_most_that_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("sparsewood.lab.run.lines.time.monotonic", lambda: now)
+    monkeypatch.setattr("sparsewood.lab.run.progress.time.monotonic", lambda: now)
     file = io.StringIO()
     lines = Lines(file)
     lines.begin(Path("runs/a"), 0, 1000, 200.0)

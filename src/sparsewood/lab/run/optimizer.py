@@ -1,0 +1,65 @@
+"""The optimizer of a run: parameters by their learning rates, and the moving average of weights."""
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from sparsewood.lab.run.config import TrainingConfig
+from sparsewood.lab.tasks.task import Model
+
+
+def by_rate(
+    learned: list[nn.Parameter], *apart: tuple[list[nn.Parameter], float | None], lr: float
+) -> tuple[list[list[nn.Parameter]], list[float]]:
+    """The parameters of each learning rate, and its share in that of the step.
+
+    Args:
+        learned: all of them.
+        apart: some, and a rate of their own unless that is None; of several the last one counts.
+        lr: that of the others.
+    """
+    groups, shares = [learned], [1.0]
+    for own, rate in apart:
+        if rate is not None and own:
+            taken = set(own)
+            groups = [*([p for p in group if p not in taken] for group in groups), own]
+            shares.append(rate / lr)
+    return groups, shares
+
+
+def make_optimizer(
+    groups: list[list[nn.Parameter]], config: TrainingConfig
+) -> torch.optim.Optimizer:
+    options = [{"params": parameters} for parameters in groups]
+    # On a GPU one kernel changes all weights, and tells by itself whether a gradient overflowed.
+    fused = all(p.is_cuda for parameters in groups for p in parameters) or None
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(options, config.lr, fused=fused)
+    return torch.optim.Adam(options, config.lr, betas=(0.9, config.beta2), fused=fused)
+
+
+class Average:
+    """The moving average of the weights of a model, which begins with those after a step."""
+
+    def __init__(self, model: Model, decay: float) -> None:
+        self.model, self.begun = deepcopy(model), False
+        self._blend = get_ema_multi_avg_fn(decay)
+        for module in self.model.modules():  # on a GPU, copies of its weights lie apart
+            if isinstance(module, nn.RNNBase):
+                module.flatten_parameters()
+
+    @torch.no_grad()
+    def update(self, model: Model) -> None:
+        """Take into account what the weights are after one more step."""
+        mine: list[Tensor] = list(self.model.parameters())
+        others: list[Tensor] = list(model.parameters())
+        copied = list(zip(self.model.buffers(), model.buffers(), strict=True))
+        if self.begun:
+            self._blend(mine, others, None)
+        else:
+            copied += zip(mine, others, strict=True)
+        for average, other in copied:
+            average.copy_(other)
+        self.begun = True
