@@ -1,8 +1,8 @@
-"""`make check-docs`: opens every page of the built site in a browser, from the disk.
+"""`make check-docs`: open every page of the built site in a browser, from local files.
 
-A page may say nothing on the console, ask for nothing that is not a file of the site, and be no
-wider than the window, from phones to wide screens; its live figures have to be mounted. Links
-inside the site have to lead somewhere. The pages are printed.
+A page must not print to the console, request anything that is not a file of the site, or be
+wider than the window, from phones to wide screens; its live figures must be mounted. Links
+inside the site must have a target. The pages are printed.
 
     python docs/check_site.py docs/_build/html [--browser PATH]
 """
@@ -17,12 +17,12 @@ from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import ConsoleMessage, Page, Request, sync_playwright
 
-WIDTHS = (400, 768, 1024, 1280, 1440)  # of the window: a phone, tablets, laptops
+WIDTHS = (400, 768, 1024, 1280, 1440)  # of the window: phone, tablets, laptops
 HEIGHT = 800
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 GENERATED = ("genindex", "search", "py-modindex")
-# A figure is mounted when it comes near the view.
-# The widest thing tells what to mend.
+# A figure is mounted when it comes near the viewport.
+# The widest elements tell what to fix.
 TOO_WIDE = """() => {
     const most = document.documentElement.clientWidth;
     const wide = document.documentElement.scrollWidth;
@@ -44,7 +44,7 @@ MOUNTED = """async () => {
 
 
 class Links(HTMLParser):
-    """The places of a page and where it leads to."""
+    """The anchors and the link targets of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Links(HTMLParser):
 
 
 def broken_links(pages: dict[Path, Links]) -> Iterator[str]:
-    """What a link inside the site does not find: a file, or a place in a page."""
+    """What a link inside the site fails to find: a file, or an anchor in a page."""
     for path, page in pages.items():
         for target in page.targets:
             parts = urlsplit(target)
@@ -83,7 +83,7 @@ def broken_links(pages: dict[Path, Links]) -> Iterator[str]:
 
 
 def complaints(page: Page, paths: list[Path]) -> Iterator[str]:
-    """What is wrong with each page when a browser opens it."""
+    """The errors of each page in a browser."""
     heard: list[str] = []
 
     def said(message: ConsoleMessage) -> None:
@@ -108,7 +108,7 @@ def complaints(page: Page, paths: list[Path]) -> Iterator[str]:
 
 
 def too_wide(page: Page) -> Iterator[str]:
-    """At which widths of the window a page scrolls sideways, and what sticks out first."""
+    """The window widths at which a page scrolls sideways, and the elements that stick out."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
         if problem := page.evaluate(TOO_WIDE):
@@ -117,8 +117,8 @@ def too_wide(page: Page) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("site", type=Path, help="the folder with index.html")
-    parser.add_argument("--browser", help="Chromium or a relative of it; else one on the path")
+    parser.add_argument("site", type=Path, help="folder with index.html")
+    parser.add_argument("--browser", help="Chromium-based browser (default: one on the path)")
     options = parser.parse_args()
     site = options.site.resolve()
     pages = {path: Links(path) for path in sorted(site.rglob("*.html"))}

@@ -25,7 +25,7 @@ exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "sg_execution_t
 default_role = "code"
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # they are kept with their results
+nb_execution_mode = "off"  # notebooks are committed with their outputs
 html_theme = "furo"
 html_title = "sparsewood"
 html_show_copyright = False
@@ -36,7 +36,7 @@ html_math_renderer = "mathml"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
-napoleon_use_ivar = True  # attributes as one list
+napoleon_use_ivar = True  # list all attributes together
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -54,8 +54,8 @@ sphinx_gallery_conf = {
 
 
 def _as_rst(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
-    """Docstrings are written to be read as they stand: indented blocks are meant literally, and
-    stars and bars outside backticks are only stars and bars. Tell reStructuredText so."""
+    """Escape docstrings for reStructuredText. They are written as plain text: indented blocks are
+    literal, and stars and bars outside backticks have no special meaning."""
     out: list[str] = []
     outer = 0  # indentation of the text around a literal block
     literal = False
@@ -75,9 +75,9 @@ def _as_rst(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: 
 
 
 def _escaped(line: str) -> str:
-    """The line with stars and bars outside `backticks` made plain.
+    """The line with stars and bars outside `backticks` escaped.
 
-    Code with a colon gets a second pair of backticks, or napoleon parts it there.
+    Code with a colon gets a second pair of backticks; otherwise napoleon splits it there.
     """
     pieces = re.split(r"(`[^`]+`)", line)
     return "".join(_code(p) if p.startswith("`") else _plain(p) for p in pieces)

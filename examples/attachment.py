@@ -2,7 +2,7 @@
 One ambiguous sentence
 ======================
 
-From arc scores to the few trees that matter, and a gradient that prefers one of them.
+SparseMAP turns arc scores into the few trees that matter. A gradient then prefers one of them.
 """
 
 import torch
@@ -12,7 +12,7 @@ from sparsewood.draw import show
 
 # %%
 # Every word gets a score for every head: row = dependent, column = head, column 0 = the root.
-# Here only the preposition is in doubt: it may hang from the verb (2) or from the noun (4).
+# Only the preposition is ambiguous here: its head may be the verb (2) or the noun (4).
 
 words = "She saw the man with the telescope".split()
 verb, noun = [2, 0, 4, 2, 2, 7, 5], [2, 0, 4, 2, 4, 7, 5]
@@ -27,7 +27,8 @@ post = sp.sparsemap(scores, trees)
 show(post, words)
 
 # %%
-# The log-probability of a tree is differentiable. Its gradient touches the two arcs in doubt alone.
+# The log-probability of a tree is differentiable. Its gradient is nonzero only at the two
+# ambiguous arcs.
 
 post.log_prob(torch.tensor([noun])).sum().backward()
 assert scores.grad is not None
@@ -36,7 +37,7 @@ for dependent, head in scores.grad[0].nonzero().tolist():
     print(f"{words[head - 1]:>5} -> {words[dependent]:<5} {change:+.3f}")
 
 # %%
-# A step along it moves the probability.
+# A step along the gradient moves the probability.
 
 after = sp.sparsemap((scores + 0.3 * scores.grad).detach(), trees)
 show(after, words)

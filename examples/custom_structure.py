@@ -2,9 +2,9 @@
 A structure of your own
 =======================
 
-A conference programme: talks overlap, and one person can hear only some of them. A structure is a
-set of talks that do not overlap. Its MAP oracle is a few lines of Python; with two methods more
-there are SparseMAP, gradients and the rest.
+At a conference, talks overlap, and one person can hear only some of them. A structure is a set of
+talks that do not overlap. Its MAP oracle is a few lines of Python; with two more methods it has
+SparseMAP, gradients and everything else.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import sparsewood as sp
 
 # %%
-# The parts are the talks; a structure is a 0/1 vector. `best` is weighted interval scheduling: of
-# the talks that end first, the best choice has the last of them, or it has not.
+# The parts are the talks; a structure is a 0/1 vector. `best` is weighted interval scheduling: the
+# best choice among the talks that end first either includes the last of them, or does not.
 
 
 class Programme(sp.Custom, arrays="numpy"):
@@ -39,7 +39,7 @@ class Programme(sp.Custom, arrays="numpy"):
         if shape != (len(self.talks),):
             raise ValueError(f"expected {len(self.talks)} scores, one for each talk, got {shape}")
 
-    def enumerate(self, n: int) -> torch.Tensor:  # for the tests alone
+    def enumerate(self, n: int) -> torch.Tensor:  # only for the tests
         starts, ends = torch.tensor(self.talks).T
         overlap = (starts[:, None] < ends) & (starts < ends[:, None])
         sets = torch.cartesian_prod(*[torch.arange(2)] * n).bool()
@@ -63,7 +63,7 @@ for i in post.weights.argsort(descending=True):
     print(f"  {post.weights[i]:.3f}  {', '.join(heard)}")
 
 # %%
-# How likely we hear each talk, and what a little more interest in "Sparsity" would change.
+# The probability of hearing each talk, and the effect of a little more interest in "Sparsity".
 
 (change,) = torch.autograd.grad(post.marginals[0, 4], interest)
 for title, (start, end), chance, slope in zip(
@@ -72,7 +72,7 @@ for title, (start, end), chance, slope in zip(
     print(f"{start:>4g} to {end:<4g} {title:9} {chance:.3f}  {slope:+z.2f}")
 
 # %%
-# The day, each talk as dark as it is likely.
+# The day; the more probable a talk, the darker it is.
 
 _, ax = plt.subplots(figsize=(6, 2.6))
 for row, (start, end) in enumerate(hours):

@@ -1,12 +1,12 @@
-"""`make demo`: latent trees against fixed ones and the true ones, on nested list operations.
+"""`make demo`: compare latent trees with fixed trees and the true trees on nested list operations.
 
     [MAX 2 9 [MIN 4 7 ] 0 ]  is  9
 
 The value of such an expression follows from its tree, and the tree is known. Four models read the
 same expressions: from left to right, as a bag of words (flat), along the true tree (given), and
-along trees that SparseMAP selects and nobody shows the model (sparsemap). Training takes two to
-four minutes on two cores; it may be stopped with Ctrl-C, and `make demo` then goes on. The results
-are printed, and written to demo/report.html with curves and trees.
+along trees that SparseMAP selects and that the model is never shown (sparsemap). Training takes two
+to four minutes on two cores. Stop it with Ctrl-C, and `make demo` continues later. The results are
+printed, and written to demo/report.html with curves and trees.
 
     python examples/demo.py --seed 3    # other initial weights and another order of the expressions
 """
@@ -30,10 +30,10 @@ FOLDER = Path("demo")
 WORDS = "[MAX 2 9 [MIN 4 7 ] 0 ]".split()
 LATENT = "sparsemap:max_active=5"
 LR = 0.002
-# The composer reads plain words, so that what they are to each other is the trees' to tell; the
-# parser learns slowly and through noise, so that it settles on no tree before there is a reason.
-# Digits and brackets are told to be leaves: without that, three seeds of ten find trees that answer
-# as well and look otherwise, an operator hanging from the bracket that closes it.
+# The composer reads plain words, so only the tree can say how they are related. The parser has a
+# low learning rate and noise on its scores, so that it does not settle on a tree too early.
+# The model is told that digits and brackets are leaves. Without that, three seeds of ten find other
+# trees that answer as well: they attach an operator to the bracket that closes it.
 TABLE = f"""
     table listops --estimators left-to-right flat given {LATENT} --lrs {LR} --workers 2 --device cpu
     --operators MIN MAX MED --depths 2 3 4 --depth-1-share 0.25 --max-arguments 4
@@ -43,11 +43,11 @@ TABLE = f"""
     --projective --single-root --leaves ] 0 1 2 3 4 5 6 7 8 9 --noise 1 --parser-lr 0.0003
     --batch 32 --eval-batch 128 --max-epochs 5 --linear --clip 5 --no-temperatures
 """
-SHOWN = 2  # sentences, and trees of each
+SHOWN = 2  # sentences, and trees per sentence
 
 
 def main(seed: int, folder: Path) -> int:
-    """Returns the exit code of the training."""
+    """Train the models and print the results; return the exit code of the training."""
     console = Console(highlight=False)
 
     def section(title: str, *content: str | Text) -> None:
@@ -70,19 +70,19 @@ def main(seed: int, folder: Path) -> int:
 
 
 def learnt(run: Run) -> str:
-    """What the latent model learnt, from what."""
+    """A sentence about what the latent model learnt."""
     assert run.result is not None
     right = run.result["tests"]["test"]["attachment_without_brackets"]
     return (
-        "The latent model was shown expressions and their values, never a tree; all it was told is "
-        "that digits and brackets head nothing. From these alone its parser learnt which operator "
-        f"each token belongs to: {right:.1f} % of the operators and digits of expressions it had "
-        "not seen hang where they do in the true trees."
+        "The latent model was shown expressions and their values, never a tree. It was only told "
+        "that digits and brackets head nothing. From this its parser learnt which operator each "
+        f"token belongs to: {right:.1f} % of the operators and digits of unseen expressions have "
+        "the same head as in the true tree."
     )
 
 
 def gallery(run: Run) -> Iterable[Text]:
-    """The likeliest trees of some expressions of the validation split."""
+    """The most probable trees of some expressions of the validation split."""
     examples = sorted(run.gallery, key=lambda example: len(example["sides"][0]["words"]))
     for example in examples[:SHOWN]:
         side = example["sides"][0]

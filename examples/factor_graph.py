@@ -1,9 +1,9 @@
 """
-A table plan with rules
-=======================
+A seating plan with rules
+=========================
 
-A matching seats the guests. A few rules of logic keep the peace. LP-SparseMAP answers both at once,
-and its gradient says what would change the plan.
+A matching seats the guests, and a few logic rules keep the peace. LP-SparseMAP solves both at
+once, and its gradient says what would change the plan.
 """
 
 import torch
@@ -27,16 +27,16 @@ likes = torch.tensor(
 ann, bob, cleo, dan = range(4)
 
 # %%
-# A variable for each guest and seat. Everybody sits, nobody on somebody's lap: a matching.
+# One variable for each guest and seat. Every guest has a seat, and no two share one: a matching.
 
 graph = sp.FactorGraph()
 x = graph.variables(4, seats)
 plan = graph.add(sp.Matching(), x)
 
 # %%
-# Rules. The first two seats are at the window, and at most one of Ann and Bob gets one. If Cleo
-# takes the middle, Dan sits at her right. Cleo and Dan are worth half a point more side by side,
-# which takes a variable for the pair that carries that score and no penalty of its own.
+# Rules. The first two seats are at the window, and at most one of Ann and Bob gets one of them. If
+# Cleo takes the middle seat, Dan sits at her right. Cleo and Dan are worth half a point more side
+# by side: this takes a variable for the pair, which has that score and no penalty of its own.
 
 graph.add(sp.AtMostOne(), x[[ann, bob], :2].flatten())
 graph.add(sp.Implies(), [x[cleo, 2], x[dan, 3]])
@@ -46,7 +46,7 @@ for seat in range(seats - 1):
     graph.add(sp.Pairwise(), [x[cleo, seat], x[dan, seat + 1], together[seat]])
 
 # %%
-# Scores of all variables in one tensor, (batch, variables): here a batch of one.
+# The scores of all variables form one tensor, (batch, variables); here the batch size is one.
 
 bonus = torch.full((seats - 1,), 0.5)
 post = sp.lp_sparsemap(graph.join(likes[None], bonus[None]), graph, temperature=0.5)
@@ -63,12 +63,12 @@ print(f"with rules (violated by at most {float(post.violation[0]):.0e})")
 write(post.marginals[0, x])
 
 # %%
-# The matching keeps its own sparse posterior: the few plans that the marginals are made of.
+# The matching keeps its own sparse posterior: the few plans whose mixture the marginals are.
 
 show(post.factor(plan), guests, other=[f"seat {s}" for s in range(1, seats + 1)])
 
 # %%
-# Ann would like the first seat. Whose taste matters for that, and in which direction?
+# Ann would like the first seat. Whose preferences matter for that, and in which direction?
 
 post.marginals[0, x[ann, 0]].backward()
 assert likes.grad is not None

@@ -2,9 +2,10 @@
 Tags with few labels
 ====================
 
-One word in five has its tag; the others are latent. A tagger of single words learns from labelled
-ones alone, a chain from whole sentences. It pays where tags depend on tags, as in the text made up
-here; not on EWT. The sum over all taggings, a CRF, learns a little more and takes longer.
+One word in five has its tag; the other tags are latent. A tagger of single words learns only from
+labelled words, a chain learns from whole sentences. The chain helps if tags depend on each other,
+as in the made-up text here; on EWT it does not. The sum over all taggings, a CRF, learns a little
+more and takes longer.
 """
 
 import os
@@ -21,9 +22,9 @@ import sparsewood as sp
 SEEDS, STEPS, SENTENCES, SHARES = 3, 50, 200, (0.05, 0.2, 1.0)
 
 # %%
-# Sentences of EWT where they are in `data/ud_ewt`, otherwise of a grammar whose words may mostly be
-# several parts of speech; 300 of them are to be tested on. `$SPARSEWOOD_DATA` names a folder in
-# place of `data`.
+# Sentences of EWT if they are in `data/ud_ewt`; otherwise made-up sentences from a grammar in which
+# most words can have several parts of speech. 300 of them are for testing. `$SPARSEWOOD_DATA` names
+# another folder than `data`.
 
 EWT = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "ud_ewt")
 Tagged = list[tuple[str, str]]  # words with tags
@@ -54,7 +55,7 @@ def sentence_by(draw: random.Random) -> Tagged:
 
 
 def conllu(path: Path) -> list[Tagged]:
-    """Words in lower case and their parts of speech, of sentences of at most 25 words."""
+    """Lower-case words with their parts of speech, for sentences of at most 25 words."""
     blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
     tables = [[line.split("\t") for line in b.split("\n") if line[0] != "#"] for b in blocks]
     found = [[(row[1].lower(), row[3]) for row in table if row[0].isdigit()] for table in tables]
@@ -85,7 +86,7 @@ for b, s in enumerate(sentences):
     gold[b, : len(s)] = torch.tensor([tags.index(tag) for _, tag in s])
 
 # %%
-# The chain scores words with tags and tags with the next; single words are seen with neighbours.
+# The chain scores words with tags, and tags with the next tag; single words see their neighbours.
 
 family, K = sp.LinearChain(), len(tags)
 
@@ -107,7 +108,7 @@ class Tagger(nn.Module):
 
 
 def loss(how: str, scores: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
-    """By how much all taggings outdo those that agree with the labels; -1: no label."""
+    """The score of all taggings minus that of taggings that agree with the labels; -1: no label."""
     if how == "single words":
         return nn.functional.cross_entropy(scores[..., 0].mT, labels, ignore_index=-1)
     wrong = (labels >= 0)[..., None] & (torch.arange(K) != labels[..., None])
@@ -120,7 +121,7 @@ def loss(how: str, scores: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
 
 
 # %%
-# How many words of new sentences are tagged right, by the share of words with labels.
+# The share of words of new sentences with the correct tag, by the share of words with labels.
 
 fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 for how in ("SparseMAP", "CRF", "single words"):

@@ -2,8 +2,8 @@
 Latent trees in four lines
 ==========================
 
-Scores, SparseMAP, a TreeLSTM along each selected tree, the expectation: a sentence encoder whose
-parse is latent, trained by nothing but the task.
+Scores, SparseMAP, a TreeLSTM along each selected tree, and the expectation make a sentence encoder
+with a latent parse that is trained only by the task.
 """
 
 import torch
@@ -15,7 +15,7 @@ from sparsewood.draw import show
 torch.manual_seed(0)
 
 # %%
-# The task: is something negated? The label is 1 if "not" stands right before "good" or "bad". No
+# The task: is something negated? The label is 1 if "not" stands directly before "good" or "bad". No
 # tree is ever given.
 
 words = ["it", "is", "so", "not", "good", "bad", "and"]
@@ -26,7 +26,7 @@ negated = (tokens[:, :-1] == 3) & ((tokens[:, 1:] == 4) | (tokens[:, 1:] == 5)) 
 labels = negated.any(-1).long()
 
 # %%
-# The parts: word vectors in their sentence, a score for each arc, a network that is built along a
+# The modules: word vectors in context, a score for each arc, and a network that is built along a
 # tree.
 
 encoder = sp.nn.SentenceEncoder(len(words), 16, 32)
@@ -37,7 +37,7 @@ parts = nn.ModuleList([encoder, scorer, tree_lstm, output])
 optimizer = torch.optim.Adam(parts.parameters(), lr=0.01)
 
 # %%
-# The four lines. `roots` has a row for each tree that SparseMAP keeps, of all sentences; the
+# The four lines. `roots` has one row per tree that SparseMAP keeps, over all sentences; the
 # expectation is over the trees of each sentence.
 
 
@@ -62,20 +62,20 @@ for step in range(31):
         print(f"step {step:2}: loss {loss.item():.3f}, right {right:.0%}, {kept:.1f} trees each")
 
 # %%
-# Trees of one sentence share most of their subtrees, and each distinct one is computed once.
+# Trees of one sentence share most of their subtrees, and each distinct subtree is computed once.
 
 x = encoder(tokens, lengths)
 _, post = predict(x)
 print(post.forest())
 
 # %%
-# What it came to believe about one of the negated sentences.
+# The trees that the model has learnt for one of the negated sentences.
 
 chosen = int(labels.argmax())
 show(post, [words[w] for w in tokens[chosen, : lengths[chosen]]], chosen)
 
 # %%
-# `LatentTreeEncoder` holds the same lines, and the baselines: chains, flat trees, a parser's trees.
+# `LatentTreeEncoder` contains the same lines, and the baselines: chains, flat trees, given trees.
 
 trees = sp.nn.LatentTreeEncoder(scorer, tree_lstm)
 post, roots = trees(x, lengths)

@@ -2,12 +2,12 @@
 Two sentences, word by word
 ===========================
 
-Does the first sentence entail the second? The answer is read off pairs of words, and which words
-belong together is latent: a matching. Means of word vectors do without pairs and confuse who is
+Does the first sentence entail the second? The answer is computed from pairs of words, and which
+words belong together is latent: a matching. Means of word vectors use no pairs and confuse who does
 what; attention takes less time and is not far behind. On the real sentences of SICK this small
-network, whose word vectors are learned from 4,500 pairs, does better with attention or means
-(results/README.md); with pretrained vectors, an encoder and flat trees (`--attention matching`) the
-latent matching is ahead of attention by softmax there.
+network, which learns its word vectors from 4,500 pairs, does better with attention or means
+(results/README.md). With pretrained vectors, an encoder and flat trees (`--attention matching`) the
+latent matching is better than softmax attention there.
 """
 
 import os
@@ -25,9 +25,9 @@ from sparsewood.draw import show
 SEEDS, EPOCHS, SIZE = 3, 8, 16
 
 # %%
-# Pairs of SICK where they are in `data/sick`, otherwise made up. `$SPARSEWOOD_DATA` names a folder
-# in place of `data`. Made-up pairs say things of someone, in any order; the second sentence says
-# the same or something more general, but one thing may be the contrary, or another thing.
+# Pairs of SICK if they are in `data/sick`, otherwise made-up ones. `$SPARSEWOOD_DATA` names another
+# folder than `data`. Made-up pairs describe someone, with words in any order. The second sentence
+# repeats or generalises the first, but one word may be replaced by its contrary or by another one.
 
 SICK = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "sick")
 KINDS = {  # general words and special ones
@@ -94,7 +94,7 @@ def batch(split: str, rows: list[int]) -> tuple[Tensor, ...]:
 
 
 # %%
-# A small network looks at pairs of words and sums what it sees, or looks at the means alone.
+# A small network reads pairs of words and sums the results, or reads only the means.
 
 
 class Reader(nn.Module):
@@ -116,7 +116,7 @@ class Reader(nn.Module):
             x = (x * inside[..., None]).sum(1, keepdim=True) / n.view(-1, 1, 1, 1)
             y = (y * within[..., None]).sum(2, keepdim=True) / m.view(-1, 1, 1, 1)
             weights = torch.ones(len(a), 1, 1)
-        elif self.how == "attention":  # of each word of the second sentence to those of the first
+        elif self.how == "attention":  # each word of the second sentence attends to the first
             scores = (x.squeeze(2) @ y.squeeze(1).mT) / SIZE**0.5
             weights = torch.where(inside, scores, -torch.inf).softmax(1) * within
         else:
@@ -139,7 +139,7 @@ def train(how: str, seed: int) -> Reader:
 
 
 # %%
-# How many test pairs are answered right.
+# The share of test pairs with the correct answer.
 
 tests = [batch("test", rows.tolist()) for rows in torch.arange(len(data["test"])).split(100)]
 readers: list[Reader] = []

@@ -2,9 +2,10 @@
 A latent program
 ================
 
-Questions in a language that nobody explains, `zug mip lal`, and their answers. Each word stands for
-an input or an operation, a question for a program, and only programs that run are structures. The
-alternative, here a small untuned network from words and numbers to answers, is seldom right.
+Questions in an unknown language, such as `zug mip lal`, are given with their answers. Each word
+stands for an input or an operation and each question for a program, and only programs that run are
+structures. The alternative, a small untuned network from words and numbers to answers, is seldom
+right.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +21,8 @@ WORDS, TOKENS = "zug mip tor lal pek sno ber".split(), ["x", "y", "z", "+", "-",
 OPERATIONS = [torch.add, torch.sub, torch.mul, torch.maximum]
 
 # %%
-# Programs are for a stack: `x y + z *` is (x + y) z. No operation may find fewer than two values,
-# and one value is left. The oracle keeps the best beginning for each height of the stack.
+# Programs use a stack: `x y + z *` is (x + y) z. Every operation needs two values on the stack, and
+# one value remains at the end. The oracle keeps the best prefix for each height of the stack.
 
 
 class Programs(sp.Custom, arrays="numpy", parts_ndim=2):
@@ -50,9 +51,10 @@ def run(program: list[int], inputs: Tensor) -> Tensor:
 
 
 # %%
-# Random programs are the best ones for random scores. Each comes with four inputs and the answers.
-# A table scores tokens for words; the loss is minus the log-probability of right answers. The
-# network has as many questions, all of three words, and its answers may be 0.5 off.
+# Random programs are the best ones for random scores. Each comes with four inputs and their
+# answers. A table scores tokens for words; the loss is minus the log-probability of correct
+# answers. The network gets as many questions, all of three words, and its answers may be off by
+# 0.5.
 
 
 def ask(n: int, largest: int, many: int = QUESTIONS) -> tuple[Tensor, Tensor, Tensor]:

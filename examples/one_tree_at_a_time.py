@@ -2,8 +2,8 @@
 Any program along a tree
 ========================
 
-The model downstream may be a plain Python function of one tree: it branches, recurses and looks
-things up as it likes. SparseMAP hands it a few trees, so a loop over them is cheap enough.
+The downstream model may be a plain Python function of one tree: it can branch, recurse and look
+things up. SparseMAP returns only a few trees, so a loop over them is cheap.
 """
 
 import torch
@@ -15,8 +15,8 @@ from sparsewood.draw import show
 torch.manual_seed(0)
 
 # %%
-# A tiny calculator. "double" doubles the sum of what hangs from it and "minus" turns its sign; a
-# number adds itself to what hangs from it.
+# A tiny calculator. "double" doubles the sum of its children and "minus" negates it; a number adds
+# itself to the sum of its children.
 
 words = "minus double 3 4".split()
 numbers = {"3": 3.0, "4": 4.0}
@@ -38,9 +38,9 @@ print("a chain:       ", value([0, 1, 2, 3]))
 print("all from root: ", value([0, 0, 0, 0]))
 
 # %%
-# The tree is latent: we are told the result alone, -10, and look for scores of the arcs. `expect`
-# calls a function with all trees; the loop over them is ours. Nothing is differentiated through the
-# program: the gradient reaches the scores through the probabilities of its results.
+# The tree is latent: only the result is given, -10, and we look for scores of the arcs. `expect`
+# calls a function with all trees; the loop over them is ours. The program is not differentiated:
+# the gradient reaches the scores through the probabilities of its results.
 
 family = sp.DependencyTrees(single_root=True)
 
@@ -61,15 +61,15 @@ for step in range(31):
         print(f"step {step:2}: {len(post.weights):2} trees, expected error {expected.item():5.2f}")
 
 # %%
-# What it found: a parse under which the program says -10.
+# The result: a parse under which the program returns -10.
 
 post = sp.sparsemap(scores.detach(), family, temperature=3.0)
 print("result:", value(post.mode[0].tolist()))
 show(post, words)
 
 # %%
-# A network along a tree works alike: a vector for each tree, and gradients for its parameters too.
-# (`ChildSumTreeLSTM` is much faster where it fits.)
+# A network along a tree works in the same way: it returns one vector per tree, and its parameters
+# get gradients too. (`ChildSumTreeLSTM` is much faster if it fits the model.)
 
 embedding, layer = nn.Embedding(len(words) + 1, 8), nn.Linear(16, 8)
 

@@ -2,8 +2,9 @@
 A picture for each family
 =========================
 
-What a posterior keeps is best looked at. `show` and `posterior_text` draw each family as what it
-is: trees as arcs, taggings as tags, matchings as pairs. Scores here are noise around one structure.
+`show` and `posterior_text` draw the structures of a posterior, each family in its own kind of
+picture: trees as arcs, taggings as tags, matchings as pairs. The scores here are noise around one
+structure.
 
 .. image:: /families.svg
    :alt: a picture of each family
@@ -21,13 +22,13 @@ words = "She saw the man".split()
 
 
 def picture(family: Any, parts: tuple[int, ...], best: list[Any], **names: Any) -> None:
-    """The two likeliest structures around `best`, for scores of shape `parts`."""
+    """Print the two most probable structures for noisy scores around `best`, of shape `parts`."""
     scores = 0.3 * torch.randn(1, *parts) + family.indicator(torch.tensor([best]), parts)
     print(posterior_text(sp.sparsemap(scores, family), k=2, **names), end="\n\n")
 
 
 # %%
-# Dependency trees with labels on their arcs. In text the label of an arc stands below its word.
+# Dependency trees with labels on their arcs. In text, the label of an arc is below its word.
 
 labels = ["root", "nsubj", "det", "obj"]
 heads = [[2, 1], [0, 0], [4, 2], [2, 3]]
@@ -42,7 +43,7 @@ segments = [[1, 0], [3, 1], [0, -1], [0, -1]]
 picture(sp.SemiMarkov(3), (4, 2, 5), segments, words=words, labels=["who", "what"])
 
 # %%
-# Binary trees, their spans with labels or without.
+# Binary trees, without and with labels on their spans.
 
 spans = [[1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
 picture(sp.BinaryTrees(), (4, 4), spans, words=words)
@@ -56,7 +57,7 @@ picture(
 )
 
 # %%
-# Matchings, and alignments with gaps and without; a ditto mark goes on from the step before.
+# Matchings, and alignments with and without gaps; a ditto mark repeats the previous step.
 
 french = ["elle", "vit", "l'", "homme", "hier"]
 picture(sp.Matching(), (4, 5), [0, 1, 2, 3], words=words, other=french)
@@ -71,13 +72,13 @@ picture(sp.Alignment(), (4, 5), cells, words=words, other=french)
 picture(sp.Subset(2), (5,), [1, 0, 0, 1, 0], words=["apple", "pear", "plum", "quince", "fig"])
 
 # %%
-# Spanning trees of a graph. In text they hang from their first vertex.
+# Spanning trees of a graph. In text they are rooted at their first vertex.
 
 cities = ["Rome", "Pisa", "Turin", "Bari", "Milan"]
 picture(sp.SpanningTrees(), (5, 5), [0, 4, 0, 1], words=cities)
 
 # %%
-# Text is for the terminal. In a notebook, and on this page, a drawing shows itself as a picture.
+# Text is for the terminal. In a notebook, and on this page, a drawing displays itself as a picture.
 
 family = sp.LabelledDependencyTrees()
 scores = 0.3 * torch.randn(1, 4, 5, 4) + family.indicator(torch.tensor([heads]), (4, 5, 4))

@@ -2,9 +2,10 @@
 Which words decide
 ==================
 
-A rationale is the few words of a review that its sentiment is read from; only the sentiment is
-given. Attention weighs words too, but its answer rests on all of them. Here the classifier never
-sees more than four. On SST that costs two points, as does cutting attention to four words.
+A rationale is the few words of a review that determine its predicted sentiment; only the sentiment
+is given. Attention weights words too, but its answer depends on all of them. Here the classifier
+never sees more than four words. On SST that costs two points, as does restricting attention to four
+words.
 """
 
 import os
@@ -22,9 +23,9 @@ from sparsewood.draw import show
 SEEDS, EPOCHS, WORDS = 3, 16, 4
 
 # %%
-# Reviews of SST where they are in `data/sst`, otherwise made up: two to four words of praise or
-# blame, most of them of the label's side, among words of neither. `$SPARSEWOOD_DATA` names a folder
-# in place of `data`.
+# Reviews of SST if they are in `data/sst`, otherwise made-up ones: up to five words of praise or
+# blame, most of them on the side of the label, among neutral words. `$SPARSEWOOD_DATA` names
+# another folder than `data`.
 
 SST = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "sst")
 PRAISE = "gripping funny tender superb moving clever charming witty".split()
@@ -72,9 +73,9 @@ def encode(texts: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
 
 
 # %%
-# All three models classify a weighted mean of word vectors. The latent one does so for each set of
-# words that SparseMAP keeps, and its answer is the expectation. `few` asks for the answer from four
-# words alone: the likeliest set, or those with the most attention.
+# All three models classify a weighted mean of word vectors. The latent model does so for each set
+# of words that SparseMAP keeps, and its answer is the expectation. `few` computes the answer from
+# only four words: the most probable set, or the words with the most attention.
 
 
 class Reader(nn.Module):
@@ -117,7 +118,7 @@ def train(how: str, seed: int) -> Reader:
 
 
 # %%
-# How many test reviews are read right, by all words and by four of them.
+# The share of test reviews with the correct answer, from all words and from four of them.
 
 held, labels = encode([ws for ws, _ in data["test"]]), torch.tensor([y for _, y in data["test"]])
 readers: list[Reader] = []
@@ -132,7 +133,7 @@ for how in ("mean", "attention", "sets"):
         print(f"{how:9} seed {seed}, {seconds:.1f} s: {', by four words '.join(right)}")
 
 # %%
-# The sets of words that are kept of one review.
+# The sets of words that are kept for one review.
 
 review = "a long but gripping and witty film with a dull plot".split()
 show(readers[-1].sets(*encode([review])), review)

@@ -2,9 +2,10 @@
 Balanced routing to experts
 ===========================
 
-A mixture of experts sends each input to a small network of its own. Top-1 softmax routing overfills
-some experts and starves others; a loss for balance mends that on average, a matching always. Where
-the kinds of inputs are even, the matching errs least; where they are not, its balance costs.
+A mixture of experts sends each input to a small network of its own. Top-1 softmax routing overloads
+some experts and starves others. A balancing loss corrects this on average, a matching always. If
+all kinds of inputs are equally frequent, the matching has the lowest error; otherwise its balance
+has a cost.
 """
 
 import time
@@ -18,12 +19,12 @@ import sparsewood as sp
 SEEDS, STEPS, BATCH, EXPERTS = 3, 150, 32, 4
 
 # %%
-# Inputs of four kinds, each with a function of its own; the router is not told the kinds. A batch
-# holds as many of each, or what chance gives.
+# There are four kinds of inputs, each with its own function; the router is not told the kinds. A
+# batch has equally many of each, or random kinds.
 
 
 def draw(seed: int, even: bool) -> tuple[Tensor, Tensor]:
-    """Batches of inputs (STEPS + 20, BATCH, 8) and what is to be predicted."""
+    """Batches of inputs (STEPS + 20, BATCH, 8) and their targets."""
     torch.manual_seed(seed)
     kinds = torch.arange(BATCH).expand(STEPS + 20, -1) % 4
     kinds = kinds if even else torch.randint(4, kinds.shape)
@@ -32,14 +33,15 @@ def draw(seed: int, even: bool) -> tuple[Tensor, Tensor]:
 
 
 # %%
-# Three ways to share a batch out. For the matching every expert has a column for each of its 8
-# places, and what an input has of them is summed. Softmax picks the likeliest expert, and may pay
-# for uneven loads (Fedus et al. 2021). Its weight 10 and the temperature 3 did best on even
-# batches of other seeds; by chance, higher temperatures and more places suit the matching better.
+# Three ways to distribute a batch. In the matching every expert has one column for each of its 8
+# places, and the weights of an input are summed over them. Softmax picks the most probable expert,
+# optionally with a loss for uneven loads (Fedus et al. 2021). Its weight 10 and the temperature 3
+# did best on even batches of other seeds; for random kinds, higher temperatures and more places
+# suit the matching better.
 
 
 def route(how: str, scores: Tensor) -> tuple[Tensor, Tensor]:
-    """The part of each expert in each answer, (B, n, EXPERTS), and a loss for imbalance."""
+    """The weight of each expert in each answer, (B, n, EXPERTS), and a loss for imbalance."""
     if how == "matching":
         columns = scores.repeat_interleave(BATCH // EXPERTS, -1)
         post = sp.sparsemap(columns, sp.Matching(), temperature=3.0, max_active=40)
@@ -51,7 +53,7 @@ def route(how: str, scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def train(how: str, even: bool, seed: int) -> tuple[float, Tensor, float]:
-    """The error on new batches, the loads of the experts there, experts that an input uses."""
+    """The error and the loads of the experts on new batches, and the experts used per input."""
     x, y = draw(seed, even)
     router, experts = nn.Linear(8, EXPERTS), nn.Linear(8, EXPERTS)
     optimizer = torch.optim.Adam([*router.parameters(), *experts.parameters()], lr=0.05)
@@ -70,7 +72,7 @@ def train(how: str, even: bool, seed: int) -> tuple[float, Tensor, float]:
 
 
 # %%
-# The error is relative to the variance of the answers, for each seed.
+# The error relative to the variance of the answers, for each seed.
 
 fig, axes = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True, layout="constrained")
 for ax, even in zip(axes, (True, False), strict=True):
@@ -80,8 +82,8 @@ for ax, even in zip(axes, (True, False), strict=True):
         found = [train(how, even, seed) for seed in range(SEEDS)]
         each = 1000 * (time.process_time() - begin) / (SEEDS * STEPS)
         errors, loads, used = zip(*found, strict=True)
-        said = f"{', '.join(f'{error:.3f}' for error in errors)}; {each:.1f} ms a step;"
-        print(f"  {how:15} {said} {sum(used) / SEEDS:.2f} experts for an input")
+        said = f"{', '.join(f'{error:.3f}' for error in errors)}; {each:.1f} ms/step;"
+        print(f"  {how:15} {said} {sum(used) / SEEDS:.2f} experts/input")
         places = [expert + 0.25 * place for expert in range(EXPERTS)]
         ax.bar(places, torch.stack(loads).mean(0).tolist(), 0.22, label=how)
     ax.set(title="even batches" if even else "kinds by chance", xlabel="experts, busiest first")

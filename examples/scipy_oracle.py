@@ -22,8 +22,8 @@ torch.manual_seed(2)
 
 # %%
 # The parts are the edges between `n` nodes, (0, 1), (0, 2), ..., (n - 2, n - 1). SciPy minimises,
-# and takes 0 for no edge. A spanning tree depends on the order of the scores alone, so the rank of
-# an edge, from 1, can be its cost: exact, ties decided by position, forbidden edges last.
+# and treats 0 as no edge. A spanning tree depends only on the order of the scores, so the rank of
+# an edge, from 1, can be its cost: exact, with ties decided by position, forbidden edges last.
 
 
 class SpanningTrees(sp.Custom, arrays="numpy"):
@@ -47,7 +47,7 @@ class SpanningTrees(sp.Custom, arrays="numpy"):
 
 
 # %%
-# Six variables, each drawn given one before it: 0 - 1, 1 - 2, 1 - 3, 3 - 4, 3 - 5.
+# Six variables, each sampled given an earlier one: 0 - 1, 1 - 2, 1 - 3, 3 - 4, 3 - 5.
 
 truth = [(0, 1), (1, 2), (1, 3), (3, 4), (3, 5)]
 
@@ -60,15 +60,15 @@ def draw(samples: int) -> torch.Tensor:
 
 
 def mutual_information(x: torch.Tensor) -> torch.Tensor:
-    """Of each pair of Gaussian variables, times the number of samples: a log-likelihood."""
+    """For each pair of Gaussian variables, times the number of samples: a log-likelihood."""
     pairs = torch.triu_indices(6, 6, 1)
     correlation = torch.corrcoef(x.T)[pairs[0], pairs[1]]
     return -0.5 * len(x) * (1 - correlation.square()).log()
 
 
 # %%
-# Few samples leave many trees possible, many leave one: the true one. An edge is as thick as it is
-# likely, and orange if it is not in the true tree.
+# With few samples many trees are possible, with many only one: the true tree. The width of an edge
+# is its probability, and edges that are not in the true tree are orange.
 
 trees = SpanningTrees(6)
 edges = list(zip(trees.rows.tolist(), trees.columns.tolist(), strict=True))
@@ -86,7 +86,7 @@ for samples, panel in zip((20, 60, 2000), panels, strict=True):
     panel.axis("off")
 
 # %%
-# The weights have gradients with respect to the data: which sample does the link 1 - 2 hang on?
+# The weights have gradients with respect to the data: which sample matters most for the edge 1 - 2?
 
 data = draw(20).requires_grad_()
 post = sp.sparsemap(mutual_information(data)[None], trees, temperature=8.0)
@@ -96,4 +96,4 @@ for edge, chance in zip(edges, post.marginals[0].tolist(), strict=True):
     if chance > 0:
         print(f"  {edge}  {chance:.3f}" + ("  true" if edge in truth else ""))
 most = int(slope.norm(dim=-1).argmax())
-print(f"the link 1 - 2 hangs most on sample {most}: {[round(v, 1) for v in data[most].tolist()]}")
+print(f"the edge 1 - 2 depends most on sample {most}: {[round(v, 1) for v in data[most].tolist()]}")

@@ -3,8 +3,8 @@ Text without spaces
 ===================
 
 Where are the words of `thedogseesacat`? The segmentation is latent, and the words are learned from
-whole sentences: strings that occur again and again explain more with less. The alternative, to cut
-where a letter comes as a surprise, needs no structure and finds far fewer words.
+whole sentences: strings that occur repeatedly explain the text with fewer words. The alternative,
+cutting where a letter is surprising, needs no structure and finds far fewer words.
 """
 
 import os
@@ -24,8 +24,8 @@ from sparsewood.draw import show
 SEEDS, SENTENCES, ROUNDS, SPACED = 3, 150, 8, 20
 
 # %%
-# Sentences of SICK where they are in `data/sick`, otherwise made up. `$SPARSEWOOD_DATA` names a
-# folder in place of `data`.
+# Sentences of SICK if they are in `data/sick`, otherwise made-up ones. `$SPARSEWOOD_DATA` names
+# another folder than `data`.
 
 SICK = Path(os.environ.get("SPARSEWOOD_DATA", "data"), "sick")
 print(f"sentences of {SICK}" if SICK.is_dir() else "made-up sentences")
@@ -49,15 +49,15 @@ def sentences(seed: int) -> list[tuple[str, ...]]:
 
 
 # %%
-# A segment is a string of at most ten letters. It scores the logarithm of its probability as a
-# word, less a price for its length (Liang & Klein 2009), or each sentence would be one word. The
-# strings that segmentations use are the words of the next round.
+# A segment is a string of at most ten letters. Its score is the logarithm of its probability as a
+# word, minus a price for its length (Liang & Klein 2009); without the price each sentence would be
+# one word. The strings used by the segmentations are the words of the next round.
 
 family = sp.SemiMarkov(max_length=10)
 
 
 def strings(texts: list[str]) -> Tensor:
-    """(B, T, 10, 1): a number for each string, by start and length; 0 past the end."""
+    """(B, T, 10, 1): a number for each string, by start and length; 0 beyond the end."""
     number, table = {"": 0}, torch.zeros(len(texts), max(map(len, texts)), 10, 1).long()
     for b, t in enumerate(texts):
         for i, j in combinations(range(len(t) + 1), 2):
@@ -67,7 +67,7 @@ def strings(texts: list[str]) -> Tensor:
 
 
 def learn(table: Tensor, price: float, most: int) -> Any:
-    """At most so many segmentations of each sentence are kept; 0: all are summed over."""
+    """Learn with at most `most` segmentations per sentence; 0: with the sum over all of them."""
     lengths, uses, post = (table[:, :, 0, 0] > 0).sum(1), (table > 0).float(), None
     for _ in range(ROUNDS):
         counts = torch.bincount(table.flatten(), uses.flatten())
@@ -82,7 +82,7 @@ def learn(table: Tensor, price: float, most: int) -> Any:
 
 
 # %%
-# The alternative: a cut before each letter that is rare after the two before it.
+# The alternative: a cut before each letter that is rare after the previous two.
 
 
 def surprises(texts: list[str], share: float) -> Tensor:
@@ -95,8 +95,8 @@ def surprises(texts: list[str], share: float) -> Tensor:
 
 
 # %%
-# Twenty sentences with spaces choose price and share; the others measure the cuts, by F1. Ten
-# segmentations cost a fraction of the sum over all, and on real text some points of its F1.
+# Twenty sentences with spaces select price and share; the others measure the F1 of the cuts. Ten
+# segmentations cost a fraction of the sum over all, and lose a few points of its F1 on real text.
 
 
 def f1(cuts: Tensor, gold: Tensor) -> float:
@@ -121,6 +121,6 @@ for seed, spaced in enumerate(map(sentences, range(SEEDS))):
         print(f"seed {seed}, {name:8} {right:6.1%} in {seconds:.2f} s")
 
 # %%
-# What is kept of one sentence, learned among the others.
+# The segmentations kept for one sentence, learned together with the others.
 
 show(learn(strings([text, *texts]), 1.5, 10), list(text), labels=["word"])

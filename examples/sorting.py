@@ -2,9 +2,10 @@
 Learning to sort
 ================
 
-A network is shown lists of noisy pictures and their order, never the numbers on them. An order is a
-matching of pictures with places. With softmax two pictures share a place, and fewer lists come out
-right; Sinkhorn's iterations sort some more than SparseMAP, and leave something on every pair.
+A network is shown lists of noisy pictures and their order, never the numbers in the pictures. An
+order is a matching of pictures with places. With softmax two pictures can share a place, and fewer
+lists are sorted correctly. Sinkhorn iterations sort a few more lists than SparseMAP, but leave some
+weight on every pair.
 """
 
 import time
@@ -18,7 +19,7 @@ import sparsewood as sp
 SEEDS, STEPS, LISTS, LENGTH = 3, 120, 32, 6
 
 # %%
-# Numbers of two digits, each digit 5 by 3 pixels, with noise. Each row of pixels is an octal digit.
+# Two-digit numbers, each digit 5 by 3 pixels, with noise. Each row of pixels is an octal digit.
 
 FONT = "75557 26227 71747 71717 55711 74717 74757 71111 75757 75717".split()
 DIGITS = torch.tensor([[[int(row) >> b & 1 for b in (2, 1, 0)] for row in d] for d in FONT]).float()
@@ -26,15 +27,15 @@ DIGITS = nn.functional.pad(DIGITS, (0, 1))  # a gap
 
 
 def lists(many: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Pictures (many, LENGTH, 5, 8), the place of each in rising order, and the numbers."""
+    """Pictures (many, LENGTH, 5, 8), the place of each in increasing order, and the numbers."""
     numbers = torch.rand(many, 100).argsort(-1)[:, :LENGTH]
     pictures = torch.cat([DIGITS[numbers // 10], DIGITS[numbers % 10]], -1)
     return pictures + 0.1 * torch.randn(pictures.shape), numbers.argsort().argsort(), numbers
 
 
 # %%
-# The network gives each picture a value; a picture and a place score the less the further the value
-# is from the place. Three ways from scores to probabilities, with their losses.
+# The network assigns a value to each picture; the score of a picture and a place decreases with the
+# distance of the value from the place. Three ways turn scores into probabilities, each with a loss.
 
 family, places = sp.Matching(), torch.arange(LENGTH) - (LENGTH - 1) / 2
 
@@ -65,8 +66,8 @@ def train(how: str, seed: int) -> nn.Module:
 
 
 # %%
-# How many new lists are sorted without a fault, for each seed, and what a step costs. In the
-# picture rows are the numbers of one list: softmax and Sinkhorn put something everywhere.
+# The share of new lists that are sorted without an error, for each seed, and the time per step. The
+# rows of the pictures are the numbers of one list: softmax and Sinkhorn put some weight everywhere.
 
 torch.manual_seed(0)
 shown, _, numbers = lists(1)
@@ -90,7 +91,7 @@ for how, ax in zip(("softmax", "sinkhorn", "sparsemap"), axes[1:], strict=True):
             pairs = (sinkhorn(scores) if how == "sinkhorn" else scores.log_softmax(-1)).exp()[0]
     right = ", ".join(f"{w.float().mean():.1%}" for w in whole)
     used = int((pairs > 0).sum())
-    print(f"{how:9} {right} of lists sorted, {1000 * each:.1f} ms a step, {used} pairs in use")
+    print(f"{how:9} {right} of lists sorted, {1000 * each:.1f} ms/step, {used} pairs in use")
     ax.imshow(pairs.numpy(), cmap="Blues", vmin=0, vmax=1, aspect="auto")
     ax.set(
         title=how, xlabel="place", xticks=[], yticks=range(LENGTH), yticklabels=numbers[0].tolist()

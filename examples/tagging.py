@@ -2,7 +2,7 @@
 A tagger, dense and sparse
 ==========================
 
-Noun or verb? Most of these words can be either, and the tags around them tell. A CRF learns from
+Noun or verb? Most of these words can be either, and the tags around them decide. A CRF learns from
 the sum over all taggings of a sentence, SparseMAP from the few that matter.
 """
 
@@ -15,7 +15,7 @@ import sparsewood as sp
 torch.manual_seed(0)
 
 # %%
-# Made-up sentences of 3 to 6 words: tags from a Markov chain, each word drawn by its tag.
+# Made-up sentences of 3 to 6 words: tags from a Markov chain, each word sampled given its tag.
 
 tags, words = ["det", "noun", "verb"], ["the", "dog", "saw", "watch", "duck", "fish"]
 steps = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.3, 0.7], [0.6, 0.3, 0.1]])
@@ -45,7 +45,7 @@ for (name, loss), panel in zip(losses.items(), panels, strict=True):
         loss(chain.pack(unary(text[train]), pairs), gold[train], lengths[train]).backward()
         optimizer.step()
 
-    # How many words of other sentences are tagged right; the tags of one, and likely readings.
+    # The share of correct tags in other sentences; the tags and likely readings of one sentence.
     found = sp.map(chain.pack(unary(text[test]), pairs), chain, lengths=lengths[test]).structures
     right = (found == gold[test])[gold[test] >= 0].float().mean()
     scores = chain.pack(unary(given), pairs)

@@ -2,11 +2,11 @@
 From one tree to many
 =====================
 
-The temperature divides the scores: near zero the best tree has all probability, and others enter
-one by one as it rises.
+The temperature divides the scores: near zero the best tree has all the probability, and as the
+temperature rises, others enter one by one.
 
-`sp.temperature_path` follows them exactly: the weights are linear in 1 / temperature between one
-change of the support and the next.
+`sp.temperature_path` follows them exactly: between two changes of the support, the set of trees
+with positive weight, the weights are linear in 1 / temperature.
 """
 
 import matplotlib.pyplot as plt
@@ -20,14 +20,14 @@ words = "I saw stars with telescopes".split()
 scores = 0.5 * torch.randn(5, 6, dtype=torch.float64)
 for word, head in enumerate([2, 0, 2, 5, 2]):
     scores[word, head] += 1.5
-scores[4, 3] += 1.3  # or do the stars have the telescopes?
+scores[4, 3] += 1.3  # alternatively, the stars have the telescopes
 
 # %%
-# One call gives the whole path up to a temperature, all of it certified by the MAP oracle.
+# One call computes the whole path up to a temperature, and the MAP oracle certifies all of it.
 
 trees = sp.DependencyTrees(projective=True, single_root=True)
 whole = sp.temperature_path(scores, trees, temperature=2.0)
-assert isinstance(whole, sp.TemperaturePath)  # a list of them, had the scores a batch dimension
+assert isinstance(whole, sp.TemperaturePath)  # with a batch dimension, a list of them
 path = whole
 print(f"{len(path.structures)} trees, {path.calls} oracle calls")
 for segment in path.segments[:4]:
@@ -36,15 +36,14 @@ for segment in path.segments[:4]:
     print(tree_text(newest, words))
 
 # %%
-# `max_support` stops where a fourth tree would enter: the temperature is that of the path.
+# `max_support` stops where a fourth tree would enter: its temperature is that of the path.
 
 post = sp.sparsemap(scores, trees, temperature=2.0, max_support=3)
 found = float(post.temperature)
 print(f"{path.temperatures[3]:.6f} = {found:.6f}: {len(post.weights)} trees, gap {post.gap:.0e}")
 
 # %%
-# The picture: the weights as areas, one on top of the other, each a + b / temperature between two
-# changes.
+# The weights as stacked areas; between two changes of the support each is a + b / temperature.
 
 places = torch.linspace(0.01, 2, 200).tolist()
 shares = torch.zeros(len(path.structures), len(places), dtype=torch.float64)

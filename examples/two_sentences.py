@@ -23,7 +23,7 @@ hypotheses, hypothesis_lengths = torch.randn(batch, 6, size), torch.tensor([4, 6
 labels = torch.tensor([0, 2, 1, 0])
 
 # %%
-# One encoder serves both sides: a posterior over trees, and a vector for each tree kept.
+# One encoder serves both sides: it returns a posterior over trees, and one vector per tree.
 
 trees = sp.nn.LatentTreeEncoder(
     sp.nn.MLPArcScorer(size),
@@ -34,8 +34,8 @@ post_p, u = trees(premises, premise_lengths)
 post_h, v = trees(hypotheses, hypothesis_lengths)
 
 # %%
-# The product holds every pair of a premise tree and a hypothesis tree of the same instance. Its
-# weights are the products of theirs.
+# The product contains every pair of a premise tree and a hypothesis tree of the same instance. The
+# weight of a pair is the product of the two weights.
 
 pairs = post_p.product(post_h)
 print("trees of the premises:  ", post_p.sizes.tolist())

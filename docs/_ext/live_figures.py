@@ -1,4 +1,4 @@
-"""Live figures in pages: a directive that runs a few lines of Python and puts their figure in.
+"""Live figures in pages: a directive that runs a few lines of Python and inserts their figure.
 
     ```{live}
     :code:
@@ -8,7 +8,7 @@
     ```
 
 The last line is an expression whose value is the figure. With `:code:` the lines are shown as well.
-Style and script are two files of the site, which the pages that have figures ask for.
+Style and script are two files of the site, which only pages with figures load.
 """
 
 import ast
@@ -28,11 +28,11 @@ _MARK = 'class="sparsewood-live'
 
 
 def figure_of(source: str, name: str) -> Live:
-    """The value of the last line of `source`, or a ValueError that says what is there instead."""
+    """The value of the last line of `source`; anything but a figure raises a ValueError."""
     module = ast.parse(source, name)
     last = module.body.pop() if module.body else None
     if not isinstance(last, ast.Expr):
-        raise ValueError(f"{name}: the last line has to be an expression, the figure")
+        raise ValueError(f"{name}: the last line must be an expression, the figure")
     scope: dict[str, Any] = {}
     exec(compile(module, name, "exec"), scope)
     value = eval(compile(ast.Expression(last.value), name, "eval"), scope)
@@ -42,7 +42,7 @@ def figure_of(source: str, name: str) -> Live:
 
 
 class LiveFigure(SphinxDirective):
-    """The figure that the lines of the directive make."""
+    """The figure made by the lines of the directive."""
 
     has_content = True
     option_spec: ClassVar[dict[str, Callable[[str], Any]] | None] = {"code": directives.flag}
@@ -65,9 +65,9 @@ def _add_assets(app: Sphinx, _page: str, _template: str, context: Any, _doctree:
 
 
 def _write_assets(app: Sphinx, error: Exception | None) -> None:
-    """The style and the script, out of their elements.
+    """Write the style and the script to files, without their elements.
 
-    The script becomes a plain one: browsers refuse modules from other files of a disk.
+    The module becomes a plain script, because browsers refuse to load modules from local files.
     """
     if error is not None or app.builder.format != "html":
         return

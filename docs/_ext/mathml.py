@@ -1,6 +1,6 @@
-"""Formulas as MathML, which browsers draw themselves: no script, no font, nothing to fetch.
+"""Formulas as MathML, which browsers render themselves, without scripts, fonts or requests.
 
-The translation from LaTeX is that of docutils.
+docutils translates the LaTeX.
 """
 
 from html import escape
@@ -27,7 +27,7 @@ def _inline(writer: Any, node: nodes.math) -> None:
 
 
 def _block(writer: Any, node: nodes.math_block) -> None:
-    # A formula that is wider than the page scrolls by itself, and can be reached by the keyboard.
+    # A formula wider than the page has its own scrollbar, and can be reached with the keyboard.
     writer.body.append(f'<div class="formula" tabindex="0">{_mathml(node, block=True)}</div>\n')
     raise nodes.SkipNode
 

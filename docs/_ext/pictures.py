@@ -1,8 +1,8 @@
-"""The gallery's pictures: what the cells of an example show, and what its card shows.
+"""The pictures of the gallery: those shown by the cells of an example, and its card.
 
-A cell shows the `Drawing` or live figure that its last line is, and the matplotlib figures that it
-leaves open. All are part of the page, in the ink of its text, for light and dark ground; the same
-picture is kept as an SVG file, for the card.
+A cell shows the `Drawing` or live figure in its last line, and the matplotlib figures that it
+leaves open. All are embedded in the page, in the colour of its text, for light and dark
+backgrounds; the same picture is saved as an SVG file for the card.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ ORDER = (
     "two_sentences scipy_oracle pictures"
 ).split()
 
-_ON_CARD = (4, 3, 2)  # structures of a posterior, the first number for which they are not too high
+_ON_CARD = (4, 3, 2)  # structures of a posterior: the first number that fits the height
 _HIGH, _WIDE = 190, 430
 _SIDES = (" width", " height")
 _CUT = rf'width="{_WIDE}" \1viewBox="0 0 {_WIDE}'
@@ -36,7 +36,7 @@ _ALONE = "<style>svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{color:#
 _INKED = "text.color axes.labelcolor axes.edgecolor axes.titlecolor xtick.color ytick.color"
 _STYLE: Any = {
     **dict.fromkeys(_INKED.split(), _INK),
-    # Told apart by people, and readable on white and on black.
+    # Distinguishable colours, readable on white and on black.
     "axes.prop_cycle": cycler(color="#2a7fc9 #d5601c #3a9d5d #b0529e #b38a12 #7a6ccf".split()),
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -44,18 +44,18 @@ _STYLE: Any = {
     "font.size": 11,
     "legend.frameon": False,
     "savefig.transparent": True,
-    "svg.hashsalt": "sparsewood",  # the same file for the same figure
+    "svg.hashsalt": "sparsewood",  # the same figure always gives the same file
 }
 
 
 def styled(_conf: dict[str, Any], _example: str) -> None:
-    """Called before each example: figures in the ink of the page."""
+    """Set the colours of figures to those of the page; called before each example."""
     plt.rcdefaults()
     plt.rcParams.update(_STYLE)
 
 
 def scraped(_block: Any, example: dict[str, Any], _conf: dict[str, Any]) -> str:
-    """Called after each cell: its pictures as reStructuredText, their files written."""
+    """Write the pictures of a cell and return them as reStructuredText; called after each cell."""
     found: list[tuple[str, str]] = []
     value = example["example_globals"].get("___")  # of the last line of this cell or an earlier one
     if value is not example.get("shown"):
@@ -74,7 +74,7 @@ def scraped(_block: Any, example: dict[str, Any], _conf: dict[str, Any]) -> str:
 
 
 def _card(drawing: Drawing) -> str:
-    """The likeliest structures alone, as many as have room; a long sentence is cut off."""
+    """The most probable structures, as many as fit; a long sentence is cut off."""
     sheet = dataclasses.replace(drawing.sheet, status=None)
     svg, width = "", _WIDE
     for count in _ON_CARD:
@@ -116,7 +116,7 @@ class InOrder:
 
 
 def _check(app: Sphinx) -> None:
-    """A warning for each example that has no picture of its own."""
+    """Warn about each example without a picture."""
     folder = Path(app.srcdir) / "gallery"
     for example in sorted(folder.glob("*.py")):
         if not (folder / "images" / "thumb" / f"sphx_glr_{example.stem}_thumb.svg").exists():

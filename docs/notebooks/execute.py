@@ -1,7 +1,7 @@
-"""Runs the notebooks and keeps what they print: `python docs/notebooks/execute.py`.
+"""Run the notebooks and save their outputs: `python docs/notebooks/execute.py`.
 
-Each code cell is marked with a hash of the text that ran, so that a test can tell outputs that are
-no longer those of their cells. What differs from one run to the next without a reason is left out.
+Each code cell is marked with a hash of the text that ran, so that a test detects outputs that no
+longer belong to their cells. Metadata that differs from run to run without a reason is removed.
 """
 
 import argparse
@@ -28,8 +28,8 @@ def mark(source: str) -> str:
 def execute(path: Path) -> NotebookNode:
     """The notebook with the outputs of a run in a fresh kernel; an error in a cell is raised."""
     notebook = nbformat.read(path, as_version=4)
-    os.environ.pop("MPLBACKEND", None)  # the kernel's own shows figures
-    # What a cell prints arrives in pieces, as many as it happens to take.
+    os.environ.pop("MPLBACKEND", None)  # the kernel's own backend shows figures
+    # The output of a cell arrives in a varying number of pieces: join them.
     client = NotebookClient(notebook, timeout=300, kernel_name="python3", coalesce_streams=True)
     client.execute(cwd=FOLDER)
     notebook.metadata = nbformat.from_dict(_METADATA)
@@ -42,9 +42,9 @@ def execute(path: Path) -> NotebookNode:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Run notebooks and keep what they print.")
+    parser = argparse.ArgumentParser(description="Run notebooks and save their outputs.")
     parser.add_argument("notebooks", nargs="*", type=Path, default=sorted(FOLDER.glob("*.ipynb")))
-    parser.add_argument("--out", type=Path, help="folder to write to; by default in place")
+    parser.add_argument("--out", type=Path, help="output folder (default: in place)")
     asked = parser.parse_args()
     for path in asked.notebooks:
         notebook = execute(path)
