@@ -5,8 +5,8 @@
 namespace sparsewood {
 
 // options: gaps
-static Layout layout(Sides n, const Whole&) { return {{n[0], n[1]}, 2, n[0] + n[1]}; }
+static Layout layout_of_alignment(Sides n, const Whole&) { return {{n[0], n[1]}, 2, n[0] + n[1]}; }
 
-SPARSEWOOD_FAMILY(alignment, 1, layout, Warping, GappedAlignment)
+SPARSEWOOD_FAMILY(alignment, 1, Warping, GappedAlignment)
 
 }  // namespace sparsewood

@@ -5,8 +5,8 @@
 namespace sparsewood {
 
 // options: none
-static Layout layout(Sides n, const Whole&) { return {{n[0]}, 1, n[0]}; }
+static Layout layout_of_simplex(Sides n, const Whole&) { return {{n[0]}, 1, n[0]}; }
 
-SPARSEWOOD_FAMILY(simplex, 0, layout, Simplex)
+SPARSEWOOD_FAMILY(simplex, 0, Simplex)
 
 }  // namespace sparsewood

@@ -5,11 +5,11 @@
 namespace sparsewood {
 
 // options: none
-static Layout layout(Sides n, const Whole&) {
+static Layout layout_of_spanning_trees(Sides n, const Whole&) {
     int64_t vertices = std::max(n[0], int64_t{2});
     return {{vertices, vertices}, 1, n[0]};
 }
 
-SPARSEWOOD_FAMILY(spanning_trees, 0, layout, SpanningTrees)
+SPARSEWOOD_FAMILY(spanning_trees, 0, SpanningTrees)
 
 }  // namespace sparsewood

@@ -5,8 +5,8 @@
 namespace sparsewood {
 
 // options: the fewest and the most items, -1 for all
-static Layout layout(Sides n, const Whole&) { return {{n[0]}, 1, n[0]}; }
+static Layout layout_of_subset(Sides n, const Whole&) { return {{n[0]}, 1, n[0]}; }
 
-SPARSEWOOD_FAMILY(subset, 2, layout, Subset)
+SPARSEWOOD_FAMILY(subset, 2, Subset)
 
 }  // namespace sparsewood

@@ -1,9 +1,10 @@
 // How a file of families/ makes its family known.
 //
-// SPARSEWOOD_FAMILY(name, options, layout, Struct) gives the number of its options, what its scores
-// look like, and the struct that implements it. With two structs, or four, the first option, or the
-// first two, choose: (false, false), (false, true), (true, false), (true, true). Kernels include
-// families/<name>.h for the same struct, which Python looks up by `_native.families()`.
+// SPARSEWOOD_FAMILY(name, options, Struct) gives the number of its options and the struct that
+// implements it; the function layout_of_<name> above it says what its scores look like. With two
+// structs, or four, the first option, or the first two, choose: (false, false), (false, true),
+// (true, false), (true, true). Kernels include families/<name>.h for the same struct, which Python
+// looks up by `_native.families()`.
 #pragma once
 
 #include <algorithm>
@@ -57,6 +58,6 @@ struct Registered {
 
 }  // namespace sparsewood
 
-#define SPARSEWOOD_FAMILY(name, options, layout, ...) \
-    static const Registered registered_##name(        \
-        #name, {options, layout, #__VA_ARGS__, choose<__VA_ARGS__>});
+#define SPARSEWOOD_FAMILY(name, options, ...)  \
+    static const Registered registered_##name( \
+        #name, {options, layout_of_##name, #__VA_ARGS__, choose<__VA_ARGS__>});
