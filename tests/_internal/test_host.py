@@ -49,8 +49,9 @@ def test_it_is_forgotten_with_the_tensor_and_not_copied_with_it() -> None:
 def test_tensors_without_versions_are_not_remembered() -> None:
     with torch.inference_mode():
         tensor = torch.arange(3)
-    remember(tensor, torch.arange(3))
-    remember(torch.arange(3), tensor)
+    other = torch.arange(3)
+    assert recalled(remember(tensor, other)) is None
+    assert recalled(remember(other, tensor)) is None
 
 
 def test_packing_keeps_dtypes_shapes_and_values() -> None:

@@ -17,7 +17,9 @@ SCORES = torch.zeros(2, 3, 4, dtype=torch.float64)
 
 @pytest.mark.parametrize("value", [1, 7, np.int64(3), torch.tensor(2)])
 def test_whole_numbers(value: Any) -> None:
-    check_whole("k", value)
+    found = check_whole("k", value)
+    assert type(found) is int
+    assert found == int(value)
 
 
 _NO_COUNTS = [0, -1, 1.5, 2.0, "a", None, float("nan"), True, torch.tensor(1.5), torch.arange(2)]

@@ -115,13 +115,12 @@ def test_counts_of_trees_with_few_children(single_root: bool, most: int) -> None
 
 
 @pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("most", [None, 1, 2])
-@pytest.mark.parametrize("projective", [False, True])
+@pytest.mark.parametrize(
+    ("projective", "most"), [(False, None), (True, None), (True, 1), (True, 2)]
+)
 def test_a_known_root_parts_the_trees_of_a_single_one(
     projective: bool, most: int | None, single_root: bool
 ) -> None:
-    if most is not None and not projective:
-        return
     single = sp.DependencyTrees(projective, True, most)
     for n in range(1, 6):
         known = [sp.DependencyTrees(projective, single_root, most, r) for r in range(1, n + 1)]

@@ -34,17 +34,6 @@ from sparsewood.lab.tasks.metrics import Output
 QUIET = Progress()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"optimizer": "adam", "lr": 0.01, "clip": 0.5},
-        {"precision": "bfloat16"},
-    ],
-)
-def test_other_optimizers_and_precisions(make_config, tmp_path: Path, options: dict) -> None:
-    train(make_config(max_epochs=1, **options), tmp_path, progress=QUIET)
-
-
 def _moved(config: RunConfig, folder: Path) -> Tensor:
     """How far training moves the weights, as one vector."""
     train(config, folder, progress=QUIET)
@@ -71,6 +60,22 @@ def test_a_sum_is_a_mean_at_a_higher_rate(make_config, tmp_path: Path) -> None:
     mean = _moved(make_config("flat", lr=0.8, **options), tmp_path / "mean")
     summed = _moved(make_config("flat", lr=0.1, reduction="sum", **options), tmp_path / "sum")
     torch.testing.assert_close(summed, mean, atol=1e-5, rtol=1e-3)
+
+
+def test_the_first_step_of_adam_is_its_learning_rate(make_config, tmp_path: Path) -> None:
+    options = {"dropout": 0.0, "max_epochs": 1, "batch": 40, "optimizer": "adam", "lr": 0.01}
+    moved = _moved(make_config("flat", **options), tmp_path)
+    assert float(moved.abs().max()) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_reduced_precision_rounds_the_steps_and_not_the_weights(
+    make_config, tmp_path: Path
+) -> None:
+    options = {"dropout": 0.0, "max_epochs": 1, "batch": 40, "lr": 1.0}
+    whole = _moved(make_config("flat", **options), tmp_path / "whole")
+    rounded = _moved(make_config("flat", precision="bfloat16", **options), tmp_path / "rounded")
+    assert rounded.dtype == torch.float32
+    assert 0 < float((rounded - whole).norm()) < 0.05 * float(whole.norm())
 
 
 def test_the_gradient_of_the_sum_is_clipped(make_config, tmp_path: Path) -> None:
