@@ -36,6 +36,7 @@ EXAMPLES = {
     "mnli": "--data data/mnli --vectors glove.6B.300d.txt",
     "sick": "--data data/sick --vectors glove.6B.300d.txt",
     "revdict": "--max-length 30",
+    "logic": "--data data/logic --preset logic",
     "listops": "--max-depth 5 --hidden 64",
     "classify": "--train train.csv --label stars --text review",
     "pairs": "--train train.tsv --test test.tsv",

@@ -7,7 +7,7 @@ that one is completed, and kept for as long as the shell lives: the script canno
 from sparsewood.lab.cli import COMMANDS, unknown
 
 SOURCES = (
-    *("sst", "subj", "snli", "mnli", "sick", "revdict", "listops"),
+    *("sst", "subj", "snli", "mnli", "sick", "revdict", "listops", "logic"),
     *("classify", "pairs", "parse"),
 )
 TABLE_SOURCES = tuple(source for source in SOURCES if source != "parse")  # it has no latent trees

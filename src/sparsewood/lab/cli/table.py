@@ -125,6 +125,6 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
     Those that need heads only where heads are to be had.
     """
     source = config.source
-    heads = bool(source.heads or source.parser) or source.name == "listops"
+    heads = bool(source.heads or source.parser) or source.has_heads
     rows = (config.model.estimator if row == LATENT else row for row in ROWS)
     return tuple(row for row in rows if heads or not isinstance(parse_row(row), Given))

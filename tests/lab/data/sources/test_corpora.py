@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.data.sources import Mnli, Sick, Snli, Source, Sst, Subj
+from sparsewood.lab.data.sources import Logic, Mnli, Sick, Snli, Source, Sst, Subj
 
 
 def test_sst(tmp_path: Path) -> None:
@@ -37,7 +37,21 @@ def test_subj_sick_and_inference(tmp_path: Path) -> None:
         assert list(corpus.splits) == ["train", "validation", "test"]
 
 
-@pytest.mark.parametrize("source", [Sst, Subj, Snli, Mnli, Sick])
+@pytest.mark.parametrize("source", [Sst, Subj, Snli, Mnli, Sick, Logic])
 def test_a_folder_that_is_not_there(source: type[Source], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="absent: no such folder; expected one with "):
         source(tmp_path / "absent").load()  # type: ignore[call-arg]
+
+
+def test_logic(tmp_path: Path) -> None:
+    for n in (0, 1):
+        line = ["=\ta\tb\n", "<\t( not a )\tb\n"][n]
+        (tmp_path / f"train{n}").write_text(line * 10)
+        (tmp_path / f"test{n}").write_text(line)
+    corpus = Logic(tmp_path, max_operators=0).load()
+    assert corpus.task == "nli"
+    assert corpus.tests == ["1"]
+    assert Logic(tmp_path, max_operators=1, tests=(0, 1)).load().tests == ["0", "1"]
+    for wrong in ({"max_operators": -1}, {"tests": (-1,)}, {"tests": (3, 3)}):
+        with pytest.raises(ValueError, match=f"logic.{next(iter(wrong))}: expected "):
+            Logic(tmp_path, **wrong)  # type: ignore[arg-type]

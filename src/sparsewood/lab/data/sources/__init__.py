@@ -5,7 +5,7 @@ from typing import Any
 
 from sparsewood.lab._json import decode, encode
 from sparsewood.lab.data.sources.base import Source
-from sparsewood.lab.data.sources.corpora import Mnli, Sick, Snli, Sst, Subj
+from sparsewood.lab.data.sources.corpora import Logic, Mnli, Sick, Snli, Sst, Subj
 from sparsewood.lab.data.sources.listops import ListOps
 from sparsewood.lab.data.sources.parse import Parse
 from sparsewood.lab.data.sources.revdict import RevDict
@@ -15,6 +15,7 @@ __all__ = [
     "SOURCES",
     "Classify",
     "ListOps",
+    "Logic",
     "Mnli",
     "Pairs",
     "Parse",
@@ -30,7 +31,7 @@ __all__ = [
 
 SOURCES: dict[str, type[Source]] = {
     source.name: source
-    for source in (Sst, Subj, Snli, Mnli, Sick, RevDict, ListOps, Classify, Pairs, Parse)
+    for source in (Sst, Subj, Snli, Mnli, Sick, RevDict, ListOps, Logic, Classify, Pairs, Parse)
 }
 
 

@@ -32,6 +32,7 @@ class Source(ABC):
     name: ClassVar[str]
     task: ClassVar[str]  # that of the default options; an instance has that of its own
     unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
+    has_heads: ClassVar[bool] = False  # whether the data themselves come with heads
 
     heads: tuple[Path, ...] = ()
     parser: str | None = None

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sparsewood.lab._checks import check
 from sparsewood.lab.data.examples import Corpus
+from sparsewood.lab.data.logic import TRAINED, read_logic
 from sparsewood.lab.data.mnli import read_mnli
 from sparsewood.lab.data.sick import read_sick
 from sparsewood.lab.data.snli import read_snli
@@ -112,3 +114,42 @@ class Sick(Source):
 
     def read(self) -> Corpus:
         return Corpus("nli", read_sick(existing_folder(self.data, "SICK_train.txt, ...")))
+
+
+@dataclass(frozen=True)
+class Logic(Source):
+    """Logical inference: relations of expressions with and, or, not.
+
+    Attributes:
+        data: the folder of train0, train1, ... and test0, test1, ...; the number counts operators.
+        max_operators: train on expressions of up to this many operators.
+        tests: numbers of operators to test on. Default: all beyond `max_operators`.
+        split_seed: of the tenth of the training examples held out for validation.
+    """
+
+    name = "logic"
+    task = "nli"
+    has_heads = True
+
+    data: Path
+    max_operators: int = TRAINED
+    tests: tuple[int, ...] = ()
+    split_seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(
+            self.name,
+            self,
+            ("max_operators", self.max_operators >= 0, "at least 0"),
+            ("tests", min(self.tests, default=0) >= 0, "numbers of at least 0"),
+            ("tests", len(set(self.tests)) == len(self.tests), "each once"),
+        )
+        object.__setattr__(self, "tests", tuple(self.tests))
+
+    def read(self) -> Corpus:
+        folder = existing_folder(self.data, "train0, train1, ... and test0, test1, ...")
+        splits = read_logic(
+            folder, max_operators=self.max_operators, tests=self.tests, seed=self.split_seed
+        )
+        return Corpus("nli", splits)

@@ -20,6 +20,7 @@ class ListOps(ListOpsParameters, Source):
 
     name = "listops"
     task = "classify"
+    has_heads = True
 
     files: tuple[Path, ...] = ()
 
