@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.cli import COMMANDS, Interrupted, main
-from sparsewood.lab.cli.completion import SOURCES, TABLE_SOURCES
+from sparsewood.lab.cli._tables import latent_sources
+from sparsewood.lab.data.sources import SOURCES
 
 Prints = Callable[..., str]
 
 HELPS = [
     *([name] for name in COMMANDS),
-    *([name, source] for name in ("train", "table", "sweep") for source in TABLE_SOURCES),
+    *([name, source] for name in ("train", "table", "sweep") for source in latent_sources()),
     *(["evaluate", "run", source] for source in SOURCES),
     ["data", "listops"],
 ]

@@ -20,7 +20,7 @@ from sparsewood.lab.run.temperature import (
     rejected,
     temperature_search,
 )
-from sparsewood.lab.tasks import Classes, ReverseDictionary, SentenceClassifier, TreeModel
+from sparsewood.lab.tasks import Classes, ReverseDictionary, SentenceModel, TreeModel
 from sparsewood.lab.tasks.metrics import Output
 
 N = 545  # sentences of validation
@@ -29,7 +29,7 @@ N = 545  # sentences of validation
 def stub(kind: type[TreeModel], temperature: float) -> TreeModel:
     """A model that has a temperature and is asked for nothing but its outcomes."""
     found = SimpleNamespace(temperature=temperature, task=kind.task)
-    if kind is SentenceClassifier:
+    if kind is SentenceModel:
         found.target = Classes(["no", "yes"])
     found.outcomes = partial(kind.outcomes, cast(TreeModel, found))
     return cast(TreeModel, found)
@@ -43,7 +43,7 @@ def search(
     cap: int | None = 1,
 ) -> TemperatureSearch:
     """Search with a stub whose answers are right, or have losses, as `outcome` of a temperature."""
-    kind = ReverseDictionary if loss else SentenceClassifier  # one goes by the loss
+    kind = ReverseDictionary if loss else SentenceModel  # one goes by the loss
     model = stub(kind, trained)
 
     def outputs() -> Iterator[tuple[Output, Batch]]:
@@ -137,7 +137,7 @@ def test_capped_sentences_are_told() -> None:
 
 
 def test_a_failing_search_gives_the_temperature_back() -> None:
-    model = stub(SentenceClassifier, 1.0)
+    model = stub(SentenceModel, 1.0)
 
     def outputs() -> Iterator[tuple[Output, Batch]]:
         raise KeyError("stop")

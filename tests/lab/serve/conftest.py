@@ -23,7 +23,7 @@ def _served(
 ) -> Served:
     torch.manual_seed(0)
     words = tuple(_WORDS.split())
-    sides = (Sentence(words, (0,) * len(words)),) * TASKS[task].sides
+    sides = (Sentence(words, (0,) * len(words)),) * len(TASKS[task].sides)
     examples = {
         "class": [Example(sides, "good"), Example(sides, "bad")],
         "number": [Example(sides, "1000"), Example(sides, "3000")],

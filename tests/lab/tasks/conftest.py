@@ -42,7 +42,7 @@ def _corpus(task: str) -> Corpus:
     labels = WORDS if task == "revdict" else ["no", "yes", "maybe"]
 
     def example(i: int) -> Example:
-        sides = tuple(_sentence(draw) for _ in range(TASKS[task].sides))
+        sides = tuple(_sentence(draw) for _ in TASKS[task].sides)
         if TASKS[task].answer == "labels":
             return Example(sides, labels=tuple(labels[: i % 3]))
         if TASKS[task].answer == "number":

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
-from sparsewood.lab.tasks import TASKS, ModelConfig, SentenceClassifier, build_model, load_model
+from sparsewood.lab.tasks import TASKS, ModelConfig, SentenceModel, build_model, load_model
 
 SMALL = ModelConfig(hidden=6, embedding=4)
 
@@ -30,14 +30,14 @@ def one_word_splits() -> Corpus:
 
 
 def test_vocabulary_of_training_without_vectors():
-    assert SentenceClassifier.build(one_word_splits(), SMALL).vocabulary.words == [
+    assert SentenceModel.build(one_word_splits(), SMALL).vocabulary.words == [
         "<unk>",
         "oak",
         "elm",
     ]
-    model = SentenceClassifier.build(one_word_splits(), SMALL, lowercase=False, min_count=1)
+    model = SentenceModel.build(one_word_splits(), SMALL, lowercase=False, min_count=1)
     assert set(model.vocabulary.words) == {"<unk>", "Oak", "oak", "elm"}
-    assert SentenceClassifier.build(one_word_splits(), SMALL, min_count=2).vocabulary.words == [
+    assert SentenceModel.build(one_word_splits(), SMALL, min_count=2).vocabulary.words == [
         "<unk>",
         "oak",
     ]
@@ -45,7 +45,7 @@ def test_vocabulary_of_training_without_vectors():
 
 def test_vocabulary_of_all_splits_with_vectors(vectors):
     large = replace(SMALL, embedding=300)
-    model: Any = SentenceClassifier.build(one_word_splits(), large, vectors)
+    model: Any = SentenceModel.build(one_word_splits(), large, vectors)
     assert model.vocabulary.words == ["<unk>", "oak", "ash", "elm"]
     assert model.options.embedding == vectors.size
     table = model.encoder.embedding.weight
@@ -86,7 +86,7 @@ def test_a_saved_model_is_the_same_bit_for_bit(how, options, make, task, tmp_pat
 
 def test_words_of_any_script_are_saved(tmp_path):
     words = ["<unk>", "été", "木", '"', "\u2028", "🌳"]
-    model = SentenceClassifier(SMALL, words, ["ja", "nein"], False)
+    model = SentenceModel(SMALL, words, ["ja", "nein"], False)
     model.save_pretrained(tmp_path)
     loaded: Any = load_model(tmp_path)
     assert loaded.vocabulary.words == words

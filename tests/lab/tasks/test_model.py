@@ -8,7 +8,7 @@ from sparsewood import DependencyTrees, Forest, sparsemap
 from sparsewood.estimators import parse
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.tasks import ModelConfig, SentenceClassifier, TreeModel
+from sparsewood.lab.tasks import ModelConfig, SentenceModel, TreeModel
 from sparsewood.lab.tasks.model_config import COMPOSERS
 from sparsewood.nn import ChildSumTreeLSTM
 from tests.full import some_quick
@@ -316,7 +316,7 @@ def test_vectors_are_fixed_unless_tuned(make):
 
 
 def test_vectors_of_another_shape_are_refused():
-    model = SentenceClassifier(ModelConfig(hidden=4, embedding=3), ["<unk>", "oak"], ["x"])
+    model = SentenceModel(ModelConfig(hidden=4, embedding=3), ["<unk>", "oak"], ["x"])
     with pytest.raises(ValueError, match=r"expected \(2, 3\) for 2 words of size 3, got \(2, 4\)"):
         model.set_vectors(torch.zeros(2, 4))
 

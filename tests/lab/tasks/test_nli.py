@@ -7,7 +7,7 @@ from torch import Tensor
 import sparsewood as sp
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks import load_model
-from sparsewood.lab.tasks.nli import PairClassifier
+from sparsewood.lab.tasks.nli import PairModel
 from sparsewood.lab.tasks.pair_config import PairConfig
 
 ATTENTION = {
@@ -51,7 +51,7 @@ def test_some_sentences_have_several_trees_on_both_sides(make):
     assert ((left.sizes > 1) & (right.sizes > 1)).any()
 
 
-def _alone(model: PairClassifier, batch: Batch, b: int) -> tuple[Tensor, ...]:
+def _alone(model: PairModel, batch: Batch, b: int) -> tuple[Tensor, ...]:
     """The vectors of the trees of either side of pair b, and their weights, without a batch."""
     assert model.trees is not None
     assert model.attention is not None
@@ -121,7 +121,7 @@ def test_a_model_with_attention_comes_back_from_a_folder(make, attention, tmp_pa
     model, batch = make("nli", **attention)
     model = model.float().eval()
     model.save_pretrained(tmp_path)
-    for again in (load_model(tmp_path), PairClassifier.from_pretrained(tmp_path).eval()):
+    for again in (load_model(tmp_path), PairModel.from_pretrained(tmp_path).eval()):
         assert again.options == model.options
         torch.testing.assert_close(again(batch).prediction, model(batch).prediction)
 

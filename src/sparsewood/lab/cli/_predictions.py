@@ -30,7 +30,7 @@ class PredictionTable:
 
     def __init__(self, model: TreeModel, form: str, ranks: int) -> None:
         task = TASKS[model.task]
-        self._form, self._sides = form, task.sides
+        self._form, self._sides = form, len(task.sides)
         self._answer = {"class": "label", "number": "number", "labels": "labels"}[task.answer]
         self._labels = [] if task.few or task.answer == "number" else model.labels
         self._ranks = ranks if task.few else 0

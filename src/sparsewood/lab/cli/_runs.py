@@ -28,25 +28,10 @@ _COMMON_SOURCE = (
 _COMMON_MODEL = ("encoder", "attention", "hidden", "layers", "dropout")
 _COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
 
-# What an example of a command on each source needs beside the name of the source.
-EXAMPLES = {
-    "sst": "--data data/sst --vectors glove.6B.300d.txt",
-    "subj": "--data data/subj --vectors glove.6B.300d.txt",
-    "snli": "--data data/snli --vectors glove.6B.300d.txt",
-    "mnli": "--data data/mnli --vectors glove.6B.300d.txt",
-    "sick": "--data data/sick --vectors glove.6B.300d.txt",
-    "revdict": "--max-length 30",
-    "logic": "--data data/logic --preset logic",
-    "listops": "--max-depth 5 --hidden 64",
-    "classify": "--train train.csv --label stars --text review",
-    "pairs": "--train train.tsv --test test.tsv",
-    "parse": "--data data/ud_ewt --vectors glove.6B.300d.txt",
-}
-
 
 def example(command: str, source: str, more: str) -> str:
     """A line that one might type."""
-    return f"sparsewood {command} {source} {EXAMPLES[source]} {more}"
+    return f"sparsewood {command} {source} {SOURCES[source].example} {more}"
 
 
 def pick_source(

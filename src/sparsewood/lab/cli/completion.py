@@ -1,21 +1,15 @@
 """`sparsewood completion`: scripts that complete what is typed in a shell.
 
-Commands and sources are in the script itself. Options are asked of `--help-all` the first time
-that one is completed, and kept for as long as the shell lives: the script cannot be out of date.
+The script holds the commands. It reads the sources from `--help` and the options from `--help-all`
+the first time one is completed, and keeps them for the life of the shell: it is never out of date.
 """
 
 from sparsewood.lab.cli import COMMANDS, unknown
 
-SOURCES = (
-    *("sst", "subj", "snli", "mnli", "sick", "revdict", "listops", "logic"),
-    *("classify", "pairs", "parse"),
-)
-TABLE_SOURCES = tuple(source for source in SOURCES if source != "parse")  # it has no latent trees
 _WITH_SOURCE = ("train", "table", "compare", "sweep")
 
-_BASH = """\
-# Completion of sparsewood in bash. In ~/.bashrc: eval "$(sparsewood completion bash)"
-declare -gA _sparsewood_options
+_BASH = r"""# Completion of sparsewood in bash. In ~/.bashrc: eval "$(sparsewood completion bash)"
+declare -gA _sparsewood_options _sparsewood_sources
 _sparsewood() {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} place=$COMP_CWORD
     COMPREPLY=()
@@ -23,30 +17,33 @@ _sparsewood() {
         command=${COMP_WORDS[2]} place=$((place - 1))
     fi
     local -a asked=("$command")
+    local lists= key=
     if ((place == 1)); then
         COMPREPLY=($(compgen -W "%(commands)s" -- "$word"))
         return
     fi
     case $command in
     %(with_source)s)
-        local sources="%(sources)s"
-        [[ $command == table || $command == compare ]] && sources="%(table_sources)s"
-        ((place == 2)) && COMPREPLY=($(compgen -W "$sources" -- "$word"))
+        ((place == 2)) && lists=$command
         asked+=("${COMP_WORDS[2]}")
         ;;
-    evaluate)
-        ((place == 3)) && COMPREPLY=($(compgen -W "%(sources)s" -- "$word"))
-        ;;
+    evaluate) ((place == 3)) && lists=train ;;
     data) ((place == 2)) && COMPREPLY=($(compgen -W "listops" -- "$word")) ;;
     completion) ((place == 2)) && COMPREPLY=($(compgen -W "%(shells)s" -- "$word")) ;;
     esac
     if [[ $word == -* ]]; then
-        local key="${asked[*]}"
+        key="${asked[*]}"
         if [[ -z ${_sparsewood_options[$key]} ]]; then
-            _sparsewood_options[$key]=$("${COMP_WORDS[0]}" "${asked[@]}" --help-all 2>/dev/null \\
-                | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u | tr '\\n' ' ')
+            _sparsewood_options[$key]=$("${COMP_WORDS[0]}" "${asked[@]}" --help-all 2>/dev/null \
+                | grep -oE -- '--[a-z][a-z0-9-]*' | sort -u | tr '\n' ' ')
         fi
         COMPREPLY=($(compgen -W "${_sparsewood_options[$key]}" -- "$word"))
+    elif [[ -n $lists ]]; then
+        if [[ -z ${_sparsewood_sources[$lists]} ]]; then
+            _sparsewood_sources[$lists]=$("${COMP_WORDS[0]}" "$lists" --help 2>/dev/null \
+                | sed -n 's/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
+        fi
+        COMPREPLY=($(compgen -W "${_sparsewood_sources[$lists]}" -- "$word"))
     fi
 }
 complete -o default -F _sparsewood sparsewood
@@ -58,18 +55,24 @@ autoload -U +X compinit && compinit
 autoload -U +X bashcompinit && bashcompinit
 """ + _BASH.partition("\n")[2]
 
-_FISH = """\
-# Completion of sparsewood in fish. In config.fish: sparsewood completion fish | source
+_FISH = r"""# Completion of sparsewood in fish. In config.fish: sparsewood completion fish | source
 function __sparsewood_options
     set -l words (commandline -opc)
     set -l asked $words[2]
     contains -- "$asked" %(with_source_words)s; and set -a asked $words[3]
     set -l key __sparsewood_options_(string join _ $asked)
     if not set -q $key
-        set -g $key (sparsewood $asked --help-all 2>/dev/null \\
+        set -g $key (sparsewood $asked --help-all 2>/dev/null \
             | string match -rag -- '(--[a-z][a-z0-9-]*)' | sort -u)
     end
-    printf '%%s\\n' $$key
+    printf '%%s\n' $$key
+end
+function __sparsewood_sources
+    set -l key __sparsewood_sources_$argv[1]
+    if not set -q $key
+        set -g $key (sparsewood $argv[1] --help 2>/dev/null | string match -rg '^  ([a-z]+) ')
+    end
+    printf '%%s\n' $$key
 end
 function __sparsewood_place
     set -l words (commandline -opc)
@@ -77,9 +80,9 @@ function __sparsewood_place
 end
 %(fish_commands)s
 complete -c sparsewood -n '__sparsewood_place 2 help' -fa '%(commands)s'
-complete -c sparsewood -n '__sparsewood_place 2 train sweep' -fa '%(sources)s'
-complete -c sparsewood -n '__sparsewood_place 2 table compare' -fa '%(table_sources)s'
-complete -c sparsewood -n '__sparsewood_place 3 evaluate' -fa '%(sources)s'
+complete -c sparsewood -n '__sparsewood_place 2 train sweep' -fa '(__sparsewood_sources train)'
+complete -c sparsewood -n '__sparsewood_place 2 table compare' -fa '(__sparsewood_sources table)'
+complete -c sparsewood -n '__sparsewood_place 3 evaluate' -fa '(__sparsewood_sources train)'
 complete -c sparsewood -n '__sparsewood_place 2 data' -fa listops
 complete -c sparsewood -n '__sparsewood_place 2 completion' -fa '%(shells)s'
 complete -c sparsewood -n 'string match -q -- "-*" (commandline -ct)' -fa '(__sparsewood_options)'
@@ -112,8 +115,6 @@ def script(shell: str) -> str:
     ]
     return SCRIPTS[shell] % {
         "commands": " ".join([*COMMANDS, "help"]),
-        "sources": " ".join(SOURCES),
-        "table_sources": " ".join(TABLE_SOURCES),
         "shells": " ".join(SCRIPTS),
         "with_source": " | ".join(_WITH_SOURCE),
         "with_source_words": " ".join(_WITH_SOURCE),

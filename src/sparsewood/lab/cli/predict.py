@@ -79,7 +79,7 @@ def main(args: list[str]) -> None:
     if options.labels is not None and form in TABLES and not TASKS[model.task].few:
         raise ValueError(f"--labels: {options.out} has a column for every label; leave it out")
     set_temperature(model, options.temperature)
-    lines = lines_of(options.sentences, TASKS[model.task].sides, files, model.sentence_of)
+    lines = lines_of(options.sentences, len(TASKS[model.task].sides), files, model.sentence_of)
     interactive = is_interactive(options.sentences)
     if interactive:
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)

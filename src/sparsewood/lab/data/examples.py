@@ -4,7 +4,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-TargetKind = Literal["class", "number", "labels"]  # what is to be said of an example
+TargetKind = Literal["class", "number", "labels"]  # what a model predicts of an example
+
+
+def task_name(task: str, target: TargetKind) -> str:
+    """The name of a task with this target, "classify" or "classify-number"; see `target_kind`."""
+    return task if target == "class" else f"{task}-{target}"
+
+
+def target_kind(task: str) -> str:
+    """The kind of target in the name of a task that `task_name` made."""
+    return task.partition("-")[2] or "class"
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class _Desk:
 
     def __init__(self, runs: Sequence[Served], limits: Limits) -> None:
         self._runs, self._limits = runs, limits
-        self._sides = TASKS[runs[0].model.task].sides
+        self._sides = len(TASKS[runs[0].model.task].sides)
         self._one = CapacityLimiter(1)
         self._waiting = 0
 

@@ -10,16 +10,6 @@ from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.serve.limits import Limits
 from sparsewood.lab.tasks import TASKS
 
-# What the sentences of a task are called, and a question of it, whatever its target.
-_TASKS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "classify": (("sentence",), ("a gripping film about nothing much",)),
-    "nli": (
-        ("premise", "hypothesis"),
-        ("Two girls are playing in the snow.", "Somebody is outside."),
-    ),
-    "revdict": (("definition",), ("a small wood",)),
-    "parse": (("sentence",), ("She saw the man with the telescope.",)),
-}
 _OPERATIONS = ("list operation",), ("[MAX 2 9 [MIN 4 7] 0]",)
 
 Assets = dict[str, tuple[str, bytes]]
@@ -52,19 +42,19 @@ def _setup(
     runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: Limits
 ) -> dict[str, Any]:
     """What the script of the page is told."""
-    task = runs[0].model.task
-    operations = runs[0].model.reads_operations
-    names, example = _OPERATIONS if operations else _TASKS[task.partition("-")[0]]
+    model = runs[0].model
+    task = TASKS[model.task]
+    names, example = _OPERATIONS if model.reads_operations else (task.sides, task.example)
     return {
-        "task": task,
+        "task": task.name,
         "sides": names,
         "runs": [
             {"name": run.name, "variant": run.variant, "temperature": run.model.temperature}
             for run in runs
         ],
         "examples": [list(question) for question in examples] or [example],
-        "probabilities": "%" in (TASKS[task].form or ""),
-        "answer": TASKS[task].answer,
+        "probabilities": "%" in (task.form or ""),
+        "answer": task.answer,
         "characters": limits.characters,
         "words": limits.words,
     }

@@ -3,12 +3,12 @@
 from sparsewood.lab.tasks.attachment import Attachment
 from sparsewood.lab.tasks.build import MEASURES, TASKS, build_model, load_model, load_parser
 from sparsewood.lab.tasks.certificate import Certificates
-from sparsewood.lab.tasks.classify import SentenceClassifier, SentenceLabeller, SentenceRegressor
+from sparsewood.lab.tasks.classify import SentenceModel
 from sparsewood.lab.tasks.measures import Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import Accuracy, LossMetric, Metric, Output, Ranks, TreeStatistics
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.nli import PairClassifier, PairLabeller, PairRegressor
+from sparsewood.lab.tasks.nli import PairModel
 from sparsewood.lab.tasks.pair_config import PairConfig
 from sparsewood.lab.tasks.parse import DependencyParser, ParserConfig
 from sparsewood.lab.tasks.parsing import load_corpus
@@ -36,16 +36,12 @@ __all__ = [
     "NumberErrors",
     "Numbers",
     "Output",
-    "PairClassifier",
     "PairConfig",
-    "PairLabeller",
-    "PairRegressor",
+    "PairModel",
     "ParserConfig",
     "Ranks",
     "ReverseDictionary",
-    "SentenceClassifier",
-    "SentenceLabeller",
-    "SentenceRegressor",
+    "SentenceModel",
     "Target",
     "Task",
     "TreeModel",

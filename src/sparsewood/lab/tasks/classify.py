@@ -1,15 +1,15 @@
-"""Sentences: a class, a number or labels by the vector of each tree."""
+"""Classification of sentences, and the same with numbers or several labels as the target."""
 
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.target_model import TargetModel, task_of
-from sparsewood.lab.tasks.targets import Labels, Numbers
+from sparsewood.lab.tasks.target_model import TargetModel, tasks_of
 
 
-class SentenceClassifier(TargetModel):
-    """p(y | x) = sum_h p(h | x) softmax(W r(h, x) + b)_y, with r(h, x) the vector of tree h.
+class SentenceModel(TargetModel):
+    """A target of a sentence, from the vector r(h, x) of each of its trees h.
 
-    Niculae, Martins & Cardie (2018), section 4.1.
+    With the target "class", p(y | x) = sum_h p(h | x) softmax(W r(h, x) + b)_y: Niculae, Martins &
+    Cardie (2018), section 4.1. See `Numbers` and `Labels` for the other targets.
     """
 
     task = "classify"
@@ -19,18 +19,4 @@ class SentenceClassifier(TargetModel):
         return self.answered(roots, posterior, batch.targets, posterior)
 
 
-class SentenceRegressor(SentenceClassifier):
-    """The number sum_h p(h | x) (w r(h, x) + b), in the unit of the data: see `Numbers`."""
-
-    task = "classify-number"
-    says = Numbers
-
-
-class SentenceLabeller(SentenceClassifier):
-    """p(y_l | x) = sum_h p(h | x) sigmoid(w_l r(h, x) + b_l) for each label l: see `Labels`."""
-
-    task = "classify-labels"
-    says = Labels
-
-
-TASKS = tuple(map(task_of, (SentenceClassifier, SentenceRegressor, SentenceLabeller)))
+TASKS = tasks_of(SentenceModel, example=("a gripping film about nothing much",))

@@ -49,6 +49,7 @@ class TreeModel(WordModel, Model):
             vocabulary get their vectors from it, if it is there unchanged.
         pretrained: a pretrained encoder, with any weights. Default: that of the option `encoder`,
             with its own.
+        task: name of the task, where the class serves several. Default: the first of them.
     """
 
     config_class: ClassVar[type[ModelConfig]] = ModelConfig
@@ -62,11 +63,13 @@ class TreeModel(WordModel, Model):
         lowercase: bool = True,
         vectors: VectorReference | None = None,
         pretrained: Pretrained | None = None,
+        task: str | None = None,
     ) -> None:
         encoder, second = encoders(options, len(words), pretrained)
         vocabulary = Vocabulary(words, lowercase=lowercase)
         tuned = options.tune_vectors and self.tunes_vectors
         super().__init__(encoder, vocabulary, vectors, tuned=tuned, second=second)
+        self.task = task or self.task
         self.options = options
         self.labels = labels
         row = parse(options.estimator)
@@ -113,7 +116,14 @@ class TreeModel(WordModel, Model):
             options = replace(options, embedding=vectors.size)
         name = vectors.name if vectors is not None and embeddings else None
         reference = None if name is None else VectorReference.to(name)
-        model = cls(options, vocabulary.words, cls.labels_of(corpus), lowercase, reference)
+        model = cls(
+            options,
+            vocabulary.words,
+            cls.labels_of(corpus),
+            lowercase,
+            reference,
+            task=corpus.task,
+        )
         model.start_from(vectors)
         return model
 
@@ -129,6 +139,7 @@ class TreeModel(WordModel, Model):
 
     def config(self) -> dict[str, Any]:
         return {
+            **super().config(),
             "options": asdict(replace(self.options, estimator=name_of(self._row))),
             "words": self.vocabulary.words,
             "labels": self.labels,
@@ -147,6 +158,7 @@ class TreeModel(WordModel, Model):
             config["lowercase"],
             None if told is None else VectorReference(**told),
             Pretrained.saved_in(config),
+            config["task"],
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Pairs of sentences: a class, a number or labels by every pair of their trees."""
+"""Inference between two sentences: a class, a number or labels, from every pair of trees."""
 
 from dataclasses import replace
 
@@ -11,8 +11,7 @@ from sparsewood.lab.tasks._modules import composer_of, read_of
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.pair_config import PairConfig
 from sparsewood.lab.tasks.pretrained import Pretrained
-from sparsewood.lab.tasks.target_model import TargetModel, task_of
-from sparsewood.lab.tasks.targets import Labels, Numbers
+from sparsewood.lab.tasks.target_model import TargetModel, tasks_of
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.cross_attention import CrossAttention
 from sparsewood.posterior import Posterior
@@ -22,8 +21,11 @@ _Side = tuple[Padded, Tensor]  # sentences, and vectors (B, n, .) of their words
 _Read = tuple[Posterior, Tensor]  # over trees, and a vector (T, hidden) for each
 
 
-class PairClassifier(TargetModel):
-    """p(y | x) = sum_{g, h} p(g | premise) p(h | hypothesis) p(y | g, h, x).
+class PairModel(TargetModel):
+    """A target of a pair of sentences, from every pair of their trees.
+
+    With the target "class", p(y | x) = sum_{g, h} p(g | premise) p(h | hypothesis) p(y | g, h, x).
+    See `Numbers` and `Labels` for the other targets.
 
     With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
     [u; v; u - v; u * v]. Premise and hypothesis share encoder, scorer and composer.
@@ -51,8 +53,9 @@ class PairClassifier(TargetModel):
         lowercase: bool = True,
         vectors: VectorReference | None = None,
         pretrained: Pretrained | None = None,
+        task: str | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors, pretrained)
+        super().__init__(options, words, labels, lowercase, vectors, pretrained, task)
 
     def add_layers(self) -> None:
         hidden = self.options.hidden
@@ -113,21 +116,9 @@ class PairClassifier(TargetModel):
         return self.dropout(a), self.dropout(b), attention
 
 
-class PairRegressor(PairClassifier):
-    """A number by the same layers, in the unit of the data: see `Numbers`."""
-
-    task = "nli-number"
-    says = Numbers
-
-
-class PairLabeller(PairClassifier):
-    """Any number of labels by the same layers: see `Labels`."""
-
-    task = "nli-labels"
-    says = Labels
-
-
-_ALSO = ("encoder", "attention", "attention_over")
-TASKS = tuple(
-    task_of(m, also=_ALSO, sides=2) for m in (PairClassifier, PairRegressor, PairLabeller)
+TASKS = tasks_of(
+    PairModel,
+    also=("encoder", "attention", "attention_over"),
+    sides=("premise", "hypothesis"),
+    example=("Two girls are playing in the snow.", "Somebody is outside."),
 )

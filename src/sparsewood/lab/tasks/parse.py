@@ -118,6 +118,7 @@ class DependencyParser(Model):
 
     def config(self) -> dict[str, Any]:
         return {
+            **super().config(),
             "options": asdict(self.options),
             "words": self.input.words.words,
             "characters": self.input.characters,
@@ -260,10 +261,12 @@ _UAS_WITHOUT_PUNCTUATION = Measure(
 )
 _EXACT = Measure("exact", "whole trees", 2, "%", compared=True, narrow="whole\ntrees %")
 TASK = Task(
+    "parse",
     DependencyParser,
     ParserConfig,
     MetricSpec(_UAS, (LOSS, _UAS, _UAS_WITHOUT_PUNCTUATION, _EXACT)),
     varies="loss",
+    example=("She saw the man with the telescope.",),
     training={
         "optimizer": "adam",
         "lr": 2e-3,

@@ -93,8 +93,9 @@ class ReverseDictionary(TreeModel):
         lowercase: bool = True,
         vectors: VectorReference | None = None,
         pretrained: Pretrained | None = None,
+        task: str | None = None,
     ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors, pretrained)
+        super().__init__(options, words, labels, lowercase, vectors, pretrained, task)
 
     def add_layers(self) -> None:
         self.output = nn.Linear(self.options.hidden, self.options.embedding)
@@ -203,11 +204,14 @@ _MEDIAN_RANK = Measure(
 _AT_10 = Measure("accuracy_10", "acc@10", 1, "%", brief="at 10 {:.1f}", compared=True)
 _AT_100 = Measure("accuracy_100", "acc@100", 1, "%", compared=True)
 TASK = Task(
+    "revdict",
     ReverseDictionary,
     DictionaryConfig,
     MetricSpec(LOSS, (LOSS, _MEDIAN_RANK, _AT_10, _AT_100, *TREES)),
     form="{:.3f}",  # of cosines
     few=True,
+    sides=("definition",),
+    example=("a small wood",),
     options={"hidden": 512, "dropout": 0.3, "objective": "softmax"},
     training={"batch": 256, "eval_batch": 256, "max_epochs": 100},
 )

@@ -1,39 +1,39 @@
 """Models whose answer is what a target makes of the scores of each structure."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from torch import Tensor, nn
 
 from sparsewood.lab.data.batches import Batch
-from sparsewood.lab.data.examples import Corpus, Example
+from sparsewood.lab.data.examples import Corpus, Example, target_kind, task_name
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
 from sparsewood.lab.tasks.mixture import widened
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.targets import Classes, Target
+from sparsewood.lab.tasks.targets import TARGETS, Target
 from sparsewood.lab.tasks.task import Task
 from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
 
 
 class TargetModel(TreeModel):
-    """A model of trees, up to a vector for each structure; its target has the rest.
+    """A model of trees that computes a vector r of each structure; the target has the rest.
 
-    The scores of a structure are W r + b, with r its vector.
+    The scores of a structure are W r + b. The class serves one task per target: "classify",
+    "classify-number" and "classify-labels", for example.
     """
 
-    says: ClassVar[type[Target]] = Classes
     target: Target
 
     @classmethod
     def check(cls, corpus: Corpus) -> None:
-        cls.says.check(corpus)
+        _target(corpus.task).check(corpus)
 
     @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
-        return cls.says.labels_of(corpus)
+        return _target(corpus.task).labels_of(corpus)
 
     @classmethod
     def build(
@@ -50,7 +50,7 @@ class TargetModel(TreeModel):
         return model
 
     def add_layers(self) -> None:
-        self.target = self.says(self.labels)
+        self.target = _target(self.task)(self.labels)
         self.output = nn.Linear(self.options.hidden, self.target.size)
 
     def targets_of(self, examples: Sequence[Example]) -> Tensor:
@@ -96,7 +96,21 @@ class TargetModel(TreeModel):
         return self.target.verdict(answers)
 
 
-def task_of(model: type[TargetModel], **more: Any) -> Task:
-    """The task of a model, which is measured as its target is; `more` are fields of `Task`."""
-    says = model.says
-    return Task(model, model.config_class, says.metrics, says.form, answer=says.kind, **more)
+def _target(task: str) -> type[Target]:
+    return TARGETS[target_kind(task)]
+
+
+def tasks_of(model: type[TargetModel], **more: Any) -> tuple[Task, ...]:
+    """The tasks of a model, one per target; `more` are fields of `Task`."""
+    return tuple(
+        Task(
+            task_name(model.task, target.kind),
+            model,
+            model.config_class,
+            target.metrics,
+            target.form,
+            answer=target.kind,
+            **more,
+        )
+        for target in TARGETS.values()
+    )

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from huggingface_hub import PyTorchModelHubMixin
 from huggingface_hub.constants import SAFETENSORS_SINGLE_FILE
@@ -49,7 +49,7 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     `load_model(folder)` make the model anew from them.
     """
 
-    task: ClassVar[str]
+    task: str  # name of the task, as `config.json` and sources have it
     options: Any  # of the task's `config`
 
     @property
@@ -130,9 +130,9 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """The model that `config` describes, with any weights."""
 
-    @abstractmethod
     def config(self) -> dict[str, Any]:
-        """The arguments of the model as JSON holds them."""
+        """The task and the arguments of the model, as JSON holds them."""
+        return {"task": self.task}
 
     @classmethod
     def check(cls, corpus: Corpus) -> None:
@@ -187,7 +187,7 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         # Written by Python, whose errors name the file and the reason: a full disk, say.
         packed = save(weights, metadata={"format": "pt"})
         (save_directory / SAFETENSORS_SINGLE_FILE).write_bytes(packed)
-        text = json.dumps({"task": self.task, **self.config()}, indent=2, ensure_ascii=False)
+        text = json.dumps(self.config(), indent=2, ensure_ascii=False)
         (save_directory / "config.json").write_text(text, encoding="utf-8")
 
 
@@ -196,6 +196,7 @@ class Task:
     """What training needs of a task.
 
     Attributes:
+        name: as sources and `config.json` have it.
         model: it builds, encodes, says and saves.
         config: the dataclass of the model's options; `needs_heads` says whether examples need some.
         metrics: what is measured, and what validation goes by.
@@ -204,12 +205,14 @@ class Task:
         few: there are too many labels to list them all.
         varies: the option of the model that tells runs on the same data apart.
         also: options that do so besides where they are not at their defaults.
-        sides: sentences of an example.
+        sides: what the sentences of an example are called.
+        example: an example to try a model with, one text per side.
         options: what runs begin with where that is not the default of `config`, which stays what
             configurations mean that do not name it.
         training: defaults of `TrainingConfig` that are the task's own.
     """
 
+    name: str
     model: type[Model]
     config: type
     metrics: MetricSpec
@@ -218,14 +221,10 @@ class Task:
     few: bool = False
     varies: str = "estimator"
     also: tuple[str, ...] = ("encoder",)
-    sides: int = 1
+    sides: tuple[str, ...] = ("sentence",)
+    example: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """As `config.json` and sources have it."""
-        return self.model.task
 
     def default_options(self, **options: Any) -> Any:
         """The options of a model that runs begin with, but for `options`."""

@@ -31,6 +31,7 @@ class Source(ABC):
 
     name: ClassVar[str]
     task: ClassVar[str]  # that of the default options; an instance has that of its own
+    example: ClassVar[str]  # options with which the examples of the command line name it
     unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
     has_heads: ClassVar[bool] = False  # whether the data themselves come with heads
 

@@ -27,6 +27,7 @@ class Sst(Source):
 
     name = "sst"
     task = "classify"
+    example = "--data data/sst --vectors glove.6B.300d.txt"
 
     data: Path
     fine: bool = False
@@ -52,6 +53,7 @@ class Subj(Source):
 
     name = "subj"
     task = "classify"
+    example = "--data data/subj --vectors glove.6B.300d.txt"
 
     data: Path
     split_seed: int = 0
@@ -72,6 +74,7 @@ class Snli(Source):
 
     name = "snli"
     task = "nli"
+    example = "--data data/snli --vectors glove.6B.300d.txt"
 
     data: Path
 
@@ -90,6 +93,7 @@ class Mnli(Source):
 
     name = "mnli"
     task = "nli"
+    example = "--data data/mnli --vectors glove.6B.300d.txt"
 
     data: Path
 
@@ -109,6 +113,7 @@ class Sick(Source):
 
     name = "sick"
     task = "nli"
+    example = "--data data/sick --vectors glove.6B.300d.txt"
 
     data: Path
 
@@ -129,6 +134,7 @@ class Logic(Source):
 
     name = "logic"
     task = "nli"
+    example = "--data data/logic --preset logic"
     has_heads = True
 
     data: Path

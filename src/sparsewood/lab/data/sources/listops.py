@@ -21,6 +21,7 @@ class ListOps(ListOpsParameters, Source):
     name = "listops"
     task = "classify"
     has_heads = True
+    example = "--max-depth 5 --hidden 64"
 
     files: tuple[Path, ...] = ()
 

@@ -24,6 +24,7 @@ class Parse(Source):
 
     name = "parse"
     task = "parse"
+    example = "--data data/ud_ewt --vectors glove.6B.300d.txt"
     unused = ("heads", "parser", "skip_unparsed", "lowercase")
 
     data: Path

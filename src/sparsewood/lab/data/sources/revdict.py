@@ -22,6 +22,7 @@ class RevDict(Source):
 
     name = "revdict"
     task = "revdict"
+    example = "--max-length 30"
 
     data: Path | None = None
     split_seed: int = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from sparsewood._internal.numbers import check_choice
-from sparsewood.lab.data.examples import Corpus, TargetKind
+from sparsewood.lab.data.examples import Corpus, TargetKind, task_name
 from sparsewood.lab.data.reading import Reading
 from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.data.user_files import read_own_splits
@@ -39,6 +39,7 @@ class Classify(Source):
 
     name = "classify"
     task = "classify"
+    example = "--train train.csv --label stars --text review"
 
     train: str
     validation: str | None = None
@@ -61,8 +62,7 @@ class Classify(Source):
 
     @classmethod
     def task_of(cls, options: Mapping[str, Any]) -> str:
-        target = options.get("target", "class")
-        return cls.task if target == "class" else f"{cls.task}-{target}"
+        return task_name(cls.task, options.get("target", "class"))
 
     def read(self) -> Corpus:
         files = self.train, self.validation, self.test
@@ -89,6 +89,7 @@ class Pairs(Classify):
 
     name = "pairs"
     task = "nli"
+    example = "--train train.tsv --test test.tsv"
 
     text2: str | None = None
 
