@@ -18,7 +18,8 @@ from sparsewood.lab.data.listops import (
     read_listops,
     write_listops,
 )
-from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
+from sparsewood.lab.data.listops_generator import generate_splits
+from sparsewood.lab.data.listops_parameters import ListOpsParameters
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 OFFICIAL = Path(os.environ.get("SPARSEWOOD_DATA", BESIDE)) / "listops"

@@ -3,6 +3,7 @@
 import statistics
 from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.listops import evaluate, heads
-from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
+from sparsewood.lab.data.listops_generator import generate_splits
+from sparsewood.lab.data.listops_lengths import ExactLength
+from sparsewood.lab.data.listops_parameters import ListOpsParameters
 
 SMALL = ListOpsParameters(train=300, validation=40, test=50)
 
@@ -184,3 +187,43 @@ def test_depths_that_are_longer_than_allowed_end_in_a_message():
     deep = replace(SMALL, depths=(12,), operator_probability=0.9, max_length=30)
     with pytest.raises(ValueError, match="found only 0 of 390 distinct expressions"):
         generate_splits(deep)
+
+
+def test_longer_tests_have_their_lengths_and_leave_the_rest_alone(splits):
+    limits = replace(SMALL, test_lengths=(120, 1000), test_per_length=20)
+    found = generate_splits(limits)
+    assert list(found) == [*splits, "101-120", "121-1000"]
+    assert all(found[name] == splits[name] for name in splits)
+    for name, (low, high) in limits.bins.items():
+        rows = words(found[name])
+        assert len(set(rows)) == 20
+        assert all(low <= len(w) <= high for w in rows)
+        assert all(nesting(w) <= limits.max_depth for w in rows)
+    assert max(map(len, words(found["121-1000"]))) > 700  # each length is as likely
+    assert generate_splits(replace(limits, train=2))["101-120"] == found["101-120"]
+
+
+def test_exact_lengths_are_drawn_as_if_all_others_were_discarded():
+    def shapes(rows: list[tuple[str, ...]]) -> Counter[str]:
+        return Counter("".join("d" if w.isdigit() else w[0] for w in tokens) for tokens in rows)
+
+    limits = ListOpsParameters(6000, 0, 0, max_depth=4, operator_probability=0.4, split_seed=1)
+    kept = replace(limits, min_length=12, max_length=12, operators=("MIN",), max_arguments=4)
+    exact = ExactLength(replace(kept, min_length=1, max_length=6, test_lengths=(12,)), Random(2))
+    rejected = shapes(words(generate_splits(kept)["train"]))
+    drawn = shapes([exact.draw(12, 12) for _ in range(6000)])
+    assert len(drawn) > 20
+    assert rejected.keys() == drawn.keys()
+    for shape, count in drawn.items():
+        spread = (count + rejected[shape]) ** 0.5
+        assert abs(count - rejected[shape]) < 4 * spread, shape
+
+
+def test_lengths_that_no_expression_has_are_refused():
+    few = ListOpsParameters(1, 1, 1, max_depth=3, max_arguments=2, min_arguments=2, max_length=8)
+    with pytest.raises(ValueError, match="no expression of 11 to 30 tokens"):
+        generate_splits(replace(few, max_length=10, test_lengths=(30,)))
+    with pytest.raises(ValueError, match="test_lengths: expected rising lengths above max_length"):
+        ListOpsParameters(max_length=50, test_lengths=(50, 80))
+    with pytest.raises(ValueError, match="test_per_length: expected at least 1"):
+        ListOpsParameters(test_per_length=0)

@@ -7,10 +7,11 @@ from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._options import Group, parse
 from sparsewood.lab.cli._runs import writable_folder
 from sparsewood.lab.data.listops import write_listops
-from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
+from sparsewood.lab.data.listops_generator import generate_splits
+from sparsewood.lab.data.listops_parameters import SPLITS, ListOpsParameters
 
 EXAMPLE = "sparsewood data listops --out listops --train 5000 --max-depth 5"
-_FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
+_FILES = {"train": "train.tsv", "validation": "dev.tsv"}  # others are called as their split
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class DataOptions:
     """Where the files go.
 
     Attributes:
-        out: the folder of train.tsv, dev.tsv and test.tsv.
+        out: folder of train.tsv, dev.tsv, test.tsv, and a file for each further test.
     """
 
     out: Path
@@ -42,7 +43,9 @@ def main(args: list[str]) -> None:
         "Write generated list operations in the published format: value, tab, expression.",
         EXAMPLE,
     )
-    paths = {split: writable_folder(options.out) / name for split, name in _FILES.items()}
+    folder = writable_folder(options.out)
+    splits = (*SPLITS, *parameters.bins)
+    paths = {split: folder / _FILES.get(split, f"{split}.tsv") for split in splits}
     if there := [path for path in paths.values() if path.exists()]:
         raise ValueError(f"{there[0]}: is there already; name another folder")
     for split, examples in generate_splits(parameters).items():

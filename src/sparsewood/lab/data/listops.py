@@ -27,6 +27,7 @@ OPERATORS: dict[str, Callable[[list[int]], int]] = {
     "[PM": lambda values: prod(values) % 10,
 }
 DIGITS = tuple("0123456789")
+Tokens = tuple[str, ...]
 _TOKEN = re.compile(r"\[\s*[A-Za-z]+|[][()]|[0-9]+|[^][()0-9\s,]+")
 _EXCERPT = 30  # characters shown on either side of a mistake
 

@@ -1,90 +1,26 @@
-"""Generated list operations: expressions within limits, or of exact depths."""
+"""Generated list operations: expressions within limits, of exact depths, or of given lengths."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 
-from sparsewood.lab._checks import check
+from sparsewood.lab.data._draws import below, digit, operator
 from sparsewood.lab.data.examples import Example
-from sparsewood.lab.data.listops import CLOSE, DIGITS, OPERATORS, example_of
+from sparsewood.lab.data.listops import CLOSE, Tokens, example_of
+from sparsewood.lab.data.listops_lengths import ExactLength
+from sparsewood.lab.data.listops_parameters import SPLITS, ListOpsParameters
 
-SPLITS = ("train", "validation", "test")
 _PATIENCE = 20_000  # draws in a row without a new expression before the limits are to blame
 
-Tokens = tuple[str, ...]
 Draw = Callable[[], Tokens | None]  # one expression; None if its length is not allowed
 
 
-@dataclass(frozen=True)
-class ListOpsParameters:
-    """What is generated. Depth, arguments and probability are those of the published data.
-
-    Attributes:
-        train: expressions of the training split.
-        validation: of the validation split.
-        test: of the test split.
-        operators: those that are drawn, among MIN, MAX, MED, SM, FIRST, LAST and PM.
-        max_depth: levels of an expression; those at the last are digits.
-        depths: every split has as many expressions of each of these depths, and no others. They
-            are levels of operators alone: `[MAX 2 9 ]` has depth 1, and two levels for `max_depth`.
-        depth_1_share: so many more training expressions have depth 1, as a share of `train`.
-        min_arguments: the fewest arguments of an operator.
-        max_arguments: the most arguments of an operator.
-        operator_probability: that an argument is an operator and not a digit.
-        min_length: the fewest tokens of an expression; not of those that are to have depth 1.
-        max_length: the most tokens of an expression.
-        split_seed: of all draws.
-    """
-
-    train: int = 20_000
-    validation: int = 2_000
-    test: int = 2_000
-    operators: tuple[str, ...] = ("MIN", "MAX", "MED", "SM")
-    max_depth: int = 20
-    depths: tuple[int, ...] = ()
-    depth_1_share: float = 0.0
-    min_arguments: int = 2
-    max_arguments: int = 5
-    operator_probability: float = 0.25
-    min_length: int = 1
-    max_length: int = 100
-    split_seed: int = 0
-
-    def __post_init__(self) -> None:
-        known = [name.removeprefix("[") for name in OPERATORS]
-        names, depths, chance = self.operators, self.depths, self.operator_probability
-        shortest = self.min_arguments + 2
-        longest = f"at least min_length ({self.min_length}) and the {shortest} tokens of the "
-        exact = max((*depths, int(self.depth_1_share > 0)))  # the deepest
-        check(
-            "listops",
-            self,
-            *((name, getattr(self, name) >= 0, "at least 0") for name in SPLITS),
-            ("operators", bool(names), "at least one"),
-            ("operators", set(names) <= set(known), f"some of {', '.join(known)}"),
-            ("operators", len(set(names)) == len(names), "each once"),
-            ("max_depth", self.max_depth >= 2, "at least 2"),
-            ("depths", min(depths, default=1) >= 1, "numbers of at least 1"),
-            ("depths", len(set(depths)) == len(depths), "each once"),
-            ("depths", exact < self.max_depth, f"less than max_depth ({self.max_depth})"),
-            ("depth_1_share", 0 <= self.depth_1_share < float("inf"), "at least 0"),
-            ("min_arguments", self.min_arguments >= 1, "at least 1"),
-            ("max_arguments", self.max_arguments >= self.min_arguments, "at least min_arguments"),
-            ("operator_probability", 0 <= chance <= 1, "0 to 1"),
-            ("operator_probability", not exact or chance < 1, "less than 1, for exact depths"),
-            ("operator_probability", exact < 2 or chance > 0, "more than 0, for such depths"),
-            ("max_length", self.max_length >= shortest, f"{longest}shortest expression"),
-            ("max_length", self.max_length >= self.min_length, f"{longest}shortest expression"),
-        )
-
-
 def generate_splits(parameters: ListOpsParameters) -> dict[str, list[Example]]:
-    """The splits "train", "validation" and "test", with values as labels and gold heads.
+    """The splits "train", "validation", "test" and further ones by length, as `bins` has them.
 
-    All expressions are distinct, over all splits. As in the published data they are drawn from the
-    outermost operator inwards, those outside the limits of length discarded, and shuffled before
-    they are split. The outermost is always an operator; the published generator also draws lone
-    digits.
+    Examples have values as labels and gold heads. All expressions are distinct, over all splits. As
+    in the published data they are drawn from the outermost operator inwards, those outside the
+    limits of length discarded, and shuffled before they are split. The outermost is always an
+    operator; the published generator also draws lone digits.
 
     Raises:
         ValueError: if the limits allow too few expressions.
@@ -114,7 +50,24 @@ def generate_splits(parameters: ListOpsParameters) -> dict[str, list[Example]]:
     if len(parts) > 1:
         for split in splits.values():
             split.sort(key=lambda _: random.random())
+    splits |= _long_splits(parameters, found)
     return {name: [example_of(tokens) for tokens in split] for name, split in splits.items()}
+
+
+def _long_splits(parameters: ListOpsParameters, found: set[Tokens]) -> dict[str, list[Tokens]]:
+    """The splits of `bins`; the same for any number of training expressions."""
+    if not parameters.test_lengths:
+        return {}
+    exact = ExactLength(parameters, Random(parameters.split_seed))
+    return {
+        name: _draw_distinct(
+            lambda low=low, high=high: exact.draw(low, high),
+            parameters.test_per_length,
+            found,
+            parameters,
+        )
+        for name, (low, high) in parameters.bins.items()
+    }
 
 
 def _shares(total: int, count: int) -> list[int]:
@@ -153,11 +106,11 @@ def _draw(parameters: ListOpsParameters, random: Random) -> Tokens | None:
         if depth == 1 or (
             depth < parameters.max_depth and random.random() < parameters.operator_probability
         ):
-            tokens.append(_operator(parameters, random))
+            tokens.append(operator(parameters, random))
             spread = parameters.max_arguments - parameters.min_arguments
-            missing.append(parameters.min_arguments + _below(spread + 1, random))
+            missing.append(parameters.min_arguments + below(spread + 1, random))
         else:
-            tokens.append(DIGITS[_below(10, random)])
+            tokens.append(digit(random))
         while missing and missing[-1] == 0:
             tokens.append(CLOSE)
             missing.pop()
@@ -195,7 +148,7 @@ class _ExactDepth:
 
     def _add_operator(self, tokens: list[str], depth: int, *, exactly: bool) -> None:
         """An operator of this depth, or of at most it, unless the expression is too long."""
-        tokens.append(_operator(self.parameters, self.random))
+        tokens.append(operator(self.parameters, self.random))
         high = self.at_most[depth - 1]
         low = self.at_most[depth - 2] if exactly and depth > 1 else 0.0
         count = self.counts[self._pick([high**k - low**k for k in self.counts])]
@@ -212,9 +165,9 @@ class _ExactDepth:
         tokens.append(CLOSE)
 
     def _add_argument(self, tokens: list[str], depth: int, *, exactly: bool) -> None:
-        digit = self.at_most[0] / self.at_most[depth]  # of those of at most this depth
-        if depth == 0 or (not exactly and self.random.random() < digit):
-            tokens.append(DIGITS[_below(10, self.random)])
+        share = self.at_most[0] / self.at_most[depth]  # of digits among those of at most this depth
+        if depth == 0 or (not exactly and self.random.random() < share):
+            tokens.append(digit(self.random))
         else:
             self._add_operator(tokens, depth, exactly=exactly)
 
@@ -226,12 +179,3 @@ class _ExactDepth:
                 return i
             left -= weight
         return len(weights) - 1
-
-
-def _operator(parameters: ListOpsParameters, random: Random) -> str:
-    return f"[{parameters.operators[_below(len(parameters.operators), random)]}"
-
-
-def _below(n: int, random: Random) -> int:
-    """An integer from 0 to n - 1. Only `Random.random` draws the same on every Python."""
-    return int(random.random() * n)

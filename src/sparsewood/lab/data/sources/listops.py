@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.data.listops import read_listops
-from sparsewood.lab.data.listops_generator import ListOpsParameters, generate_splits
+from sparsewood.lab.data.listops_generator import generate_splits
+from sparsewood.lab.data.listops_parameters import ListOpsParameters
 from sparsewood.lab.data.sources.base import Source
 
 
