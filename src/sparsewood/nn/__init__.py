@@ -1,5 +1,6 @@
 """Torch modules: SparseMAP, supervised losses, and the parts of a model over latent trees."""
 
+from sparsewood.nn.between import BetweenArcScorer
 from sparsewood.nn.chart import ChartTreeLSTM
 from sparsewood.nn.chart_posterior import ChartPosterior
 from sparsewood.nn.cross_attention import CrossAttention
@@ -18,6 +19,7 @@ from sparsewood.nn.tree_messages import TreeMessages
 
 __all__ = [
     "BagOfWords",
+    "BetweenArcScorer",
     "BiaffineArcScorer",
     "BilinearArcScorer",
     "CRFLoss",

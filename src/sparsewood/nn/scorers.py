@@ -131,7 +131,7 @@ class _NativeTanh(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        _refuse_second_derivative()
+        _refuse_second_derivative("MLPArcScorer")
         on_scores = gradients[0].contiguous()
         heads, dependents, v = ctx.saved_tensors
         on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
@@ -147,10 +147,10 @@ def _threads(numbers: int) -> int:
     return max(1, min(get_num_threads(), numbers >> 20))
 
 
-def _refuse_second_derivative() -> None:
+def _refuse_second_derivative(module: str) -> None:
     # `once_differentiable` would let through what depends on the saved tensors.
     if torch.is_grad_enabled():
-        raise RuntimeError("MLPArcScorer is differentiable once: not with create_graph=True")
+        raise RuntimeError(f"{module} is differentiable once: not with create_graph=True")
 
 
 class _PairwiseTanh(torch.autograd.Function):
@@ -174,7 +174,7 @@ class _PairwiseTanh(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        _refuse_second_derivative()
+        _refuse_second_derivative("MLPArcScorer")
         (on_scores,) = gradients
         heads, dependents, v, kept = ctx.saved_tensors
         if ctx.by_kernels:
