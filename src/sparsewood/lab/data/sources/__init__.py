@@ -31,7 +31,10 @@ __all__ = [
 
 SOURCES: dict[str, type[Source]] = {
     source.name: source
-    for source in (Sst, Subj, Snli, Mnli, Sick, RevDict, ListOps, Logic, Classify, Pairs, Parse)
+    for source in (
+        *(Sst, Subj, Snli, Mnli, Sick, RevDict, ListOps, Logic),
+        *(Classify, Pairs, Parse),
+    )
 }
 
 
