@@ -115,7 +115,7 @@ def test_options(options, message: str) -> None:
     [
         (None, "got None"),
         (sp.DependencyTrees, "got the class DependencyTrees"),
-        (sp.FactorGraph(), "a FactorGraph is for lp_sparsemap and sparsemap_loss"),
+        (sp.FactorGraph(), "pass a FactorGraph to lp_sparsemap or sparsemap_loss"),
     ],
 )
 def test_structure(call, structure, message: str) -> None:

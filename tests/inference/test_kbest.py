@@ -70,7 +70,7 @@ def test_what_cannot_be_asked() -> None:
         sp.kbest(scores, sp.DependencyTrees(), 10**9)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         sp.kbest(scores, sp.DependencyTrees(), 0)
-    with pytest.raises(ValueError, match="no k-best algorithm is known for Seats"):
+    with pytest.raises(ValueError, match="expected a family with a k-best algorithm, got Seats"):
         sp.kbest(scores[:, 0], Seats(), 2)
     scores[1] = -torch.inf
     with pytest.raises(ValueError, match="instance 1 has no structure left"):

@@ -216,7 +216,7 @@ def test_a_warm_start_is_shorter() -> None:
     again = sp.lp_sparsemap(scores, graph, start=first)
     assert again.rounds.sum() < first.rounds.sum()
     torch.testing.assert_close(again.marginals, first.marginals, rtol=0, atol=1e-9)
-    with pytest.raises(ValueError, match="start: expected the answer for a batch of shape"):
+    with pytest.raises(ValueError, match="start: expected the result for a batch of shape"):
         sp.lp_sparsemap(scores[:1], graph, start=first)
 
 

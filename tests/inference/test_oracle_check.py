@@ -62,7 +62,7 @@ class Costs(Narrow):
         return super().best(scores)
 
 
-MESSAGE = "it must return the structure with the highest score"
+MESSAGE = "expected the structure with the highest score"
 CALLS: list[dict[str, Any]] = [{}, {"max_support": 2}, {"max_active": 2}, {"weights": "canonical"}]
 
 

@@ -200,7 +200,7 @@ def test_a_compiled_graph_only_returns() -> None:
         return sp.sparsemap(scores, sp.DependencyTrees(), on_unconverged="raise").marginals
 
     torch._dynamo.reset()
-    with pytest.raises(Exception, match='a compiled graph can only "return"'):
+    with pytest.raises(Exception, match='a compiled graph supports only "return"'):
         torch.compile(solve, fullgraph=True, backend="eager")(torch.zeros(1, 2, 3))
 
 

@@ -106,8 +106,8 @@ def test_loss_over_a_factor_graph_is_zero_where_it_should_be() -> None:
         ({"gold": 2 * GOLD}, r"gold\[0\] is not one of FactorGraph"),
         ({"gold": torch.eye(3).long().expand(2, 3, 3)}, r"gold\[0\] is not one of"),  # the budget
         ({"gold": GOLD.roll(1, 1) | GOLD}, r"gold\[0\] is not one of"),  # no matching
-        ({"lengths": torch.tensor([3, 3])}, "lengths: a factor graph has none"),
-        ({"max_active": 3}, "max_active: a factor graph has none"),
+        ({"lengths": torch.tensor([3, 3])}, "lengths: expected None for a factor graph"),
+        ({"max_active": 3}, "max_active: expected None for a factor graph"),
         ({"scores": torch.full((2, 3, 3), -torch.inf)}, r"gold\[0\] uses a part that is forbidden"),
         ({"scores": torch.full((2, 3, 3), torch.nan)}, r"scores\[0, 0, 0\] is nan"),
         ({"scores": torch.zeros(2, 4)}, r"scores: expected \(\*batch, 9\)"),

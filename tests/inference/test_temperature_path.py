@@ -132,7 +132,7 @@ def test_bad_input() -> None:
         sp.temperature_path(scores, TREES, temperature=0.0)
     path = sp.temperature_path(scores, TREES, temperature=2.0)
     assert isinstance(path, sp.TemperaturePath)
-    with pytest.raises(ValueError, match="temperature: the path ends at 2.0, got 2.5"):
+    with pytest.raises(ValueError, match="expected at most 2.0, the end of the path, got 2.5"):
         path.at(2.5)
     scores[0, 0] = torch.nan
     with pytest.raises(ValueError, match=r"scores\[0, 0\] is nan"):

@@ -140,7 +140,7 @@ def test_sizes_that_cannot_be_counted_or_listed(gaps: bool) -> None:
     for size in ((0, 2), (2, 0)):
         with pytest.raises(ValueError, match="at least one row"):
             sp.Alignment(gaps).count(*size)
-    with pytest.raises(ValueError, match=r"up to 6 .* \(2, 7\)"):
+    with pytest.raises(ValueError, match=r"at most 6 .* \(2, 7\)"):
         sp.Alignment(gaps).enumerate(2, 7)
 
 

@@ -62,10 +62,10 @@ def test_sizes_that_cannot_be_counted_or_listed() -> None:
     plain, labelled = FAMILIES
     with pytest.raises(ValueError, match="n = 0"):
         plain.count(0)
-    with pytest.raises(ValueError, match="no labels, got 2"):
+    with pytest.raises(ValueError, match="trees without labels, got 2"):
         plain.count(3, 2)
     for labels in (None, 0):
-        with pytest.raises(ValueError, match=f"at least 1, got {labels}"):
+        with pytest.raises(ValueError, match=f"at least 1 label, got {labels}"):
             labelled.count(3, labels)
     with pytest.raises(ValueError, match="1767263190 over 20 words"):
         plain.enumerate(20)
@@ -180,5 +180,5 @@ def test_labels_that_do_not_fit() -> None:
     trees.validate(torch.zeros(1, 1, 1, 32_766))
     with pytest.raises(ValueError, match="at most 32766 labels"):
         trees.validate(torch.zeros(1, 1, 1, 32_767))
-    with pytest.raises(ValueError, match="give `shape`"):
+    with pytest.raises(ValueError, match="pass `shape`"):
         trees.indicator(trees.enumerate(2, 2))

@@ -248,8 +248,8 @@ def test_answers_that_make_no_sense(answers: dict[str, Any], message: str) -> No
     ("parts", "message"),
     [
         (torch.ones(3), r"structure 1: parts returned shape \(3,\), expected \(4,\)"),
-        (torch.full((4,), 0.5), "structure 1: parts returned something other than 0 and 1"),
-        (torch.full((4,), torch.nan), "structure 1: parts returned something other than 0 and 1"),
+        (torch.full((4,), 0.5), "structure 1: parts returned values other than 0 and 1"),
+        (torch.full((4,), torch.nan), "structure 1: parts returned values other than 0 and 1"),
     ],
 )
 def test_parts_that_make_no_sense(parts: Tensor, message: str) -> None:

@@ -134,11 +134,11 @@ def test_known_roots_that_a_sentence_has_not() -> None:
     with pytest.raises(ValueError, match="root must be at least 1, got 0"):
         sp.DependencyTrees(root=0)
     trees = sp.DependencyTrees(root=3)
-    with pytest.raises(ValueError, match=r"root = 3: beyond the words of .*\(1, 2, 3\)"):
+    with pytest.raises(ValueError, match=r"root = 3 exceeds the words of .*\(1, 2, 3\)"):
         sp.sparsemap(torch.zeros(1, 2, 3), trees)
     with pytest.raises(ValueError, match=r"root = 3: lengths\[1\] is 2"):
         sp.map(torch.zeros(2, 3, 4), trees, lengths=torch.tensor([3, 2]))
-    with pytest.raises(ValueError, match="root = 3: a sentence of n = 2"):
+    with pytest.raises(ValueError, match="root = 3 exceeds the number of words, n = 2"):
         trees.count(2)
 
 

@@ -87,12 +87,12 @@ def test_join() -> None:
         (sp.Xor(), [0.0, 1.0], "expected the numbers"),
         (sp.Xor(), [0, 6], r"variable 6 at part \(1,\) is not one of the 6"),
         (sp.Xor(), [0, -2], r"variable -2 at part \(1,\)"),
-        (sp.Xor(), [0, -1], r"part \(1,\) is read and needs a variable"),
+        (sp.Xor(), [0, -1], r"part \(1,\), which is read"),
         (sp.Xor(), [[0, 1]], r"factor 1 \(Xor\): .*expected scores \(B, n\)"),
         (sp.Budget(1, negated=(2,)), [0, 1], "negated position 2"),
         (sp.DependencyTrees(), [[0, 1], [2, 3]], r"factor 1 \(DependencyTrees\): .*\(1, 2, 2\)"),
-        (sp.Pairwise(), [0, 1, 2], "variable 2 stands at a part without penalty"),
-        (sp.Pairwise(), [3, 4, 3], "variable 3 stands at a part without penalty"),
+        (sp.Pairwise(), [0, 1, 2], "variable 2 is used by a part without penalty"),
+        (sp.Pairwise(), [3, 4, 3], "variable 3 is used by a part without penalty"),
     ],
 )
 def test_bad_factors_are_named(structure: sp.Structure, variables: list, message: str) -> None:

@@ -172,7 +172,7 @@ def test_sizes_that_cannot_be_counted_or_listed(partial: bool) -> None:
     for size in ((0, 2), (2, 0)):
         with pytest.raises(ValueError, match="at least one row"):
             sp.Matching(partial).count(*size)
-    with pytest.raises(ValueError, match=r"up to 6 .* \(7, 2\)"):
+    with pytest.raises(ValueError, match=r"at most 6 .* \(7, 2\)"):
         sp.Matching(partial).enumerate(7, 2)
 
 

@@ -22,7 +22,7 @@ GOLD = torch.tensor([[0, 1, 2], [2, 0, 2]])
         (None, "expected a tensor, got NoneType"),
         (GOLD.tolist(), "expected a tensor, got list"),
         (GOLD.double(), "expected an integer dtype, got torch.float64"),
-        (GOLD[:1], r"each of the 2 instances of scores \(2, 3, 4\), got shape \(1, 3\)"),
+        (GOLD[:1], r"2 for scores of shape \(2, 3, 4\), got shape \(1, 3\)"),
         (
             GOLD[:, :2],
             r"shape \(2, 2\) does not fit scores .*\(2, 3, 4\): expected \(2, 3\)",
@@ -82,7 +82,7 @@ def test_contains_of_a_wrong_shape_is_named() -> None:
         ) -> Tensor:
             return structures >= 0
 
-    with pytest.raises(ValueError, match=r"contains of .* gives shape \(2, 1\)"):
+    with pytest.raises(ValueError, match=r"\.contains returned shape \(2, 1\)"):
         sp.perceptron_loss(torch.zeros(2, 3), torch.zeros(2, 1, dtype=torch.int64), Indices())
 
 

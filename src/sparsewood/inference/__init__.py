@@ -1,4 +1,4 @@
-"""How a posterior is inferred: one file per way."""
+"""Inference: one file per algorithm or loss."""
 
 from sparsewood.inference.crf_loss import crf_loss
 from sparsewood.inference.hinge_loss import hinge_loss

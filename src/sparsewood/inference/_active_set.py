@@ -11,8 +11,8 @@ from sparsewood.inference._oracle_check import check_best
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-14  # weights below this are rounding
-TILTS = (0.1, 0.3)  # where neither steps nor structures are few
-_DEPENDENT = 1e-9  # squared distance of a column from the affine hull of others; they are 0/1
+TILTS = (0.1, 0.3)  # for problems with many steps and many structures
+_DEPENDENT = 1e-9  # squared distance of a 0/1 column from the affine hull of others
 
 
 class Answer(NamedTuple):
@@ -30,25 +30,25 @@ class Optimum:
     parts: Tensor  # (K, P) rows of M^T
     gram: Tensor  # (K, K) M^T D M + 1 1^T
     weights: Tensor  # (K,)
-    gap: float  # as it was computed: less than 0 by rounding alone
+    gap: float  # as computed; rounding can make it negative
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: at a gap of `aim`, or of `promise` where rounding allows no less."""
+    """When to stop: at a gap of `aim`, or of `promise` if rounding prevents a smaller one."""
 
     aim: float
     promise: float
-    tilts: tuple[float, ...]  # sizes of the tilt, in units of the gap; the last that works is taken
+    tilts: tuple[float, ...]  # sizes of the tilt relative to the gap; the last that works is used
     most: int  # structures
     steps: int  # QP solves
 
 
 class ActiveSet:
-    """The structures that `run` is at, with the weights it has reached.
+    """The current structures of `run` and their weights.
 
     Between two optima one structure enters and others only leave, so the last `optimum` stays valid
-    while the method walks from it.
+    until the next one is reached.
     """
 
     optimum: Optimum
@@ -59,14 +59,14 @@ class ActiveSet:
         self.structures: list[Tensor] = []
         self.parts = theta.new_zeros(0, len(theta))
         self.gram = theta.new_zeros(0, 0)
-        self.f = theta.new_zeros(0)  # the score of each, relative to that of the first
+        self.f = theta.new_zeros(0)  # the score of each structure minus the score of the first
         self.weights = theta.new_zeros(0)
-        self.newest = False  # whether the last one entered since the last optimum
+        self.newest = False  # whether the last structure entered after the last optimum
         self.calls = 0
-        self.capped = False  # ended by its limits
+        self.capped = False  # stopped by a limit
 
     def run(self, limits: Limits) -> Generator[Tensor, Answer, None]:
-        """Yields potentials (P,) for the oracle, and is sent what it finds."""
+        """Yields potentials (P,) for the oracle, and is sent its answers."""
         first = yield from self._ask(self.theta)
         self.reference = first.column
         self._insert(first, 1.0)
@@ -77,7 +77,7 @@ class ActiveSet:
             goal = equality_qp(self.gram, factor, self.f)
             low = goal < _ZERO
             if low.any():
-                # Rounding: the weight of an entering structure is its advantage over something.
+                # Rounding: otherwise an entering structure has positive weight.
                 if self.newest and low[-1]:
                     return
                 self._walk(goal, low)
@@ -96,7 +96,7 @@ class ActiveSet:
         return answer
 
     def _walk(self, goal: Tensor, low: Tensor) -> None:
-        """Go towards `goal` until the first weight reaches zero, and drop that structure."""
+        """Move towards `goal` until the first weight reaches zero, and drop that structure."""
         step = torch.where(low, self.weights / (self.weights - goal).clamp(min=_ZERO), torch.inf)
         length, leaving = step.min(0)
         self.weights = (self.weights + length.clamp(max=1) * (goal - self.weights)).clamp(min=0)
@@ -105,7 +105,7 @@ class ActiveSet:
     def _price(
         self, goal: Tensor, factor: Tensor, limits: Limits, noise: Tensor
     ) -> Generator[Tensor, Answer, bool]:
-        """Record the optimum `goal` and its gap; where that is too large, let a structure in."""
+        """Record the optimum `goal` and its gap; if the gap is too large, add a structure."""
         u = goal @ self.parts
         residual = self.theta - self._keep(u)
         best = yield from self._ask(residual)
@@ -115,8 +115,9 @@ class ActiveSet:
         self.optimum = Optimum(self.structures, self.parts, self.gram, goal, gap)
         if gap <= max(limits.aim, min(rounding, limits.promise)):
             return False
-        # At an optimum over S everything in the affine hull of S scores alike, so a structure in
-        # there (one of S, say) has no advantage but rounding, unless parts go without a penalty.
+        # At an optimum over S, all points in the affine hull of S score the same. So a structure in
+        # this hull, such as one of S, has no advantage except rounding, unless some parts carry no
+        # penalty.
         enters, direction = self._outside(best.column, factor)
         if not enters and self.penalised is not None and gap > rounding:
             self._pivot(best, direction)
@@ -131,13 +132,13 @@ class ActiveSet:
         return enters
 
     def _keep(self, parts: Tensor) -> Tensor:
-        """`D parts`: (..., P) with zeros where there is no penalty."""
+        """`D parts`: (..., P) with zeros at parts without penalty."""
         return parts if self.penalised is None else parts * self.penalised
 
     def _outside(self, column: Tensor, factor: Tensor) -> tuple[bool, Tensor]:
-        """Whether a column lies outside the affine hull of the others, by its penalised parts.
+        """Whether the penalised parts of a column are outside the affine hull of the others.
 
-        Also the combination (K,) of the others that is nearest to it.
+        Also returns the combination (K,) of the others that is nearest to it.
         """
         parts, column = self._keep(self.parts), self._keep(column)
         d = torch.cholesky_solve((parts @ column + 1)[:, None], factor)[:, 0]
@@ -145,9 +146,9 @@ class ActiveSet:
         return bool(rest.square().sum() + (1 - d.sum()).square() > _DEPENDENT), d
 
     def _pivot(self, answer: Answer, d: Tensor) -> None:
-        """Put a structure that equals the combination `d` of the others in the place of one.
+        """Add a structure that equals the combination `d` of the others, and drop one of them.
 
-        The weights move along (-d, 1), which leaves `D u` as it is, until one reaches zero.
+        The weights move along (-d, 1), which leaves `D u` unchanged, until one reaches zero.
         """
         length, leaving = torch.where(d > _DEPENDENT, self.weights / d, torch.inf).min(0)
         self.weights = (self.weights - length * d).clamp(min=0)
@@ -161,7 +162,7 @@ class ActiveSet:
         overlap = self.parts @ self._keep(column) + 1
         rows = torch.cat([self.gram, overlap[None, :-1]])
         self.gram = torch.cat([rows, overlap[:, None]], 1)
-        # Only the parts in which the two differ: a large score they share cancels exactly.
+        # Only the parts in which the two differ, so that large shared scores cancel exactly.
         score = (self.theta * (column - self.reference)).sum()
         self.f = torch.cat([self.f, score[None]])
         self.weights = torch.cat([self.weights, self.weights.new_tensor([weight])])
@@ -182,8 +183,8 @@ def equality_qp(gram: Tensor, factor: Tensor, f: Tensor) -> Tensor:
 
 
 def line(gram: Tensor, factor: Tensor, f: Tensor) -> tuple[Tensor, Tensor]:
-    """The solution for `s f` is `s slope + offset`: (K,) each."""
-    # A constant added to f changes nothing: without it nothing large has to cancel.
+    """Slope and offset (K,) of the solution for `s f`, which is `s slope + offset`."""
+    # Adding a constant to f changes nothing; subtracting one avoids cancellation.
     sides = torch.stack([f - f.max(), torch.ones_like(f)], -1)
     x = torch.cholesky_solve(sides, factor)
     x = x + torch.cholesky_solve(sides - gram @ x, factor)  # one step of refinement

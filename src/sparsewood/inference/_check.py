@@ -1,4 +1,4 @@
-"""Checks of the input that do not depend on the structure: a ValueError says what and where."""
+"""Checks of the input that do not depend on the structure; they raise ValueError."""
 
 from typing import Any, NamedTuple
 
@@ -14,17 +14,17 @@ from sparsewood.structures.factor_graph import FactorGraph
 
 
 def check_structure(structure: Any) -> None:
-    """A family of structures: an instance, not its class."""
+    """Require a family of structures: an instance, not its class."""
     if not isinstance(structure, Structure):
         kind = f"the class {structure.__name__}" if isinstance(structure, type) else repr(structure)
         raise ValueError(
             f"structure: expected a Structure such as DependencyTrees(), got {kind}; "
-            "a FactorGraph is for lp_sparsemap and sparsemap_loss"
+            "pass a FactorGraph to lp_sparsemap or sparsemap_loss"
         )
 
 
 def check_scores(scores: Tensor) -> None:
-    """A dense floating tensor; no pass over the values."""
+    """Require a dense floating tensor; does not look at values."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         kind = scores.dtype if isinstance(scores, Tensor) else type(scores).__name__
         raise ValueError(f"scores: expected a tensor of a floating dtype, got {kind}")
@@ -32,22 +32,22 @@ def check_scores(scores: Tensor) -> None:
 
 
 class Flat(NamedTuple):
-    """What a call is about, with one batch dimension."""
+    """The input of a call, flattened to one batch dimension."""
 
-    batch: Batch  # the shape it was given in
+    batch: Batch  # the original batch shape
     scores: Tensor  # (B, *parts)
     lengths: Tensor | None  # (B,) or (B, d) int64 on the device of the scores
 
 
 def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) -> Flat:
-    """The checks of every way of inference, before it looks at values.
+    """The checks that all inference functions share; they do not look at values.
 
     Args:
-        scores: (*batch, *parts); with one batch dimension where the structure does not say how many
-            dimensions its parts have.
+        scores: (*batch, *parts), with exactly one batch dimension if `structure.parts_ndim` is
+            None.
         structure: the family of structures.
-        lengths: (*batch,), (*batch, d) or None; those that lack the last dimensions of the batch
-            are shared along them. The structure checks their range.
+        lengths: (*batch,), (*batch, d) or None. The last batch dimensions may be omitted; lengths
+            are then shared along them. The structure checks the range.
     """
     check_scores(scores)
     check_structure(structure)
@@ -68,7 +68,7 @@ def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) ->
 
 
 def check_graph(scores: Tensor, graph: FactorGraph) -> Flat:
-    """A factor graph, and scores of the shape of its variables: (*batch, V) or (*batch, *shape)."""
+    """Require a factor graph, and scores (*batch, V) or (*batch, *shape) for its variables."""
     if not isinstance(graph, FactorGraph):
         raise ValueError(f"graph: expected a FactorGraph, got {graph!r}")
     size = len(graph)
@@ -81,14 +81,14 @@ def check_graph(scores: Tensor, graph: FactorGraph) -> Flat:
     if not fitting:
         either = " or ".join(f"(*batch, {', '.join(map(str, parts))})" for parts in wanted[::-1])
         raise ValueError(f"scores: expected {either} for {graph}, got shape {shape}")
-    # A batch of one sentence may look like the whole shape of a graph that has one row.
+    # With one row of variables, scores of one sentence may match both shapes.
     ndim = next((ndim for ndim in fitting if ndim < len(shape)), fitting[0])
     batch = Batch(scores.shape[: scores.ndim - ndim])
     return Flat(batch, batch.flatten("scores", scores), None)
 
 
 def _batch_of(scores: Tensor, structure: Structure) -> Batch:
-    """The dimensions before those of the parts, of which each has a size of at least 1."""
+    """The batch shape: the dimensions before the parts. Each dimension of the parts is nonempty."""
     shape, parts = scores.shape, structure.parts_ndim
     if scores.ndim < (2 if parts is None else parts):
         wanted = (
@@ -102,10 +102,9 @@ def _batch_of(scores: Tensor, structure: Structure) -> Batch:
 
 
 def check_temperature(temperature: float | Tensor, scores: Tensor, batch: Batch) -> float | Tensor:
-    """A positive, finite number, or one per instance as (B,) on the device of `scores`.
+    """Require a positive, finite number, or one per instance: (B,) on the device of `scores`.
 
-    A tensor may have any shape that can be expanded to the batch shape. Its values are left to
-    `check_positive`.
+    A tensor may have any shape that expands to the batch shape. `check_positive` checks its values.
     """
     if not isinstance(temperature, Tensor):
         return check_real("temperature", temperature, positive=True)
@@ -123,7 +122,7 @@ def check_temperature(temperature: float | Tensor, scores: Tensor, batch: Batch)
 
 
 def check_positive(temperature: Tensor) -> None:
-    """Every temperature is positive and finite."""
+    """Require positive and finite temperatures."""
     bad = ~((temperature > 0) & temperature.isfinite())
     if bad.any():
         b = int(bad.nonzero()[0])
@@ -133,12 +132,12 @@ def check_positive(temperature: Tensor) -> None:
 
 
 def check_cap(name: str, cap: int | None) -> int | None:
-    """A cap of at least 1, or None."""
+    """Require a cap of at least 1, or None."""
     return None if cap is None else check_whole(name, cap)
 
 
 def no_structures(scores: Tensor, structure: Structure) -> Tensor:
-    """(0, *event), the structures of no instances; a made-up one tells the shape."""
+    """(0, *event), the structures of an empty batch; the shape comes from a made-up instance."""
     event = structure.argmax(scores.new_zeros(1, *scores.shape[1:])).shape[1:]
     return scores.new_zeros(0, *event, dtype=torch.int64)
 
@@ -152,13 +151,13 @@ def no_structure_left(instance: int, scores: Tensor) -> ValueError:
 
 
 def check_values(scores: Tensor, reads: Tensor) -> None:
-    """The scores that are read are finite and small enough to be summed, or -inf."""
+    """Require scores that are -inf, or finite and small enough to be summed, where read."""
     check_finite(scores, reads)
     check_magnitude(scores, reads & (scores != -torch.inf))
 
 
 def check_finite(scores: Tensor, reads: Tensor) -> None:
-    """No NaN and no +inf among the parts that are read; -inf forbids a part and is fine."""
+    """Reject NaN and +inf at parts that are read; -inf forbids a part and is allowed."""
     bad = reads & (scores.isnan() | (scores == torch.inf))
     if bad.any():
         index = tuple(bad.nonzero()[0].tolist())
@@ -170,12 +169,12 @@ def check_finite(scores: Tensor, reads: Tensor) -> None:
 
 
 def check_magnitude(theta: Tensor, reads: Tensor) -> None:
-    """No score, divided by the temperature, is beyond 1e200 in size: sums of them stay finite.
+    """Reject scores / temperature above 1e200 in magnitude, so that sums stay finite.
 
     Args:
-        theta: (B, *parts), `scores / temperature`, anything where `reads` is False.
-        reads: bool of that shape, the parts that are read and not forbidden. A finite score that a
-            small temperature turned into -inf is then told from a forbidden one.
+        theta: (B, *parts), `scores / temperature`; any value where `reads` is False.
+        reads: bool, same shape, parts that are read and not forbidden. Needed to distinguish
+            finite scores that overflowed to -inf from forbidden parts.
     """
     bad = reads & ~(theta.abs() <= LARGEST)
     if bad.any():
@@ -184,5 +183,5 @@ def check_magnitude(theta: Tensor, reads: Tensor) -> None:
         raise ValueError(
             f"scores[{', '.join(map(str, index))}] / temperature is {size:.3g} "
             f"(instance {index[0]}, part {index[1:]}, scores of shape {tuple(theta.shape)}): "
-            f"expected a size of at most {LARGEST:.0e}"
+            f"expected a magnitude of at most {LARGEST:.0e}"
         )

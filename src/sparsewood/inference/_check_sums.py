@@ -1,4 +1,4 @@
-"""What is summed over and the sums, checked: in a compiled graph by an operator."""
+"""Checks of the scores and the results of sums; in compiled graphs, an operator."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,11 +18,11 @@ from sparsewood.structures.recursions import FORBIDDEN
 
 
 def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Tensor:
-    """`scores / temperature` in float64; FORBIDDEN for parts that are forbidden or never read.
+    """`scores / temperature` in float64; FORBIDDEN at parts that are forbidden or never read.
 
-    ValueError unless the temperature is positive, and no score over it too large to be summed; not
-    in a compiled graph, where `check_sums` says so. NaN and +inf among scores that need no such
-    look, being of a small dtype, show in the sums.
+    Raises ValueError unless the temperature is positive and all quotients are small enough to be
+    summed; in a compiled graph, `check_sums` does. For dtypes whose scores cannot be too large,
+    NaN and +inf are detected in the sums.
     """
     look = not torch.compiler.is_compiling() and scores.numel() > 0
     table = torch.where(reads, scores, -torch.inf).double()
@@ -46,9 +46,9 @@ def potentials(scores: Tensor, reads: Tensor, temperature: float | Tensor) -> Te
 def _check_sizes(
     table: Tensor, limit: float, scores: Tensor, reads: Tensor, temperature: float | Tensor
 ) -> None:
-    """One look at `table`, 0 where a part is out of use; where that is not enough, the error."""
+    """Check the range of `table`, 0 at unused parts; out of range, find and raise the error."""
     low, high = table.aminmax()
-    if -limit <= float(low) <= float(high) <= limit:  # NaN is in no order
+    if -limit <= float(low) <= float(high) <= limit:  # False for NaN
         return
     check_finite(scores, reads)
     if isinstance(temperature, Tensor):
@@ -58,7 +58,7 @@ def _check_sizes(
 
 
 def check_result(log_sums: Tensor, scores: Tensor, reads: Tensor) -> None:
-    """NaN and +inf among the scores show in the sums, so one look at those is enough."""
+    """Reject NaN and +inf among the scores by looking at the sums, which they propagate to."""
     if len(log_sums) == 0 or float(log_sums.detach().amin()) > FORBIDDEN / 2:
         return
     check_finite(scores, reads)
@@ -85,9 +85,9 @@ def check_sums(
     temperature: float,
     batch: Sequence[int],
 ) -> Tensor:
-    """A copy of `log_sums` (B,) once all is checked: a graph cannot branch on values itself.
+    """A copy of `log_sums` (B,) after all checks: a graph cannot branch on values itself.
 
-    `each` (B,) is the temperature where instances have their own, `batch` the batch shape.
+    `each` (B,) is the temperature per instance, if given; `batch` the batch shape.
     """
     with Batch(torch.Size(batch)):
         potentials(scores, reads, temperature if each is None else each)

@@ -1,7 +1,7 @@
-"""Checks of values that a compiled graph makes too.
+"""Checks of values that also run in compiled graphs.
 
-A graph cannot branch on values, so that there each check is an operator: it returns a copy of what
-it has checked, and what relies on the check takes that copy.
+A graph cannot branch on values, so each check is an operator there. It returns a copy of the tensor
+it checked; code that relies on the check uses the copy.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from sparsewood.structures._members import check_members
 
 
 def checked_scores(scores: Tensor, reads: Tensor, batch: Batch) -> Tensor:
-    """`scores` (B, *parts) once those that are read, `reads`, are finite or -inf."""
+    """`scores` (B, *parts), checked to be finite or -inf where `reads`."""
     if torch.compiler.is_compiling():
         return _scores_op(scores, reads.expand(scores.shape), list(batch.shape))
     check_values(scores, reads)
@@ -23,7 +23,7 @@ def checked_scores(scores: Tensor, reads: Tensor, batch: Batch) -> Tensor:
 
 
 def checked_totals(totals: Tensor, scores: Tensor, batch: Batch) -> Tensor:
-    """`totals` (B,), the best scores, once every instance has a structure left."""
+    """`totals` (B,), the best scores, checked so that every instance has a structure."""
     if torch.compiler.is_compiling():
         return _totals_op(totals, scores, list(batch.shape))
     _check_totals(totals, scores)
@@ -33,16 +33,16 @@ def checked_totals(totals: Tensor, scores: Tensor, batch: Batch) -> Tensor:
 def checked_members(
     gold: Tensor, member: Tensor, scores: Tensor, family: object, batch: Batch
 ) -> Tensor:
-    """`gold` (B, *event) once each is found to be a `member` (B,) of its `family`."""
+    """`gold` (B, *event), checked to be members (`member` (B,)) of their `family`."""
     if torch.compiler.is_compiling():
-        family = type(family).__name__  # a graph cannot ask for the options as well
+        family = type(family).__name__  # a graph cannot read the options
         return _members_op(gold, member, scores, family, list(batch.shape))
     check_members("gold", gold, member, scores, family)
     return gold
 
 
 def checked_parts(parts: Tensor, gold: Tensor, scores: Tensor, batch: Batch) -> Tensor:
-    """The `parts` (B, *parts) of `gold` once none of them is found to be forbidden."""
+    """The `parts` (B, *parts) of `gold`, checked to contain no forbidden part."""
     if torch.compiler.is_compiling():
         return _parts_op(parts, gold, scores, list(batch.shape))
     _check_allowed(parts, gold, scores)
@@ -62,7 +62,7 @@ def _check_allowed(parts: Tensor, gold: Tensor, scores: Tensor) -> None:
         raise ValueError(f"gold[{b}] uses a part that is forbidden (-inf): {gold[b].tolist()}")
 
 
-# `batch` is the shape of the batch that the caller gave, which the errors speak of.
+# `batch` is the caller's batch shape; error messages give indices into it.
 
 
 @torch.library.custom_op("sparsewood::check_scores", mutates_args=())

@@ -1,12 +1,12 @@
-r"""Derivatives of SparseMAP where the temperature fell until few structures sufficed.
+r"""Derivatives of SparseMAP with `max_support`, which lowers the temperature.
 
-The temperature T* is where a structure h comes to tie with the support S, its advantage
+T* is the temperature at which a structure h ties with the support S, i.e. at which its advantage
 
     <scores / T - D u(T), delta> = <v, scores> / T - c,      delta = m_h - m_first,
     v = delta - M_S J M_S^T D delta,      c = <D M_S K^-1 1, delta> / (1^T K^-1 1)
 
-(J and K as in `_derivatives`). So `T* = <v, scores> / c`: linear in the scores as long as S and h
-stay the same. Where the temperature given was reached, T* is that one.
+is 0 (J and K as in `_derivatives`). So `T* = <v, scores> / c`, linear in the scores as long as S
+and h stay the same. If the given temperature was reached, T* equals it.
 """
 
 from collections.abc import Callable
@@ -32,12 +32,12 @@ def cooled(
     """`solve(scores, temperature)`, which may lower the temperature, with derivatives.
 
     Args:
-        solve: is called on plain values.
+        solve: called on plain values.
         scores: (B, *parts).
-        temperature: (B,) float64, given.
-        penalised: (*parts) bool, or None: all are.
-        gradient: T* is a constant, or a function of the scores; then `Solution.temperature` has a
-            gradient as well.
+        temperature: (B,) float64, the given temperature.
+        penalised: (*parts) bool, or None: all parts are.
+        gradient: treat T* as a constant, or as a function of the scores; then
+            `Solution.temperature` also has a gradient.
     """
     learns = torch.is_grad_enabled() and (scores.requires_grad or temperature.requires_grad)
     if not (learns or is_transformed(scores, temperature)):
@@ -59,7 +59,7 @@ def cooled(
 
 
 def _tangent(found: Solution, scores: Tensor, penalised: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Where the temperature fell (B,) bool, and there its gradient `v / c` (B, P); elsewhere 0."""
+    """Where the temperature was lowered, (B,) bool, and its gradient `v / c` (B, P), else 0."""
     none, theta = found.factor.new_zeros(found.used.shape[0]), usable(scores)
     first = found.used[found.sizes.cumsum(0) - found.sizes]
     delta = _indicator(found.tie, theta) - _indicator(first, theta)

@@ -1,4 +1,4 @@
-r"""SparseMAP as a differentiable function: backwards, forwards, and any number of times.
+r"""SparseMAP as a differentiable function: reverse mode, forward mode, and any order.
 
 Around a solution with support S the posterior is affine in the scores (Niculae et al. 2018,
 EMNLP, section 3.2): with `K = M_S^T M_S + 1 1^T` and
@@ -10,11 +10,11 @@ solver hands over the Cholesky factor of `K`; the symmetric operator
 
     (w, p)  ->  (x, M_S x),   x = J (w + M_S^T p)
 
-is an op. It serves both directions and, being its own adjoint, every further derivative. Where only
-some parts are penalised, `K` counts those alone and the rest stands.
+is an op. It serves both modes and, as it is self-adjoint, derivatives of any order. If only some
+parts are penalised, `K` is computed from those parts and the formulas are otherwise the same.
 
-Custom ops know backward passes alone. What runs outside of compiled graphs is therefore wrapped
-into `torch.autograd.Function`, which knows forward mode and the transforms of `torch.func` too.
+Custom ops support only reverse mode. Outside of compiled graphs the solver is therefore wrapped in
+a `torch.autograd.Function`, which also supports forward mode and the transforms of `torch.func`.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from sparsewood._internal.transforms import is_transformed, nested, no_vmap
 from sparsewood.inference import _kernels
 from sparsewood.inference._solution import Solution
 
-_AT_ONCE = 2**22  # numbers that are copied at once to map over directions
+_AT_ONCE = 2**22  # numbers copied at once by vmap over directions
 
 
 def differentiable(
@@ -43,7 +43,7 @@ def differentiable(
     learns = torch.is_grad_enabled() and (scores.requires_grad or temperature.requires_grad)
     if not (learns or is_transformed(scores, temperature)):
         return solve(scores, temperature)
-    # Affine in theta, and constant in all else: derivatives of any order are those of theta.
+    # The solution depends on its inputs only through theta, in which it is affine.
     theta, divisor = scores, temperature
     if temperature.requires_grad or is_transformed(scores, temperature):
         theta, divisor = usable(scores) / temperature[:, None], None
@@ -51,7 +51,7 @@ def differentiable(
 
 
 class _Solve(torch.autograd.Function):
-    """`theta` (B, P) float64 is what is learnt; or the scores are, which `divisor` (B,) divides."""
+    """Differentiable in `theta` (B, P) float64, or in the scores, divided by `divisor` (B,)."""
 
     @staticmethod
     def forward(
@@ -77,7 +77,7 @@ class _Solve(torch.autograd.Function):
         *support, divisor = ctx.saved_tensors
         gradient = None
         if divisor is not None and not (torch.is_grad_enabled() or is_transformed()):
-            last = divisor, ctx.shape, ctx.dtype  # no derivative of this one is asked for
+            last = divisor, ctx.shape, ctx.dtype  # no second derivative is needed
             gradient = _kernels.score_gradient(support, grads[0], grads[1], *last)
         if gradient is None:
             gradient = on_theta(support, grads[0], grads[1], ctx.shape)
@@ -102,7 +102,7 @@ class _Solve(torch.autograd.Function):
 
 
 def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution) -> None:
-    """Keep what `solution_backward` needs."""
+    """Save what `solution_backward` needs."""
     ctx.mark_non_differentiable(*found[2:])
     ctx.set_materialize_grads(False)
     reached = found.temperature == temperature
@@ -113,7 +113,7 @@ def save_solution(ctx: Any, scores: Tensor, temperature: Tensor, found: Solution
 def solution_backward(
     ctx: Any, on_weights: Tensor | None, on_marginals: Tensor | None, with_temperature: bool
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of scores and, `with_temperature`, of the temperature where it was reached."""
+    """The gradient of the scores and, `with_temperature`, of the temperature if it was reached."""
     scores, temperature, reached, *support = ctx.saved_tensors
     gradient = on_theta(support, on_weights, on_marginals, scores.shape)
     on_scores = on_temperature = None
@@ -130,7 +130,7 @@ def on_theta(
     on_marginals: Tensor | None,
     shape: Sequence[int],
 ) -> Tensor:
-    """The gradient of `theta` (B, P), float64, from those of weights (T,) and marginals `shape`."""
+    """The gradient of `theta` (B, P), float64, given the gradients of weights and marginals."""
     used, sizes, factor = support
     # len() would fix the size in a graph
     w = factor.new_zeros(used.shape[0]) if on_weights is None else on_weights
@@ -139,7 +139,7 @@ def on_theta(
 
 
 def usable(scores: Tensor) -> Tensor:
-    """(B, P) float64. No structure of the support uses the parts that hold -inf or NaN."""
+    """The scores as (B, P) float64, 0 for -inf and NaN: no structure of the support uses them."""
     return torch.where(scores.isfinite(), scores, 0).flatten(1).double()
 
 
@@ -154,7 +154,7 @@ def jacobian(
 class _Jacobian(torch.autograd.Function):
     @staticmethod
     def forward(*inputs: Tensor) -> tuple[Tensor, Tensor]:
-        # The op costs some launches; what traces calls must see it, though.
+        # Calling the op costs some launches, but tracers must see it.
         traced = torch._C._len_torch_dispatch_stack() > 0
         if traced or any(type(table) is not Tensor for table in inputs):
             return jacobian_op(*inputs)
@@ -184,7 +184,7 @@ class _Jacobian(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor
     ) -> tuple[tuple[Tensor, ...], tuple[int, int]]:
-        """Over directions, which become instances of a larger batch."""
+        """Map over directions, which become instances of a larger batch."""
         assert all(dim is None for dim in in_dims[:3])  # `_Solve.vmap` refuses
         used, sizes, factor = inputs[:3]
         on_weights, on_parts = (
@@ -201,14 +201,14 @@ class _Jacobian(torch.autograd.Function):
 
 
 def array(tensor: Tensor, dtype: torch.dtype) -> NDArray[Any]:
-    """The values as the extension reads them: of one dtype, contiguous, on the CPU."""
+    """The values as a contiguous array of `dtype` on the CPU."""
     return tensor.detach().to("cpu", dtype).contiguous().numpy()
 
 
 def _apply_jacobian(
     used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """`jacobian` of plain values."""
+    """`jacobian` for plain values."""
     found = _kernels.jacobian(used, sizes, factor, on_weights, on_parts)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""What the supervised losses share: gold structures as parts, scores of parts, reductions."""
+"""Helpers of the supervised losses: gold structures as parts, scores of parts, reductions."""
 
 from typing import Literal
 
@@ -18,21 +18,21 @@ Reduction = Literal["mean", "sum", "none"]
 def check_gold(
     scores: Tensor, gold: Tensor, structure: Structure, lengths: Tensor | None
 ) -> tuple[Flat, Tensor]:
-    """The input of a loss, once it is found legal.
+    """Check the input of a loss.
 
     Args:
         scores: (*batch, *parts), floating.
         gold: (*batch, *event), one structure per instance.
-        structure: the family they are of.
+        structure: the family of structures.
         lengths: the size of each instance, or None.
 
     Returns:
-        The input as `check_input` gives it, and the parts of the gold structures, (B, *parts)
+        The result of `check_input`, and the parts of the gold structures, (B, *parts)
         float64 0/1.
 
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; a
-            gold structure that is not of the family, or that uses a forbidden part.
+            gold structure that is not in the family or uses a forbidden part.
     """
     given = check_input(scores, structure, lengths)
     batch, scores, lengths = given
@@ -48,7 +48,7 @@ def check_gold(
 
 
 def check_options(reduction: str, margin: float = 0.0) -> None:
-    """A known reduction, and a margin that is at least 0 and no larger than scores may be."""
+    """Require a known reduction, and a margin between 0 and the largest allowed score."""
     if check_real("margin", margin) > LARGEST:
         raise ValueError(f"margin must be at most {LARGEST:.0e}, got {margin!r}")
     if reduction not in ("mean", "sum", "none"):
@@ -56,12 +56,12 @@ def check_options(reduction: str, margin: float = 0.0) -> None:
 
 
 def total(theta: Tensor, u: Tensor) -> Tensor:
-    """`<theta, u>` per instance: (B,). Where `u` is 0, `theta` may be -inf or NaN."""
+    """`<theta, u>` per instance: (B,). `theta` may be -inf or NaN where `u` is 0."""
     return (torch.where(u.detach() != 0, theta, 0) * u).flatten(1).sum(-1)
 
 
 def reduce(loss: Tensor, reduction: Reduction, dtype: torch.dtype, batch: Batch) -> Tensor:
-    """The loss (B,) of each instance, summed up as `reduction` says, in `dtype`."""
+    """Reduce the losses (B,) of all instances; the result has `dtype`."""
     if reduction == "none":
         return batch.restore(loss.to(dtype))
     return (loss.mean() if reduction == "mean" else loss.sum()).to(dtype)

@@ -1,6 +1,6 @@
-"""SparseMAP, its Jacobian and the k best structures by kernels, for CUDA tensors.
+"""CUDA kernels of SparseMAP, its Jacobian and the k best structures.
 
-A function gives None where an instance has no answer: the host then says what is wrong.
+A function returns None if an instance has no answer; the host then finds and raises the error.
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ from sparsewood.structures._kernels import Padded
 _JACOBIAN = cuda.Program('#include "cuda/jacobian.cuh"\n', ("offsets", "jacobian"))
 _TALLY_THREADS = 256  # kTallyThreads in native/cuda/tally.cuh
 _WRITE_THREADS = 128
-# One warp works on a factor: with as many structures as on a CPU it would do so for hours.
+# One warp updates a factor: with as many structures as on a CPU it would take hours.
 MOST_STRUCTURES = 1 << 13
-_FEW = 0.02  # of the instances may need more room than the first
-# What room batches like one before needed.
+_FEW = 0.02  # fraction of instances that may need more memory than the first allocation
+# Active-set capacity that similar batches needed.
 _rooms: dict[tuple[object, ...], int] = {}
 
 
 class Limits(NamedTuple):
-    """When to stop; a cap of 0 is none."""
+    """When to stop; 0 means no cap."""
 
     tol: float
     max_active: int
@@ -37,8 +37,8 @@ class Limits(NamedTuple):
 def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Solution | None:
     """SparseMAP of each instance; a structure has `event` numbers, `temperature` is (B,) float64.
 
-    One look of the host at what the device found, and one more each time that instances need more
-    room than they were given.
+    The host synchronises with the device once, plus once for each time that instances need more
+    memory.
     """
     temperature = temperature.to(torch.float64)
     kept, active, *_ = _measure(batch, limits)
@@ -60,7 +60,7 @@ def _measure(batch: Padded, limits: Limits) -> tuple[int, ...]:
 def _in_turns(
     batch: Padded, event: int, temperature: Tensor, limits: Limits, turn: int
 ) -> Solution | None:
-    """The same for so many instances at a time."""
+    """`solve` in chunks of instances."""
     blocks = []
     for begin in range(0, len(batch), turn):
         some = batch.part(begin, begin + turn)
@@ -81,12 +81,12 @@ def _solve_at_once(
     kept, active, room, threads = _measure(batch, limits)
     sizes, status, calls = (_whole(device, count) for _ in range(3))
     gap, totals = _real(device, count), _whole(device, 5)
-    # Every torch call costs as much as a launch: desks and offsets are one piece of memory.
+    # Every torch call costs as much as a launch, so desks and offsets share one allocation.
     parts = prod(batch.scores.shape[1:])
     desks = _bytes(device, count * (kept + 32 + 8 * parts * batch.narrow))
     offsets = desks.data_ptr() + count * kept
     widths, first, packed, pending, sums = (offsets + 8 * count * row for row in range(5))
-    rooms: list[Tensor] = []  # those that were left hold what finished in them
+    rooms: list[Tensor] = []  # earlier allocations hold the instances that finished there
     total = entries = width = 0
     left = count
     while left:
@@ -144,11 +144,11 @@ def _bytes(device: torch.device, count: int) -> Tensor:
 
 
 class Ranked(NamedTuple):
-    """The best structures of each instance, best first; the last one repeated if there are few."""
+    """The best structures of each instance, best first; the last is repeated if fewer than k."""
 
     structures: Tensor  # (B, k, *event) int64
-    scores: Tensor  # (B, k) float64, -inf for what is repeated
-    calls: Tensor  # (B,) int64, how often the oracle was asked
+    scores: Tensor  # (B, k) float64, -inf for repetitions
+    calls: Tensor  # (B,) int64, number of oracle calls
 
 
 def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
@@ -170,12 +170,12 @@ def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
 def jacobian(
     used: Tensor, sizes: Tensor, factor: Tensor, on_weights: Tensor, on_parts: Tensor
 ) -> tuple[Tensor, Tensor] | None:
-    """See `_derivatives.jacobian`; nothing waits. None: there are no kernels for this device."""
+    """See `_derivatives.jacobian`; does not synchronise. None: no kernels for this device."""
     kernels = cuda.load(_JACOBIAN, factor.device)
     if kernels is None:
         return None
     if len(on_weights) != len(used) or len(on_parts) != len(sizes):
-        raise ValueError("posterior and gradient do not belong together")
+        raise ValueError("the gradient does not match the posterior")
     out = _real(factor.device, *on_weights.shape), _real(factor.device, *on_parts.shape)
     cells = on_parts.shape[1]
     _apply(kernels, (used, sizes, factor), on_weights, on_parts, cells, out, (0, 0, 0, 0))
@@ -190,7 +190,7 @@ def score_gradient(
     shape: torch.Size,
     dtype: torch.dtype,
 ) -> Tensor | None:
-    """The gradient of scores of this shape and dtype that `temperature` (B,) divides, in one go."""
+    """The gradient of scores of this shape and dtype at `temperature` (B,), in one launch."""
     used, sizes, factor = support
     kernels = cuda.load(_JACOBIAN, factor.device)
     if kernels is None or dtype not in (torch.float32, torch.float64):

@@ -1,14 +1,14 @@
-r"""The rounds of LP-SparseMAP: factors solve on their own, and are driven to agree.
+r"""ADMM for LP-SparseMAP: each factor solves its own problem, and the copies are driven to agree.
 
-Every slot holds a copy `x` of its variable. With `d` slots of a variable its score and its penalty
-are shared out evenly, and the augmented Lagrangian of the constraint `x = z` (Boyd et al. 2011,
-section 7.1; Martins et al. 2015, "AD3") asks each factor for
+Every slot holds a copy `x` of its variable. The score and the penalty of a variable with `d` slots
+are divided evenly among them. The augmented Lagrangian of the constraint `x = z` (Boyd et al. 2011,
+section 7.1; Martins et al. 2015, "AD3") then gives each factor the problem
 
     max_{x in P_f}  <theta / d - dual + rho z, x> - 1/2 (1/d + rho) ||x||^2.
 
-The weight `rho` of the consensus is chosen as `c - 1/d` with one `c >= 1` per instance: the penalty
-is then the same for all variables of a factor, which makes this plain SparseMAP for the scores in
-the bracket, divided by `c`. At `c = 1` a variable in one factor has `rho = 0`: nothing to agree on.
+The consensus weight is `rho = c - 1/d` with one `c >= 1` per instance. The penalty is then the same
+for all variables of a factor, so this is plain SparseMAP for the scores in brackets, divided by
+`c`. At `c = 1` a variable in a single factor has `rho = 0`, as there is nothing to agree on.
 """
 
 from dataclasses import dataclass, replace
@@ -20,26 +20,26 @@ from sparsewood.inference._lp_polish import Faces
 from sparsewood.inference._lp_problem import Problem
 
 _RELAX = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3)
-_TRY = 10  # the exact solution is tried for every so many rounds
-_FIRST = 1.5  # `c` begins at so many times the mean score
+_TRY = 10  # rounds between attempts to compute the exact solution
+_FIRST = 1.5  # initial `c`, relative to the mean score
 _BALANCE = 2.0  # residuals that differ by this factor change `c`, which is doubled or halved
-_ADAPT = 500  # rounds after which `c` stays: ADMM converges for a fixed one
-_SETTLED = 1e-3  # residuals of so many times `tol` end the rounds without a certificate
+_ADAPT = 500  # `c` is fixed after so many rounds, as ADMM converges for fixed `c`
+_SETTLED = 1e-3  # stop without a certificate at residuals of `_SETTLED * tol`
 _FEASIBLE = 1e-9  # copies that differ by less agree
 _ROUNDING = 64 * torch.finfo(torch.float64).eps
 
 
 @dataclass
 class State:
-    """Where B instances are, and the best answer so far."""
+    """The iterate of B instances, and the best answer so far."""
 
-    z: Tensor  # (B, V + 1) what the copies agree on
+    z: Tensor  # (B, V + 1) consensus values
     dual: Tensor  # (B, N), sums to zero over the slots of a variable
     c: Tensor  # (B,)
-    scores: Tensor  # (B, N) of the slots in the last round: the local solutions follow from them
+    scores: Tensor  # (B, N) of the slots in the last round; they determine the local solutions
     marginals: Tensor  # (B, V + 1) the answer
-    violation: Tensor  # (B,) how far it is from satisfying the factors
-    gap: Tensor  # (B,) how far its objective is from the optimum, at most
+    violation: Tensor  # (B,) distance of the answer from satisfying the factors
+    gap: Tensor  # (B,) upper bound on the suboptimality of the answer
     rounds: Tensor  # (B,) int64
 
     @classmethod
@@ -47,7 +47,7 @@ class State:
         batch, slots = len(problem.theta), len(problem.variable)
         z = problem.theta.clamp(0, 1)
         one = z.new_ones(batch)
-        # The duals have to come as far as the scores are large; without a shared variable, nowhere.
+        # The duals reach the size of the scores; without shared variables they stay 0.
         shared = bool((problem.degree[:-1] > 1).any())
         c = (_FIRST * problem.theta.abs().mean(-1)).clamp(min=1) if shared else one
         return cls(
@@ -62,7 +62,7 @@ class State:
         )
 
     def copy(self) -> "State":
-        """A state to go on from: the same position, no answer yet."""
+        """A state to continue from: the same iterate, no answer yet."""
         far = torch.full_like(self.gap, torch.inf)
         return replace(
             self,
@@ -98,7 +98,7 @@ class State:
             rows = rows[going]
 
     def _round(self, problem: Problem, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One round: the local solutions (R, N), their disagreement and the move of `z` (R,)."""
+        """One round: local solutions (R, N), their disagreement (R,), the change of `z` (R,)."""
         z, dual, c = self.z[rows], self.dual[rows], self.c[rows, None]
         degree, penalty = problem.copies(problem.degree), problem.copies(problem.penalty)
         rho = penalty * (c - 1 / degree)
@@ -117,7 +117,7 @@ class State:
     ) -> Tensor:
         """Record the mean of the copies, or the exact solution nearby, with its certificate.
 
-        Returns which are certified to be within `tol` of the solution: (R,).
+        Returns which instances are certified to be within `tol` of the solution: (R,).
         """
         normal = self.c[rows, None] * (self.scores[rows] - problem.copies(problem.penalty) * x)
         mean = problem.mean(x)
@@ -146,7 +146,7 @@ class State:
         return sure | exact
 
     def _balance(self, rows: Tensor, primal: Tensor, change: Tensor) -> None:
-        """Weigh the consensus more where the copies disagree, less where they only creep."""
+        """Raise `c` where the copies disagree, lower it where `z` changes slowly."""
         c = self.c[rows]
         c = torch.where(primal > _BALANCE * change, 2 * c, c)
         c = torch.where(change > _BALANCE * primal, (c / 2).clamp(min=1), c)

@@ -4,8 +4,8 @@ The solution `mu` of
 
     max <theta, mu> - 1/2 ||W mu||^2    subject to    mu_f in polytope P_f for each factor f
 
-lies inside one face of each polytope (the smallest that holds `mu_f`), and near `theta` it stays
-there. Where the faces are known, the solution is a projection onto the intersection of their affine
+lies in one face of each polytope (the smallest that contains `mu_f`), and stays in it for scores
+near `theta`. Given the faces, the solution is a projection onto the intersection of their affine
 hulls: one linear system. With `J_f` the orthogonal projector onto the directions of the face of f
 and `E_f` the copies of the variables in f, the directions of the intersection are the null space of
 
@@ -13,12 +13,12 @@ and `E_f` the copies of the variables in f, the directions of the intersection a
 
 With `Z` a basis of it, `d mu = Z (Z^T W Z)^-1 Z^T d theta`.
 
-Whether the faces were right is decided by a certificate. If `sum_f E_f^T g_f = theta - W mu` then
+A certificate decides whether the faces were correct. If `sum_f E_f^T g_f = theta - W mu` then
 
     gap = sum_f  max_{m in P_f} <g_f, m> - <g_f, mu_f>
 
-bounds how far the objective of a feasible `mu` is below its optimum, and `1/2 ||W (mu - mu*)||^2`
-with it. And `mu` is feasible if SparseMAP for the scores `g_f + W mu_f` returns `mu_f`.
+is an upper bound on the suboptimality of a feasible `mu`, and on `1/2 ||W (mu - mu*)||^2`. And `mu`
+is feasible if SparseMAP for the scores `g_f + W mu_f` returns `mu_f`.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _FIXED = 1e-11  # a diagonal entry of J_f below this: the face does not move alo
 
 @dataclass(frozen=True)
 class Support:
-    """The structures of each of N posteriors in K slots, the free slots zero."""
+    """The structures of N posteriors, K slots each; unused slots are zero."""
 
     parts: Tensor  # (N, K, P)
     active: Tensor  # (N, K) bool
@@ -72,14 +72,14 @@ class Support:
 
 @dataclass(frozen=True)
 class Faces:
-    """The faces of all factors around their local solutions, and where they meet."""
+    """The faces of all factors around their local solutions, and their intersection."""
 
     problem: Problem
     local: Tensor  # (B, N) the local solutions
-    normals: list[Tensor]  # of each group, I - J_f: (B, F, P, P)
-    fixed: Tensor  # (B, N) bool: slots along which the face of their factor does not move
-    free: Tensor  # (B, V + 1) bool: variables that move in all their factors
-    place: Tensor  # (B, V + 1): the place of a free variable among the R free ones; R of the others
+    normals: list[Tensor]  # I - J_f of each group: (B, F, P, P)
+    fixed: Tensor  # (B, N) bool: coordinates that are constant on the face of their factor
+    free: Tensor  # (B, V + 1) bool: variables that are fixed in none of their factors
+    place: Tensor  # (B, V + 1): index of each variable among the R free ones; R if not free
     values: Tensor  # (B, R) eigenvalues of S over the free variables
     vectors: Tensor  # (B, R, R)
 
@@ -96,7 +96,7 @@ class Faces:
             fixed[:, group.slots] = (face.diagonal(dim1=1, dim2=2) < _FIXED).reshape(batch, -1)
             eye = torch.eye(face.shape[-1], dtype=face.dtype, device=face.device)
             normals.append((eye - face).unflatten(0, (batch, len(group.numbers))))
-        inside = (problem.theta > 0) & (problem.theta < 1)  # where a variable in no factor is free
+        inside = (problem.theta > 0) & (problem.theta < 1)  # for variables in no factor
         moves = torch.where(problem.degree > 0, problem.total(fixed.double()) == 0, inside)
         free = moves & ~problem.off
         count = free.sum(-1)
@@ -118,9 +118,9 @@ class Faces:
         return self._expand((basis @ x[:, :, None]).squeeze(-1))
 
     def polish(self, dual: Tensor) -> tuple[Tensor, Tensor]:
-        """The optimum where the faces meet, (B, V + 1), and its `g_f`, (B, N).
+        """The optimum on the intersection of the faces, (B, V + 1), and its `g_f`, (B, N).
 
-        `dual` (B, N) are vectors that are nearly such `g_f`: as little as possible is changed.
+        `g_f` is the solution nearest to the approximate values `dual` (B, N).
         """
         problem = self.problem
         weight = self.fixed.double()

@@ -1,8 +1,8 @@
-"""A batch of LP-SparseMAP problems, cut into factors: what each factor answers on its own.
+"""A batch of LP-SparseMAP problems, split into factors with their local problems.
 
 A *slot* is a part of a factor. A variable has a copy in each of its slots. The slots of all factors
-stand in one row, those of the same structure and shape side by side, so that one call solves them
-all. Slots that are never read belong to a dummy variable, the last, which is always off.
+form one row. Factors of equal structure and shape are adjacent, so that one call solves them all.
+Slots that are never read belong to a dummy variable, the last, which is fixed to 0.
 """
 
 from collections.abc import Hashable, Iterator
@@ -20,7 +20,7 @@ from sparsewood.structures.factor_graph import FactorGraph
 from sparsewood.structures.logic import LogicFactor
 from sparsewood.structures.oracle_error import OracleError
 
-_TOL = 1e-12  # of the structures' own solves
+_TOL = 1e-12  # tolerance of the local solves
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Group:
     """Factors of one structure over tables of one shape."""
 
     structure: Structure
-    numbers: list[int]  # of the factors in the graph
+    numbers: list[int]  # indices of the factors in the graph
     shape: tuple[int, ...]
     slots: slice
 
@@ -52,7 +52,7 @@ class Group:
         return self.structure.indicator(self.structure.argmax(tables), self.shape)
 
     def posterior(self, scores: Tensor, rows: Tensor) -> SparsePosterior:
-        """SparseMAP of each factor for (B, N) scores of the slots, of the instances `rows`."""
+        """SparseMAP of each factor for (B, N) scores of the slots; `rows` are the instances."""
         try:
             return sparsemap(self.tables(scores), self.structure, tol=_TOL)
         except OracleError as error:
@@ -65,7 +65,7 @@ class Problem:
     """B instances over V variables and a dummy, in N slots."""
 
     groups: list[Group]
-    variable: Tensor  # (N,) of each slot
+    variable: Tensor  # (N,) variable of each slot
     degree: Tensor  # (V + 1,) float64, how many slots each variable has
     penalty: Tensor  # (V + 1,) float64, 1 or 0
     rows: Tensor  # (B,) which instances of the batch these are
@@ -117,12 +117,12 @@ class Problem:
         return sums.index_add(1, self.variable, slots)
 
     def mean(self, slots: Tensor) -> Tensor:
-        """(B, N) -> (B, V + 1): the mean over the slots; variables in no factor at their best."""
+        """(B, N) -> (B, V + 1): the mean over slots; for variables in no factor, the optimum."""
         alone = self.theta.clamp(0, 1).masked_fill(self.off, 0)
         return torch.where(self.degree > 0, self.total(slots) / self.degree.clamp(min=1), alone)
 
     def closed(self, slots: Tensor) -> Tensor:
-        """The scores with -inf where a variable is off."""
+        """The scores with -inf at variables that are off."""
         return slots.masked_fill(self.copies(self.off), -torch.inf)
 
     def solve(self, scores: Tensor) -> Tensor:
@@ -147,7 +147,7 @@ class Problem:
         return gap.clamp(min=0)
 
     def check_possible(self) -> None:
-        """Every factor by itself has an assignment without the variables that are off."""
+        """Raise ValueError if a factor has no assignment without the variables that are off."""
         banned = self.copies(self.off)
         closed = self.closed(torch.zeros_like(banned, dtype=torch.float64))
         for group, number, scores, forbidden in self._each_factor(closed, banned):
@@ -176,7 +176,7 @@ class Problem:
 
 
 def _alike(graph: FactorGraph) -> list[list[int]]:
-    """The numbers of the factors, those of equal structure and shape together."""
+    """The indices of the factors, grouped by structure and shape."""
     found: dict[tuple[object, torch.Size], list[int]] = {}
     for number, factor in enumerate(graph.factors):
         structure = factor.structure

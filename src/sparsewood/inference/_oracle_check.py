@@ -1,4 +1,4 @@
-"""Whether an oracle maximises, as far as its own answers tell."""
+"""Checks that a user's oracle maximises, based on its own answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,24 +10,24 @@ from torch import Tensor
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError, OracleValueError
 
-# More than an oracle in float32 loses: relative to the scores that are summed, and to a penalty of
-# 1, as of numbers that it adds itself.
+# Above the rounding error of an oracle in float32, relative to the scores that it sums and to a
+# penalty of 1.
 _ROUNDING, _TINY = 1e-4, 1e-6
 
 
 class Ended(NamedTuple):
-    """Where the solve of an instance ended."""
+    """The final state of the solve of an instance."""
 
     theta: Tensor  # (P,) the scores of the allowed parts
     allowed: Tensor  # (P,) their indices
-    parts: Tensor  # (K, P) of the structures that have weight
+    parts: Tensor  # (K, P) of the structures in the support
 
 
 def check_best(potentials: Tensor, column: Tensor, others: Tensor) -> None:
-    """`OracleValueError` if one of `others` scores more than what the oracle returned.
+    """Raise `OracleValueError` if one of `others` scores higher than the oracle's answer.
 
     Args:
-        potentials: (P,), what the oracle was asked.
+        potentials: (P,), the scores given to the oracle.
         column: (P,) 0/1, the parts of its answer.
         others: (K, P) 0/1, the parts of structures that it returned before; K at least 1.
     """
@@ -37,9 +37,9 @@ def check_best(potentials: Tensor, column: Tensor, others: Tensor) -> None:
     if float(most) - found <= _ROUNDING * size + _TINY:
         return
     raise OracleValueError(
-        f"the oracle returned a structure that scores {found:.6g}, although another one, which it "
-        f"also returned, scores {float(most):.6g}: it must return the structure with the highest "
-        "score; negate the scores that a minimiser is given"
+        f"the oracle returned a structure that scores {found:.6g}, but one that it returned before "
+        f"scores {float(most):.6g}: expected the structure with the highest score; if your "
+        "algorithm minimises, pass it the negated scores"
     )
 
 
@@ -49,17 +49,18 @@ def check_maximises(
     oracle: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
     ended: Sequence[Ended],
 ) -> None:
-    """`OracleValueError` if a user's oracle is found to minimise.
+    """Raise `OracleValueError` if a user's oracle turns out to minimise.
 
-    Such an oracle always returns the same structure, the worst, so that a solve ends at once. Where
-    one ended with one structure the oracle is asked once more, with the scores reflected within
-    their range: a minimiser then returns one of the best. What fails on them proves nothing.
+    Such an oracle keeps returning the worst structure, so the solve ends with a single structure.
+    For instances that ended so, the oracle is called once more with the scores reflected within
+    their range: a minimiser then returns one of the best structures. If this call fails, nothing
+    is concluded.
 
     Args:
-        structure: whose oracle it is; those of native families are right.
+        structure: the family; native families are not checked.
         shape: *parts, of one instance.
         oracle: as in `generic`.
-        ended: of each instance.
+        ended: the final state of each instance.
     """
     alone = [b for b, one in enumerate(ended) if len(one.parts) == 1 and len(one.theta)]
     if structure.native is not None or not alone:
@@ -78,7 +79,7 @@ def check_maximises(
 
 @contextmanager
 def naming(instance: int) -> Iterator[None]:
-    """Gives an `OracleValueError` the number of the instance that it is about."""
+    """Adds the index of the instance to an `OracleValueError`."""
     try:
         yield
     except OracleValueError as error:

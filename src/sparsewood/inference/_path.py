@@ -6,18 +6,19 @@ parametric quadratic programming problem"). On a fixed support S, with `G = M_S^
 
     q(s) = s a + b,    a = J M_S^T scores,    b = G^-1 1 / (1^T G^-1 1)
 
-and J as in `_derivatives`. At `s = infinity` S holds the MAP structure, or what SparseMAP keeps of
-several that tie. From there `s` falls to where the first of two things happens:
+and J as in `_derivatives`. At `s = infinity` S holds the MAP structure, or the SparseMAP support
+over several that tie. From there `s` decreases until the first of two events:
 
 - a weight reaches zero: its structure leaves;
-- a structure h, not in S, comes to score as much as those of S on `s scores - D u(s)`: it enters.
-  Its advantage is linear in `s`, and the largest of all structures is convex: asked at the lower
-  end of the segment, the oracle names one that is above; asked again where that one ties, it names
-  another, until none is (Newton's method, finite and from below).
+- a structure h outside S reaches the score of the structures in S on `s scores - D u(s)`: it
+  enters. The advantage of one structure is linear in `s`, so the maximum over all is convex. The
+  oracle, called at the lower end of the segment, returns a structure with a positive advantage;
+  called where that structure ties, it returns another, until none has one (Newton's method from
+  below, finite).
 
-A question that finds nobody above certifies the point it was asked for. Convexity then covers what
-lies between two such points, so that the path is exact, not sampled. Where weights are not unique,
-a structure that leaves is replaced by another one of the same face, at the same `s`.
+An oracle call that finds no advantage certifies its point. By convexity, two certified points
+certify everything between them, so the path is exact, not sampled. If weights are not unique, a
+structure that leaves is replaced by another one of the same face at the same `s`.
 """
 
 from collections.abc import Generator
@@ -30,20 +31,20 @@ from torch import Tensor
 from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits, Optimum, line
 
 _EPS = torch.finfo(torch.float64).eps
-_TOP = 1e10  # 1 / temperature in units of the range of scores: structures that tie there, tie
-_MOST = 1e60  # no score times that is beyond all numbers
+_TOP = 1e10  # 1 / temperature, relative to the range of scores, at which ties are decided
+_MOST = 1e60  # bound on `s` that avoids overflow
 _ZERO = 1e-13  # a weight or an advantage below this is rounding
-_SAME = 1e-10  # breakpoints are one where they are so near to each other, relative to their size
-_TILT = 1e-12  # breaks ties between structures: far above rounding, far below any tolerance
-_NEGATIVE = 1e-9  # a weight below this has left already; above it is rounding
-_AHEAD = 1e-6  # how far, relatively, an ordinary solve goes past a point where steps do not end
+_SAME = 1e-10  # relative distance at which breakpoints count as equal
+_TILT = 1e-12  # breaks ties: far above rounding, far below any tolerance
+_NEGATIVE = 1e-9  # a weight below this means a missed breakpoint; above it is rounding
+_AHEAD = 1e-6  # relative step of an ordinary solve past a point where steps cycle
 _DETOURS = 20
-_QUESTIONS = 1000  # about one segment: a safety
+_QUESTIONS = 1000  # oracle calls per segment: a safeguard
 _AIM, _PROMISE = 1e-12, 1e-9  # gaps of such a solve
 
 
 class Segment(NamedTuple):
-    """A piece of the path on which the support stays as it is; weights are `s slope + offset`."""
+    """A piece of the path with constant support; weights are `s slope + offset`."""
 
     structures: list[Tensor]  # K of (*event)
     slope: Tensor  # (K,)
@@ -55,8 +56,8 @@ class Segment(NamedTuple):
 class Path(ActiveSet):
     """The path of one instance from `s = infinity` to `target`, and the optimum at its end.
 
-    `theta` are the scores, divided by no temperature. With `most` the path ends where more
-    structures than that would remain: `optimum` is the one there, `newcomer` what ties with it.
+    `theta` are the scores, not divided by a temperature. With `most`, the path ends before the
+    support would exceed it: `optimum` is the optimum there, `newcomer` the structure that ties.
     """
 
     def __init__(
@@ -72,13 +73,13 @@ class Path(ActiveSet):
         self.gap = 0.0  # at s
         self.segments: list[Segment] = []
         self.newcomer: Answer | None = None
-        self.ties = False  # several structures score best
-        self.tied = False  # so many that more than `most` remain at any temperature
+        self.ties = False  # several structures tie for the best score
+        self.tied = False  # more than `most` structures at any temperature
         self.stalled = False
         self.detours = 0
 
     def follow(self) -> Generator[Tensor, Answer, None]:
-        """Yields potentials (P,) for the oracle, and is sent what it finds."""
+        """Yields potentials (P,) for the oracle, and is sent its answers."""
         first = yield from self._ask(self.theta)
         self.reference = first.column
         self._insert(first, 1.0)
@@ -100,7 +101,7 @@ class Path(ActiveSet):
         self.stalled = True
 
     def _certify(self) -> Generator[Tensor, Answer, None]:
-        """The gap at the end, of the scores themselves."""
+        """Compute the gap at the end of the path."""
         u = self.optimum.weights @ self.optimum.parts
         residual = self.end * self.theta - self._keep(u)
         best = yield from self._ask(residual)
@@ -112,7 +113,7 @@ class Path(ActiveSet):
         return self.most is not None and len(self.structures) > self.most
 
     def _step(self) -> Generator[Tensor, Answer, bool]:
-        """One segment: find where it ends, and who enters or leaves there. False: the last."""
+        """One segment: find its end, and the structure that enters or leaves. False: the last."""
         factor = torch.linalg.cholesky(self.gram)
         slope, offset = line(self.gram, factor, self.f)
         goal = self.s * slope + offset
@@ -154,14 +155,14 @@ class Path(ActiveSet):
         return (yield from self._enter(newcomer, at_top))
 
     def _first_to_leave(self, slope: Tensor, offset: Tensor) -> tuple[float, int]:
-        """Where, going down from s, the first weight reaches zero, and whose it is."""
+        """The largest value below s at which a weight reaches zero, and its index."""
         falls = slope > 0
         at = torch.where(falls, -offset / torch.where(falls, slope, 1), -torch.inf)
         end, leaving = at.max(0)
         return min(float(end), self.s), int(leaving)
 
     def _tie(self, column: Tensor, slope: Tensor, offset: Tensor) -> float:
-        """Where a structure, which is above at a smaller s, scores as much as the active ones."""
+        """The s at which a structure, which has an advantage at smaller s, ties with S."""
         delta = column - self.parts[0]
         kept = self._keep(delta)
         rise = float((self.theta * delta).sum() - (slope @ self.parts * kept).sum())
@@ -183,15 +184,15 @@ class Path(ActiveSet):
             return True
         if self.ties:
             self._insert(newcomer, 0.0)
-        else:  # what SparseMAP keeps of those that score best, as s goes to infinity
+        else:  # the SparseMAP support over the best structures, the limit for large s
             self.ties = True
             yield from self._solve_at(self.top)
-        self.f = torch.zeros_like(self.f)  # they tie: what is left of the differences is rounding
+        self.f = torch.zeros_like(self.f)  # they tie: differences are rounding
         self.tied = self._full
         return not self.tied
 
     def _pass_by(self) -> Generator[Tensor, Answer, bool]:
-        """Where steps at one s do not end: go on from an ordinary solution a little below it."""
+        """If steps cycle at one s, continue from an ordinary solve slightly below it."""
         before, self.s = self.s, max(self.s * (1 - _AHEAD), self.target)
         self.detours += 1
         self.stalled = self.detours > _DETOURS
@@ -207,7 +208,7 @@ class Path(ActiveSet):
         return self.s > self.target
 
     def _solve_at(self, s: float) -> Generator[Tensor, Answer, None]:
-        """Replace the active set by the optimum at s, found from the beginning."""
+        """Replace the active set by the optimum at s, solved from scratch."""
         other = ActiveSet(s * self.theta, self.penalised)
         steps = 100 + 10 * len(self.theta)
         yield from other.run(Limits(_AIM, _PROMISE, TILTS, len(self.theta) + 1, steps))

@@ -1,30 +1,30 @@
-r"""Canonical weights by the MAP oracle alone, for the generic solver.
+r"""Canonical weights, computed with only the MAP oracle, for the generic solver.
 
 Several distributions `q` over structures can have the optimal marginals `u* = M q`. The canonical
-one is that of the pulling triangulation of the polytope: with a fixed integer for each part, which
-`w` adds up to a number for each structure, the one that
+distribution comes from the pulling triangulation of the polytope. Let `w` hold a fixed integer per
+part. Then the canonical distribution
 
-    gives most to the structure h1 that w likes best on the face of the polytope that holds u*;
-    of those, gives most to h2, liked best on the face that what remains lies on; and so on.
+    gives the most weight to h1, the structure maximising w on the face of the polytope with u*;
+    among those, the most to h2, the structure maximising w on the face of the rest; and so on.
 
 It is unique, its structures are affinely independent, and it is continuous in `u*`, hence in the
 scores, and linear between kinks (De Loera, Rambau & Santos 2010, "Triangulations", section 4.3.2).
 
-Each "most" is a linear program over the structures of a face F, for which the simplex method needs
-no list of them. A basis S of affinely independent structures of F carries what remains. There is
-one affine function of the parts in their span that is 1 on h1 and 0 on the rest of S,
+Each step is a linear program over the structures of a face F, solved by the simplex method without
+listing them. The remaining weight lies on a basis S of affinely independent structures of F. In
+their span there is one affine function of the parts that is 1 on h1 and 0 on the rest of S,
 
     phi(h) = <M_S z, m(h)> + 1^T z,      z = K^-1 e_h1,     K = M_S^T D M_S + 1 1^T
 
-and `-phi(h)` is what h1 gains for each unit of weight that h is given. The oracle finds the
-structure of F with the least phi. Is that less than 0, it enters S, another leaves; otherwise phi
-proves that h1 has as much as it can have, and `F and phi = 0` is the face of what remains.
+and `-phi(h)` is the weight that h1 gains per unit of weight given to h. The oracle finds the
+structure of F with minimal phi. If this is negative, the structure enters S and another leaves;
+otherwise phi proves that the weight of h1 is maximal, and `F and phi = 0` is the face of the rest.
 
-A face is known by the functions that vanish on it: first what a structure scores below the best on
-`theta - D u*`, then one phi after the other, each not negative where those before it vanish. The
-oracle is asked with them as penalties. If it returns a structure that is not on the face, the price
-of the first function that shows so is raised; one that is on the face is the best there at any
-prices. Parts that nothing of what remains uses are forbidden outright.
+A face is represented by the functions that vanish on it: first the score of a structure below the
+best on `theta - D u*`, then each phi, nonnegative where the previous functions vanish. They are
+penalties in the calls of the oracle. If it returns a structure outside the face, the penalty of the
+first function that is not 0 there is raised; a structure on the face is optimal there whatever the
+penalties. Parts that no remaining structure can use are forbidden.
 """
 
 from collections.abc import Generator
@@ -36,12 +36,12 @@ from sparsewood.inference._active_set import Answer, Optimum, equality_qp
 
 _EPS = torch.finfo(torch.float64).eps
 _ZERO = 1e-12  # weights below this are rounding
-_FLAT = 1e-9  # and functions: of 0/1 columns, they have values far from 0 or 0
-_LIKED = 2.0**-30  # the integers of parts, as numbers of the size of a phi
+_FLAT = 1e-9  # the same for functions: on 0/1 columns they are either 0 or far from 0
+_LIKED = 2.0**-30  # scales the integers of parts to the magnitude of phi
 
 
 class _StuckError(Exception):
-    """No end was found."""
+    """The simplex method did not terminate."""
 
 
 class _Face:
@@ -51,11 +51,11 @@ class _Face:
         """The whole polytope."""
         self.slopes = torch.zeros(0, parts, dtype=torch.float64)
         self.values = self.slopes.new_zeros(0)
-        self.flat = self.slopes.new_zeros(0)  # up to which values are rounding
+        self.flat = self.slopes.new_zeros(0)  # values up to this are rounding
         self.prices = self.slopes.new_zeros(0)
 
     def cut(self, slope: Tensor, value: Tensor, flat: float) -> None:
-        """Keep to where another function is 0 too; it is not negative on the face so far."""
+        """Intersect with the zeros of another function, which is nonnegative on the face."""
         self.slopes = torch.cat([self.slopes, slope[None]])
         self.values = torch.cat([self.values, value[None]])
         self.flat = torch.cat([self.flat, value.new_tensor([flat])])
@@ -84,21 +84,21 @@ class Pull:
         self.face = _Face(len(theta))
         self.face.cut(slope, slope @ u, _FLAT * spread + rounding)
         self.calls = 0
-        self.most = 100 + 20 * len(theta)  # calls: ties must end
+        self.most = 100 + 20 * len(theta)  # calls: ties must terminate
 
     def run(self) -> Generator[Tensor, Answer, Optimum | None]:
-        """Yields potentials (P,) for the oracle, and is sent what it finds. None: no end found."""
+        """Yields potentials (P,) for the oracle, and is sent its answers. None: no success."""
         try:
             return (yield from self._solve(*(yield from self._pull())))
         except _StuckError:
             return None
 
     def _pull(self) -> Generator[Tensor, Answer, tuple[list[Tensor], Tensor]]:
-        """The structures that have canonical weights, and (K, P) their parts."""
+        """The structures in the canonical support, and their parts (K, P)."""
         structures, parts = [], []
         self._forget()
         while self.structures:
-            if len(self.structures) > 1:  # one that is left alone has all that remains
+            if len(self.structures) > 1:  # the last structure takes all remaining weight
                 yield from self._most((yield from self._best(self.likes)))
             if self.weights[-1] > _ZERO:
                 structures.append(self.structures[-1])
@@ -108,14 +108,14 @@ class Pull:
         return structures, torch.stack(parts)
 
     def _solve(self, structures: list[Tensor], parts: Tensor) -> Generator[Tensor, Answer, Optimum]:
-        """The optimum over some structures, in which nothing is left of the rounding of steps."""
+        """The optimum over some structures, free of the accumulated rounding of steps."""
         gram = (parts * self.penalised) @ parts.T + 1
         f = ((parts - parts[0]) * self.theta).sum(-1)
         goal = equality_qp(gram, _factor(gram), f)
         if not (goal >= -_ZERO).all():
             raise _StuckError
         stays = goal > _ZERO
-        if not stays.all():  # of what was pulled, some was the rounding of many steps
+        if not stays.all():  # some structures entered by accumulated rounding
             left = [one for one, stay in zip(structures, stays, strict=True) if stay]
             return (yield from self._solve(left, parts[stays]))
         u = goal @ parts
@@ -128,13 +128,13 @@ class Pull:
         return (yield potentials)
 
     def _forget(self) -> None:
-        """Leave out structures without weight, and with them parts of which nothing is left."""
+        """Drop structures without weight, and parts that no remaining structure uses."""
         for k in reversed((self.weights <= _ZERO).nonzero()[:, 0].tolist()):
             self._drop(k)
         self.gone = (self.parts.sum(0) == 0) & (self.penalised > 0)
 
     def _best(self, potentials: Tensor) -> Generator[Tensor, Answer, Answer]:
-        """The structure of the face that has the highest score."""
+        """The highest scoring structure of the face."""
         here = float((self.parts @ potentials).max())  # all of the basis is on the face
         while self.calls < self.most:
             asked = potentials + self.face.prices @ self.face.slopes
@@ -148,7 +148,7 @@ class Pull:
         raise _StuckError
 
     def _most(self, liked: Answer) -> Generator[Tensor, Answer, None]:
-        """Give a structure the most weight it can have, as the last of the basis; cut the face."""
+        """Maximise the weight of a structure, the last of the basis, and cut the face."""
         self._enter(liked, last=True)
         while True:
             z = torch.cholesky_inverse(_factor(self._gram()))[-1]
@@ -160,10 +160,10 @@ class Pull:
             self._enter(low, last=False)
 
     def _enter(self, answer: Answer, *, last: bool) -> None:
-        """Let a structure into the basis, at its end or its start, with all the weight it can have.
+        """Add a structure to the basis, last or first, with the most weight it can have.
 
-        In the span of the basis it takes the place of one whose weight goes to it: of itself if it
-        was there. Outside it can have no weight as yet.
+        In the span of the basis, it replaces a structure (possibly itself), whose weight moves to
+        it. Outside the span, its weight is 0.
         """
         kept, column = self._kept(), answer.column * self.penalised
         d = torch.cholesky_solve((kept @ column + 1)[:, None], _factor(self._gram()))[:, 0]

@@ -1,4 +1,4 @@
-"""A fixed integer for each part, by which canonical weights choose among structures."""
+"""The fixed integer per part that defines canonical weights."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def pull_weights(shape: Sequence[int]) -> Tensor:
-    """`shape` float64, whole numbers of 30 bits; those of an array that is cut are the same.
+    """Integers of 30 bits as float64, of shape `shape`; slices of a larger array agree.
 
-    A hash of the index of each part alone, as in `native/canonical/pull_weights.h`.
+    A hash of the index of each part, as in `native/canonical/pull_weights.h`.
     """
     found = np.full(tuple(shape), _GOLDEN)
     for axis, size in enumerate(shape):

@@ -1,4 +1,4 @@
-"""What a SparseMAP solver finds for a batch."""
+"""The result of a SparseMAP solver for a batch."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from torch import Tensor
 class Solution(NamedTuple):
     """T structures of B instances.
 
-    The results of the custom op have the order of these fields; solvers fill them by name. Only
+    The custom op returns its results in the order of these fields; solvers fill them by name. Only
     the first two are differentiable.
     """
 
@@ -23,10 +23,10 @@ class Solution(NamedTuple):
     status: Tensor  # (B,) int64, codes of `Status`
     factor: Tensor  # (*) float64, packed Cholesky factors of each K in `_derivatives`
     used: Tensor  # (T, *) int64, the parts of each structure as flat indices, -1 after the last
-    calls: Tensor  # (B,) int64, how often the oracle was asked
-    canonical: Tensor  # (B,) bool, whether the weights are the canonical ones
-    temperature: Tensor  # (B,) float64, of the answer
-    tie: Tensor  # (B, *) int64, the parts of what would enter above it, as in `used`
+    calls: Tensor  # (B,) int64, number of oracle calls
+    canonical: Tensor  # (B,) bool, whether the weights are canonical
+    temperature: Tensor  # (B,) float64, temperature of the answer
+    tie: Tensor  # (B, *) int64, parts of the structure that would enter next, as in `used`
 
 
 def new_solution(
@@ -37,7 +37,7 @@ def new_solution(
     used: int = 0,
     tie: int = 0,
 ) -> Solution:
-    """Uninitialised: `count` structures for scores (B, *parts), and the lengths of what varies."""
+    """An uninitialised solution: `count` structures for scores (B, *parts)."""
     batch = scores.shape[0]
     whole = partial(scores.new_empty, dtype=torch.int64)
     real = partial(scores.new_empty, dtype=torch.float64)

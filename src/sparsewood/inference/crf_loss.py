@@ -19,10 +19,10 @@ def crf_loss(
 
         L(theta, g) = log sum_h exp <theta, m(h)>  -  <theta, g>
 
-    with `m(h)` the parts of a structure and `g` those of the gold one. It is convex and more than 0
-    unless the gold structure is the only one. The gradient is `marginals - g`, exact, as are higher
-    derivatives. For non-projective trees the sum is a determinant (Koo et al. 2007); families whose
-    sum is #P-hard (matchings) are refused.
+    where `m(h)` are the parts of a structure and `g` the parts of the gold structure. It is convex,
+    and positive unless the gold structure is the only structure. The gradient is `marginals - g`;
+    it is exact, as are higher derivatives. For non-projective trees the sum is a determinant (Koo
+    et al. 2007). Families whose sum is #P-hard (matchings) raise an error.
 
     Args:
         scores: (*batch, *parts), floating; as for `marginals`.

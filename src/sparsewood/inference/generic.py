@@ -5,26 +5,27 @@ for each structure `h` (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP", se
 
     q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,      u* = M q*
 
-with `D` keeping the penalised parts, in most families all of them. The active set method (Nocedal
-& Wright 2006, ch. 16; Wolfe 1976) keeps a set S of structures:
+where `D` selects the penalised parts (all parts in most families). The active set method (Nocedal &
+Wright 2006, ch. 16; Wolfe 1976) maintains a set S of structures:
 
-1. Solve the problem over S with `sum q = 1` alone. With `G = M_S^T D M_S + 1 1^T` and
-   `f = M_S^T theta` the answer is `q = G^-1 (f + c 1)`, with `c` such that q sums to 1.
-2. Some weight is not positive: walk from the old weights towards the new ones until the first
+1. Solve the problem over S subject only to `sum q = 1`. With `G = M_S^T D M_S + 1 1^T` and
+   `f = M_S^T theta` the solution is `q = G^-1 (f + c 1)`, with `c` such that q sums to 1.
+2. If some weight is not positive, move from the old weights towards the new ones until the first
    reaches zero, drop that structure, go to 1.
-3. Otherwise ask the oracle for the best structure on `theta - D u`. Its advantage over the active
-   ones, `max_h <theta - D u, m(h)> - <theta - D u, u>`, is the duality gap. Stop if it is small;
-   otherwise the structure enters S with weight zero, go to 1. If its penalised parts are an affine
-   combination of those in S, it takes the place of one of them instead (a simplex pivot).
+3. Otherwise call the oracle for the best structure on `theta - D u`. Its advantage over the active
+   structures, `max_h <theta - D u, m(h)> - <theta - D u, u>`, is the duality gap. If it is small,
+   stop; otherwise the structure enters S with weight zero, go to 1. If its penalised parts are an
+   affine combination of those in S, it replaces one of them instead (a simplex pivot).
 
-The oracle is asked for all instances of a batch together. The algebra of each is its own, on the
-parts that it reads: neither the batch nor padding changes a bit of an answer.
+The oracle is called for all instances of a batch together. The linear algebra runs per instance, on
+the parts that the instance reads, so neither the batch nor padding changes a bit of an answer.
 
-Tilting. The structure that scores best on `theta - u` moves all parts at once, so that entering it
-approaches the solution like a binary expansion: the last weights are 1e-10 and less, and structures
-with weights below the tolerance, which never enter, are missing from the gradient. Therefore the
-oracle is also asked with random numbers, of the size of the gap, added to the scores. A structure
-so found enters instead if a tenth of the gap is its own: as many steps, no tiny weights.
+Tilting: the best structure on `theta - u` changes all parts at once, so that entering it approaches
+the solution like a binary expansion. The last weights would be 1e-10 and less, and structures with
+weights below the tolerance, which never enter, would be missing from the gradient. Therefore the
+oracle is also called with random perturbations of the scores, of the size of the gap. The structure
+found enters instead if its own advantage is at least a tenth of the gap. This avoids tiny weights
+and needs as many steps.
 """
 
 from collections.abc import Callable, Generator
@@ -50,11 +51,11 @@ from sparsewood.structures.oracle_error import OracleError
 
 # (instances, potentials (R, *parts)) -> the best structure of each (R, *event), its parts (R, P)
 Oracle = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
-Run = Generator[Tensor, Answer, None]  # yields potentials for the oracle, is sent what it finds
+Run = Generator[Tensor, Answer, None]  # yields potentials for the oracle, is sent its answers
 
 
 class Questions(NamedTuple):
-    """What is asked of a structure, instance by instance."""
+    """The problems of a batch."""
 
     theta: Tensor  # (B, *parts) float64, scores / temperature
     allowed: Tensor  # (B, P) bool on the CPU, the parts that are read and not forbidden
@@ -62,7 +63,7 @@ class Questions(NamedTuple):
     oracle: Oracle
 
     def tables(self) -> list[tuple[Tensor, Tensor, Tensor | None]]:
-        """`theta`, the allowed parts and those of them with a penalty, of each instance."""
+        """For each instance: `theta`, the allowed parts, and which of these are penalised."""
         counted = self.penalised
         return [
             (table[mask], mask.nonzero()[:, 0], None if counted is None else counted[mask])
@@ -81,10 +82,10 @@ def solve(
     max_support: int | None,
     canonical: bool,
 ) -> Solution:
-    """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
+    """SparseMAP of each instance; takes the arguments of `sparsemap`, already checked.
 
-    Without `max_iter`, `100 + 10 * parts` QP solves are the limit: a safety, far above what is
-    needed, that shows as `Status.LIMITED`.
+    Without `max_iter`, the limit is `100 + 10 * parts` QP solves, far more than needed. Reaching it
+    gives `Status.LIMITED`.
     """
     options = structure, lengths, tol, max_active, max_iter, max_support, canonical
     return differentiable(partial(_solve, *options), scores, temperature)
@@ -115,7 +116,7 @@ def _solve(
 def questions(
     scores: Tensor, structure: Structure, lengths: Tensor | None, temperature: Tensor
 ) -> Questions:
-    """The values checked, and the oracle of (B, *parts)."""
+    """The problems, after checks of the values, and an oracle for batches of them."""
     reads = structure.reads(scores, lengths)
     check_finite(scores, reads)
     forbidden = reads & (scores == -torch.inf)
@@ -143,7 +144,7 @@ def questions(
 
 
 class _Problem:
-    """The problem of one instance, over the parts that it may use."""
+    """The problem of one instance, over its allowed parts."""
 
     def __init__(
         self,
@@ -170,14 +171,14 @@ class _Problem:
         self.limits = Limits(
             aim=tol * min(scale, 1.0),
             promise=self.promise,
-            # Where the steps or the structures are few, each should be the best one.
+            # With a limit on steps or structures, always enter the best structure.
             tilts=() if self.caps else TILTS,
             most=count + 1 if most is None else most,
             steps=100 + 10 * count if max_iter is None else max_iter,
         )
 
     def run(self) -> Run:
-        """Solve; by the integers `w`, put canonical weights in the place of those found."""
+        """Solve; if `w` is given, replace the weights by canonical ones."""
         yield from self.set.run(self.limits) if self.max_support is None else self._at_most()
         if self.w is None or self.status != Status.SOLVED:
             return
@@ -191,7 +192,7 @@ class _Problem:
             self.set.optimum, self.canonical = found, True
 
     def _at_most(self) -> Run:
-        """Solve at the temperature where `max_support` structures suffice."""
+        """Solve at the temperature at which `max_support` structures suffice."""
         theta, penalised = self.set.theta, self.set.penalised
         self.set = path = Path(theta, penalised, 1.0, self.limits.most)
         yield from path.follow()
@@ -202,19 +203,19 @@ class _Problem:
 
     @property
     def cooling(self) -> float:
-        """What the temperature given is divided by."""
+        """The factor by which the given temperature is divided."""
         return self.set.end if isinstance(self.set, Path) else 1.0
 
     @property
     def tie(self) -> Tensor:
-        """The parts of what would enter next, as indices."""
+        """The indices of the parts of the structure that would enter next."""
         if not (isinstance(self.set, Path) and self.set.newcomer is not None):
             return self.allowed[:0]
         return self.allowed[self.set.newcomer.column.bool()]
 
     @property
     def status(self) -> Status:
-        """Solved where the gap is within the promise; one below 0 shows how much is rounding."""
+        """Solved if the gap is within the promise; a negative gap shows the size of rounding."""
         if abs(self.set.optimum.gap) <= self.promise * self.cooling:
             return Status.SOLVED
         if self.set.capped:
@@ -223,7 +224,7 @@ class _Problem:
 
 
 def ask_together(runs: list[Run], allowed: list[Tensor], questions: Questions) -> None:
-    """Let all runs come to their end, their questions put to the oracle together."""
+    """Run all generators to their end, batching their oracle calls."""
     theta = questions.theta
     asked = {b: next(run) for b, run in enumerate(runs)}
     while asked:
@@ -242,7 +243,7 @@ def ask_together(runs: list[Run], allowed: list[Tensor], questions: Questions) -
 
 
 def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> Solution:
-    """What the solvers found, as `native` hands it over."""
+    """The solutions of all problems, in the form that `native` returns."""
     sets = [problem.set.optimum for problem in problems]
     weights, marginals, used, factors = [], [], [], []
     for problem, one in zip(problems, sets, strict=True):
@@ -274,6 +275,6 @@ def _collect(problems: list[_Problem], scores: Tensor, temperature: Tensor) -> S
 
 
 def _padded(rows: list[Tensor]) -> Tensor:
-    """Indices (rows, *), -1 after the last of each."""
+    """Indices as (rows, *), padded with -1."""
     width = max(map(len, rows))
     return torch.stack([pad(index, (0, width - len(index)), value=-1) for index in rows])

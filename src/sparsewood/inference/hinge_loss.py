@@ -1,4 +1,4 @@
-"""The structured hinge: the gold structure must win by its distance to the others."""
+"""The structured hinge loss, with Hamming distance as margin."""
 
 from torch import Tensor
 
@@ -21,16 +21,17 @@ def hinge_loss(
 
         L(theta, g) = max_h [<theta, m(h)> + margin * <1 - g, m(h)>]  -  <theta, g>
 
-    with `m(h)` the parts of a structure and `g` those of the gold one; `<1 - g, m(h)>` counts the
-    parts of `h` that are not in the gold structure. The loss is convex, at least 0, and 0 where the
-    gold structure scores higher than every other by `margin` for each such part. The subgradient is
-    `m(h*) - g`, with `h*` what the MAP oracle finds for the augmented scores. A margin of 0 is the
-    perceptron.
+    where `m(h)` are the parts of a structure and `g` the parts of the gold structure;
+    `<1 - g, m(h)>` counts the parts of `h` that are not in the gold structure. The loss is convex,
+    at least 0, and 0 if the gold structure scores higher than every other by `margin` for each such
+    part. The subgradient is `m(h*) - g`, where `h*` is the MAP structure of the augmented scores.
+    With a margin of 0 this is the perceptron loss.
 
     Args:
-        scores: (*batch, *parts), floating. -inf forbids a part; what is never read may be anything.
+        scores: (*batch, *parts), floating. -inf forbids a part; parts that are never read may hold
+            any value.
         gold: (*batch, *event), one member of `structure` per instance.
-        structure: the family of structures; its MAP oracle is all that is needed.
+        structure: the family of structures; only its MAP oracle is used.
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
         margin: cost of each part that is not in the gold structure (Hamming cost), at least 0.
         reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
@@ -46,5 +47,5 @@ def hinge_loss(
     with batch:
         best = structure.indicator(structure.argmax(augmented, lengths), tuple(scores.shape[1:]))
     cost = margin * total(1 - target, best)
-    # The difference of the indicators first: parts that both use cancel out.
+    # Subtract the indicators first, so that parts of both structures cancel.
     return reduce(total(theta, best - target) + cost, reduction, scores.dtype, batch)

@@ -16,8 +16,8 @@ from sparsewood.inference._check import check_input
 from sparsewood.inference.map import total_scores
 from sparsewood.structures.base import NativeStructure, Structure
 
-_LARGEST = 2**31 - 1  # numbers in an answer
-_PARTS = 2**22  # parts of structures that are held at once
+_LARGEST = 2**31 - 1  # entries in a result
+_PARTS = 2**22  # entries of indicators held at once
 
 
 class KBest(NamedTuple):
@@ -28,34 +28,35 @@ class KBest(NamedTuple):
 
 
 def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | None = None) -> KBest:
-    """The `k` highest scoring structures of each instance, exactly, in falling order of score.
+    """The exact `k` highest scoring structures of each instance, in decreasing order of score.
 
-    The set of structures is split around each one found, slot by slot, and the best of each piece
-    is found by the MAP oracle (Murty 1968, "An algorithm for ranking all the assignments in order
-    of increasing cost"; Lawler 1972): `k` times the number of slots oracle calls at most. For
-    trees, chains and matchings, and the other families of which one part is chosen in every slot.
+    After each structure found, the remaining set is partitioned slot by slot, and the MAP oracle
+    finds the best structure of each piece (Murty 1968, "An algorithm for ranking all the
+    assignments in order of increasing cost"; Lawler 1972). This takes at most `k` times the number
+    of slots oracle calls. Supported for trees, chains, matchings and other families that choose one
+    part per slot.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
         structure: the family of structures.
-        k: how many, at least 1.
+        k: the number of structures, at least 1.
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
 
     Returns:
-        Structures (*batch, k, *event) and their scores (*batch, k), without gradient. An instance
-        that has fewer than `k` structures repeats the last one with the score -inf. Scores are
-        summed in float64 and rounded to the dtype of `scores`: a sum that a 16-bit dtype cannot
-        hold is infinite there too.
+        Structures (*batch, k, *event) and their scores (*batch, k), without gradient. If an
+        instance has fewer than `k` structures, the last one is repeated with score -inf. Scores are
+        summed in float64 and rounded to the dtype of `scores`, where large sums may overflow to
+        infinity in 16-bit dtypes.
     """
     batch, scores, lengths = check_input(scores, structure, lengths)
     k = check_whole("kbest: k", k)
     if not isinstance(structure, NativeStructure):
-        raise ValueError(f"kbest: no k-best algorithm is known for {structure}")
+        raise ValueError(f"kbest: expected a family with a k-best algorithm, got {structure}")
     event = _event(structure, scores)
     if len(scores) * k * prod(event) > _LARGEST:
         raise ValueError(
-            f"kbest: k = {k} structures of shape {event} for each of {len(scores)} instances are "
-            f"more than {_LARGEST} numbers"
+            f"kbest: k = {k} structures of shape {event} for each of {len(scores)} instances have "
+            f"more than {_LARGEST} entries; reduce k or split the batch"
         )
     with batch:
         best = _kbest(scores.detach(), structure, k, lengths)
@@ -63,7 +64,7 @@ def kbest(scores: Tensor, structure: Structure, k: int, *, lengths: Tensor | Non
 
 
 def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None) -> KBest:
-    """The same of one batch dimension."""
+    """`kbest` for one batch dimension."""
     if not is_transformed(scores):
         batch = structure.padded("kbest", scores, lengths)
         best = None if batch is None else _kernels.kbest(batch, _event(structure, scores), k)
@@ -83,10 +84,7 @@ def _kbest(scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor |
 def _search(
     scores: Tensor, structure: NativeStructure, k: int, lengths: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The structures found, (T, *event) instance by instance, how many each has, and oracle calls.
-
-    The last two are (B,).
-    """
+    """Structures (T, *event), ordered by instance; their number and oracle calls, each (B,)."""
     event = _event(structure, scores)
     batch = structure.native_batch(scores, lengths)
     found = _native.kbest(*batch, prod(event), k, get_num_threads())

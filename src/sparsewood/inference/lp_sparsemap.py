@@ -48,22 +48,23 @@ def lp_sparsemap(
 
     with `theta = scores / temperature` (Niculae & Martins 2020, "LP-SparseMAP: Differentiable
     Relaxed Optimization for Sparse Structured Prediction", section 3). Variables at parts without
-    penalty are left out of the norm. With one factor this is SparseMAP. With several, the
-    constraints hold factor by factor, so that `mu` may lie outside the convex hull of the
-    assignments that satisfy all of them at once; `LPPosterior.tight` says where it does not.
+    penalty are excluded from the norm. With one factor this is SparseMAP. With several, the
+    constraints hold per factor, so `mu` may lie outside the convex hull of the assignments that
+    satisfy all factors; `LPPosterior.tight` says for which instances it lies inside.
 
-    Each factor solves SparseMAP for its own copies of the variables, and the copies are driven to
-    agree by ADMM (algorithm 1 there). From time to time the exact solution on the faces found so
-    far is computed and certified, which ends the solve.
+    Each factor solves SparseMAP for its own copies of the variables, and ADMM makes the copies
+    agree (algorithm 1 of the paper). Periodically the exact solution on the current faces is
+    computed; the solve ends once that is certified.
 
     Args:
-        scores: (*batch, V), or (*batch, *shape) if one call of `graph.variables` made all. -inf
-            forbids a variable. Scores of variables that no factor can use may hold anything.
+        scores: (*batch, V), or (*batch, *shape) if a single call of `graph.variables` created all
+            variables. -inf forbids a variable. Scores of variables that no factor can use may hold
+            any value.
         graph: the variables and factors; the same for all instances.
         temperature: a positive number, or (*batch,) one per instance; differentiable.
-        tol: how far marginals may be from the solution.
-        max_iter: rounds of ADMM. `converged` is False where they were too few.
-        start: the answer for similar scores over the same graph, to begin from.
+        tol: maximum distance of the marginals from the solution.
+        max_iter: maximum number of ADMM rounds. `converged` is False where more were needed.
+        start: warm start: the answer for similar scores over the same graph.
 
     Returns:
         An `LPPosterior`. The marginals have the dtype and device of `scores` and are differentiable
@@ -71,7 +72,7 @@ def lp_sparsemap(
 
     Raises:
         ValueError: bad shapes or dtypes; NaN or +inf among the scores; a factor that has no
-            assignment left. Factors that contradict each other show as `converged` False.
+            assignment left. If factors contradict each other, `converged` is False.
 
     Example:
         >>> graph = sp.FactorGraph()
@@ -109,7 +110,7 @@ def lp_sparsemap(
 def _potentials(
     scores: Tensor, graph: FactorGraph, temperature: float | Tensor
 ) -> tuple[Tensor, Tensor]:
-    """`scores / temperature` as (B, V) float64, 0 where a variable is off; and which are."""
+    """`scores / temperature` as (B, V) float64, 0 at variables that are off, and their mask."""
     if isinstance(temperature, Tensor):
         check_positive(temperature)
     unused = graph.off.to(scores.device).expand(len(scores), -1)
@@ -123,7 +124,7 @@ def _potentials(
 
 
 class _Work:
-    """A solve, and what its derivatives need."""
+    """A solve, and the state that its derivatives need."""
 
     problem: Problem
     state: State
@@ -132,7 +133,7 @@ class _Work:
         self.graph, self.start, self.tol, self.max_iter = graph, start, tol, max_iter
 
     def solve(self, theta: Tensor, off: Tensor) -> Tensor:
-        """Plain (B, V) scores, 0 where off -> the marginals (B, V)."""
+        """Scores (B, V), 0 where off -> the marginals (B, V)."""
         self.problem = Problem.of(self.graph, theta.detach(), off)
         if bool(off.any()):
             self.problem.check_possible()
@@ -183,11 +184,11 @@ class LPPosterior(CopiedWithGraph):
 
     Attributes:
         graph: the factor graph.
-        marginals: the shape of the scores; differentiable. `marginals[..., x]` are those of the
-            variables `x` where the scores are (*batch, V).
-        violation: (*batch,) float64, how far the marginals are from satisfying every factor.
-        gap: (*batch,) float64: the objective is within `gap` of its optimum if nothing is violated.
-        rounds: (*batch,) int64, how many rounds of ADMM were made.
+        marginals: the shape of the scores; differentiable. For scores (*batch, V),
+            `marginals[..., x]` are the marginals of the variables `x`.
+        violation: (*batch,) float64, distance of the marginals from satisfying every factor.
+        gap: (*batch,) float64: bound on the suboptimality of the objective if `violation` is 0.
+        rounds: (*batch,) int64, number of ADMM rounds.
         converged: (*batch,) bool, whether violation and gap (relative to the scores) are within
             `tol`.
     """
@@ -198,34 +199,34 @@ class LPPosterior(CopiedWithGraph):
     gap: Tensor
     rounds: Tensor
     converged: Tensor
-    batch: Batch = field(repr=False)  # its shape; what follows is flat
+    batch: Batch = field(repr=False)  # the batch shape; the fields below are flat
     exact: Tensor = field(repr=False)  # (B, V) the marginals in float64
     problem: Problem = field(repr=False)
     state: State = field(repr=False)
 
     def factor(self, number: int) -> SparsePosterior:
-        """The posterior over the structures of one factor, whose marginals are those of the graph.
+        """The posterior over the structures of one factor, with the marginals of the graph.
 
-        `number` is what `FactorGraph.add` returned. Its weights are differentiable. Logic factors
-        are solved in closed form, without structures.
+        `number` is the return value of `FactorGraph.add`. The weights are differentiable. Not for
+        logic factors, which are solved in closed form without structures.
         """
         if not 0 <= number < len(self.graph.factors):
             raise ValueError(
-                f"factor {number}: the graph has factors 0 to {len(self.graph.factors) - 1}"
+                f"factor: expected a number from 0 to {len(self.graph.factors) - 1}, got {number}"
             )
         structure = self.graph.factors[number].structure
         if isinstance(structure, LogicFactor):
-            raise ValueError(f"factor {number} ({structure}) is logic, it keeps no structures")
+            raise ValueError(f"factor {number} ({structure}): expected a structure, not logic")
         return self._factor(number)
 
     @cached_property
     def tight(self) -> Tensor:
-        """(*batch,) bool: the marginals are certified to be those of SparseMAP over the assignments
-        that satisfy all factors at once.
+        """(*batch,) bool: the marginals are certified to equal SparseMAP over the assignments that
+        satisfy all factors.
 
-        That holds where the solve converged and one of these is true: no two factors are connected
-        in two ways; the marginals are 0 and 1; or one factor holds all variables of the others,
-        and each structure in its support satisfies them. False does not say that it is not so.
+        True if the solve converged and one of these holds: the graph has no cycles; the marginals
+        are 0 and 1; or one factor contains all variables of the others, and each structure in its
+        support satisfies them. False does not imply that the marginals differ.
         """
         if self.graph.is_forest:
             return self.converged.clone()
@@ -263,7 +264,7 @@ class LPPosterior(CopiedWithGraph):
         )
 
     def _satisfies_all(self, number: int) -> Tensor:
-        """(*batch,) bool: factor `number` holds all variables, its support satisfies the others."""
+        """(*batch,) bool: factor `number` has all variables; its support satisfies the others."""
         no = torch.zeros_like(self.converged)
         factor = self.graph.factors[number]
         held = torch.zeros(len(self.graph), dtype=torch.bool)
@@ -290,6 +291,6 @@ def _check_start(start: LPPosterior | None, batch: Batch, graph: FactorGraph) ->
         raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
     if start is not None and (start.graph is not graph or start.batch != batch):
         raise ValueError(
-            f"start: expected the answer for a batch of shape {tuple(batch.shape)} over the same "
+            f"start: expected the result for a batch of shape {tuple(batch.shape)} over the same "
             f"graph, got one of shape {tuple(start.batch.shape)} over {start.graph}"
         )

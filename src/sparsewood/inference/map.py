@@ -24,8 +24,8 @@ class Best(NamedTuple):
 def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> Best:
     r"""The highest scoring structure of each instance, `argmax_h <scores, m(h)>`, and its score.
 
-    There is no gradient: see `sparsemap` and `marginals` for that, and `perceptron_loss` to learn
-    from it.
+    The result has no gradient: use `sparsemap` or `marginals` for a differentiable result, and
+    `perceptron_loss` to train with MAP structures.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
@@ -33,8 +33,9 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
 
     Returns:
-        Structures (*batch, *event) and their scores (*batch,), summed in float64 and rounded to the
-        dtype of `scores`: a sum that a 16-bit dtype cannot hold is infinite there.
+        Structures (*batch, *event) and their scores (*batch,). Scores are summed in float64 and
+        rounded to the dtype of `scores`, where large sums may overflow to infinity in 16-bit
+        dtypes.
 
     Raises:
         ValueError: as for `sparsemap`.
@@ -51,7 +52,7 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
 
 
 def _map(scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Batch) -> Best:
-    """The same of one batch dimension; `batch` is what the errors of a compiled graph speak of."""
+    """`map` for one batch dimension; `batch` is for indices in errors of compiled graphs."""
     if len(scores) == 0:
         return Best(no_structures(scores, structure), scores.new_zeros(0))
     if isinstance(structure, NativeStructure) and not is_transformed(scores):
@@ -72,7 +73,8 @@ def _map(scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Ba
 def total_scores(scores: Tensor, structures: Tensor, structure: Structure) -> Tensor:
     """`<scores, m(h)>` of one structure per instance, (B,) float64.
 
-    Parts that a structure does not use may hold anything. Only a forbidden part gives -inf.
+    Parts that a structure does not use may hold any value. The result is -inf only if it uses a
+    forbidden part.
     """
     parts = structure.indicator(structures, tuple(scores.shape[1:]))
     return total(scores.double(), parts)

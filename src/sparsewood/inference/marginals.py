@@ -19,16 +19,16 @@ def marginals(
     lengths: Tensor | None = None,
     temperature: float | Tensor = 1.0,
 ) -> StructureDistribution:
-    r"""The distribution over all of `structure` for each instance of a batch.
+    r"""The distribution over all structures of a family, for each instance of a batch.
 
         p(h) = exp <theta, m(h)> / Z,   Z = sum_h exp <theta, m(h)>,   theta = scores / temperature
 
     with the 0/1 parts `m(h)` of a structure. `Z` is computed exactly, in float64, by the recursion
-    of the family (forward, inside, matrix-tree theorem); the marginals are its gradient.
+    of the family (forward, inside, matrix-tree theorem). The marginals are the gradient of `log Z`.
 
     Args:
-        scores: (*batch, *parts), floating; see the structure for what the parts are. -inf forbids a
-            part. Parts that the structure does not read, padding among them, may hold anything.
+        scores: (*batch, *parts), floating; the structure defines the parts. -inf forbids a part.
+            Parts that the structure does not read, such as padding, may hold any value.
         structure: the family of structures, such as `DependencyTrees()`.
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`. Default:
             all have full size.
@@ -40,7 +40,7 @@ def marginals(
 
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; an
-            instance that has no structure left; a family over which no sum is known.
+            instance that has no structure left; a family without a recursion.
 
     Example:
         >>> dist = sp.marginals(torch.zeros(1, 2, 3), sp.DependencyTrees())

@@ -1,4 +1,4 @@
-"""Max-marginals: the score of the best structure that uses a part, for every part."""
+"""Max-marginals: for every part, the score of the best structure that uses it."""
 
 import torch
 from torch import Tensor
@@ -9,30 +9,30 @@ from sparsewood.inference._check import check_input, check_values, no_structure_
 from sparsewood.structures.base import Structure
 from sparsewood.structures.oracle_error import OracleError
 
-_PARTS = 2**22  # scores that the oracle is given at once
+_PARTS = 2**22  # scores passed to the oracle at once
 
 
 def max_marginals(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) -> Tensor:
-    r"""For each part `p` the score of the best structure that uses it:
+    r"""For each part `p`, the score of the best structure that uses it:
 
         max_{h : m(h)[p] = 1}  <scores, m(h)>
 
-    The largest of an instance is the score of its MAP structure, and what a part has less than that
-    is what it would cost to insist on it.
+    The largest max-marginal of an instance is the score of its MAP structure; the difference to it
+    is the cost of requiring a part.
 
-    A chain is gone through once forwards and once backwards. Of other families the MAP oracle is
-    asked once, and once for each part that the MAP structure leaves out, whose score is raised
-    above all others: O(parts) oracle calls.
+    Chains take one forward and one backward pass. For other families the MAP oracle is called once,
+    and once more for each part that the MAP structure does not use, with the score of that part
+    raised above all others: O(parts) oracle calls.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`.
-        structure: the family of structures; its MAP oracle is all that is needed.
+        structure: the family of structures; only its MAP oracle is used.
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
 
     Returns:
         (*batch, *parts) in the dtype of `scores`, summed in float64; -inf for parts that no
-        structure uses, padding and forbidden ones among them. The gradient is a subgradient: that
-        of part `p` is `m(h)`, the parts of the structure found for it.
+        structure uses, such as padding and forbidden parts. A subgradient of the entry of part `p`
+        is `m(h)`, the parts of the structure found for it.
 
     Raises:
         ValueError: as for `sparsemap`.
@@ -59,7 +59,7 @@ def max_marginals(scores: Tensor, structure: Structure, *, lengths: Tensor | Non
 
 
 def _by_oracle(table: Tensor, structure: Structure, lengths: Tensor | None) -> Tensor:
-    """Max-marginals of scores (B, *parts) float64, -inf where a part is not read."""
+    """Max-marginals of scores (B, *parts) float64, -inf at parts that are not read."""
     shape, values = table.shape[1:], table.detach()
     everyone = torch.arange(len(table), device=table.device)
     first = _ask(values, everyone, structure, lengths)
@@ -69,7 +69,7 @@ def _by_oracle(table: Tensor, structure: Structure, lengths: Tensor | None) -> T
     asked = (values != -torch.inf) & ~used
     rows, parts = asked.flatten(1).nonzero().unbind(1)
     sizes = torch.where(values == -torch.inf, 0.0, values.abs()).flatten(1).sum(-1)
-    bonus = torch.where(sizes > 0, 2 * sizes, 1.0)  # no two structures differ by more than `sizes`
+    bonus = torch.where(sizes > 0, 2 * sizes, 1.0)  # two structures differ by at most `sizes`
     answered = [used.new_zeros(0)]
     at_once = max(1, _PARTS // shape.numel())
     for start in range(0, len(rows), at_once):
@@ -79,7 +79,7 @@ def _by_oracle(table: Tensor, structure: Structure, lengths: Tensor | None) -> T
         answered.append(found.gather(1, part)[:, 0] > 0)
         totals.append(_totals(table, own, found))
     each = torch.cat(totals)
-    which = everyone.view(-1, *[1] * len(shape)).expand_as(used)  # of `each` a part is in
+    which = everyone.view(-1, *[1] * len(shape)).expand_as(used)  # row of `each` for a part
     which = which.masked_scatter(asked, len(table) + torch.arange(len(rows), device=table.device))
     there = used.masked_scatter(asked, torch.cat(answered)) & each.detach().isfinite()[which]
     return torch.where(there, each[which], -torch.inf)
@@ -98,13 +98,13 @@ def _ask(values: Tensor, rows: Tensor, structure: Structure, lengths: Tensor | N
 def _totals(table: Tensor, rows: Tensor, parts: Tensor) -> Tensor:
     """`<table[rows], parts>`: (B, *parts), (R,) and 0/1 (R, P) -> (R,).
 
-    Only the scores that are used are looked at: a graph keeps as many indices and no table.
+    Only used scores are gathered, so autograd saves their indices and no table.
     """
     at, part = parts.nonzero().unbind(1)
     return table.new_zeros(len(rows)).index_add(0, at, table.flatten(1)[rows[at], part])
 
 
 def _check_any(best: Tensor, scores: Tensor) -> None:
-    """ValueError where the best structure of an instance, of score `best` (B,), is forbidden."""
+    """Raise ValueError if the best score `best` (B,) of an instance is -inf."""
     if (best == -torch.inf).any():
         raise no_structure_left(int((best == -torch.inf).nonzero()[0]), scores)

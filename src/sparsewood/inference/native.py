@@ -1,4 +1,4 @@
-"""The native solver behind a PyTorch custom op, for eager calls and compiled graphs."""
+"""The native solver as a PyTorch custom op, for eager calls and compiled graphs."""
 
 from collections.abc import Sequence
 from math import prod
@@ -36,9 +36,10 @@ def solve(
     canonical: bool,
     batch: Batch | None = None,
 ) -> Solution:
-    """SparseMAP of each instance; the arguments are those of `sparsemap`, already checked.
+    """SparseMAP of each instance; takes the arguments of `sparsemap`, already checked.
 
-    `batch` is what the errors of a compiled graph speak of, in which no caller can turn them.
+    `batch` is the batch shape for indices in errors of compiled graphs; outside of them, the caller
+    converts the indices.
     """
     scores = structure.restrict(scores)
     shape = tuple(scores.shape[1:])
@@ -68,10 +69,10 @@ def solve(
 
 
 def _check_no_tangent(*tensors: Tensor) -> None:
-    """RuntimeError in forward mode, of which custom ops know nothing: it would find zeros."""
+    """Raise RuntimeError in forward mode: custom ops ignore it, so derivatives would be zero."""
     if any(unpack_dual(tensor).tangent is not None for tensor in tensors):
         raise RuntimeError(
-            "sparsemap has no forward-mode derivative inside a compiled graph: call it outside"
+            "sparsemap has no forward-mode derivative in a compiled graph: call it outside"
         )
 
 
@@ -90,10 +91,10 @@ def _run(
     canonical: bool,
     batch: Sequence[int],
 ) -> Solution:
-    """Solve a batch, by kernels where the device has them.
+    """Solve a batch, with kernels if the device has them.
 
     `event` is the shape of one structure, `lengths` (B, d) or None, `full` the largest lengths. A
-    cap of 0 means none. `batch` is the shape of the batch in error messages.
+    cap of 0 means no cap. `batch` is the batch shape for error messages.
     """
     limits = Limits(tol, max_active, max_iter)
     found = None

@@ -1,4 +1,4 @@
-"""The structured perceptron: the best structure against the gold one."""
+"""The structured perceptron loss."""
 
 from torch import Tensor
 
@@ -19,9 +19,9 @@ def perceptron_loss(
 
         L(theta, g) = max_h <theta, m(h)>  -  <theta, g>
 
-    with `m(h)` the parts of a structure and `g` those of the gold one. It is convex, at least 0,
-    and 0 where no structure scores higher than the gold one. The subgradient is `m(h*) - g`, with
-    `h*` the structure that the MAP oracle finds. It is the structured hinge without a margin:
-    arguments and result are those of `hinge_loss`.
+    where `m(h)` are the parts of a structure and `g` the parts of the gold structure. It is convex,
+    at least 0, and 0 if no structure scores higher than the gold structure. The subgradient is
+    `m(h*) - g`, where `h*` is the MAP structure. Equal to `hinge_loss` with a margin of 0, with the
+    same arguments and result.
     """
     return hinge_loss(scores, gold, structure, lengths=lengths, margin=0.0, reduction=reduction)

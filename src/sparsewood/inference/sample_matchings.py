@@ -1,17 +1,17 @@
-r"""Exact samples of matchings, whose sum is out of reach.
+r"""Exact samples of matchings by rejection.
 
 The sum over all matchings is a permanent, #P-hard to compute (Valiant 1979), but an upper bound
-that behaves well when a row and a column are taken out is enough to sample. For a square matrix A
+that is consistent under removal of a row and a column suffices for sampling. For a square matrix A
 with entries in [0, 1] and row sums r (Huber & Law 2008, "Fast approximation of the permanent for
 very dense problems", section 2)
 
     per(A) <= M(A) = prod_i h(r_i) / e,        sum_i A[i, j] M(A without i, j) <= M(A)  for all j
     h(r) = r + log(r) / 2 + e - 1  for r >= 1,      h(r) = 1 + (e - 1) r  for r <= 1
 
-A trial goes through the columns and gives column j to row i with probability
-`A[i, j] M(A without i, j) / M(A)`; with what is left to one it is rejected. Every matching then has
-the probability `weight / M(A)`: those that are accepted are exact samples. Rows and columns are
-first scaled to sum to one (Sinkhorn), which changes no probability and makes the bound tight.
+A trial goes through the columns, assigns column j to row i with probability
+`A[i, j] M(A without i, j) / M(A)`, and is rejected with the remaining probability. Every matching
+is accepted with probability `weight / M(A)`, so accepted trials are exact samples. Rows and columns
+are first scaled to sum to one (Sinkhorn), which changes no probability and tightens the bound.
 """
 
 import math
@@ -27,8 +27,8 @@ from sparsewood.structures.matching import Matching
 from sparsewood.structures.recursions import FORBIDDEN
 
 _SCALINGS = 100  # rounds of Sinkhorn's scaling
-_WIDE = 8.0  # log-weights up to so far from 0 are scaled at once
-_TOGETHER = 4096  # trials in one go
+_WIDE = 8.0  # larger log-weights are scaled in several steps
+_TOGETHER = 4096  # trials per batch
 
 
 def sample_matchings(
@@ -43,24 +43,24 @@ def sample_matchings(
 ) -> Tensor:
     """`n` independent, exact samples of `p(h) ~ exp(<scores, m(h)> / temperature)`.
 
-    The number of trials that a sample takes grows with the size, slowly for scores that are all
-    alike or leave little doubt, and fast in between: some 20 rows are a matter of seconds.
+    The number of trials per sample grows with the size of the matching: slowly if scores are nearly
+    equal or one matching dominates, fast in between. About 20 rows take seconds.
 
     Args:
         scores: (*batch, n, m), floating; -inf forbids a pair.
         structure: full or partial matchings.
-        n: how many samples of each instance.
+        n: number of samples per instance.
         lengths: (*batch, 2), rows and columns of each instance.
         temperature: a positive number, or (*batch,) one per instance.
-        generator: the source of randomness, on the device of `scores`.
-        max_trials: give up after so many trials for all samples together.
+        generator: random number generator on the device of `scores`.
+        max_trials: maximum total number of trials, over all samples and instances.
 
     Returns:
-        (n, *batch, rows) int64, the column of each row, -1 for none.
+        (n, *batch, rows) int64, the column of each row, -1 if unmatched.
 
     Raises:
         ValueError: bad input, as for `marginals`.
-        RuntimeError: `max_trials` were not enough.
+        RuntimeError: `max_trials` was reached.
     """
     n = check_whole("n", n)
     max_trials = check_whole("max_trials", max_trials, least=0, most=2**62)
@@ -73,7 +73,7 @@ def sample_matchings(
         check_finite(scores, reads)
         theta = potentials(scores, reads, temperature)
         count("map", len(scores))
-        structure.argmax(within_reach(scores), lengths)  # names an instance that has no matching
+        structure.argmax(within_reach(scores), lengths)  # raises if an instance has no matching
         matrix = _scaled(_square(theta, structure.partial, lengths))
         count("samples", n * len(scores))
         sampler = _Rejection(matrix, generator)
@@ -86,11 +86,11 @@ def sample_matchings(
 
 
 def _square(theta: Tensor, partial: bool, lengths: Tensor | None) -> Tensor:
-    """Log-weights (B, N, N) whose perfect matchings are those asked for, each equally often.
+    """Log-weights (B, N, N) whose perfect matchings represent each matching equally often.
 
-    Partial matchings: a row without a partner takes a column of its own. Rows of ones take the
-    columns that are left, in as many ways each time; columns of ones likewise. The padding beyond
-    that is matched on the diagonal.
+    Partial matchings: an unmatched row takes an extra column of its own. Extra rows of weight 1
+    take the remaining columns, in the same number of ways for every matching; extra columns do the
+    same. Other padding is matched on the diagonal.
     """
     batch, n, m = theta.shape
     if partial:
@@ -111,10 +111,10 @@ def _square(theta: Tensor, partial: bool, lengths: Tensor | None) -> Tensor:
 
 
 def _scaled(log_weights: Tensor) -> Tensor:
-    """Weights (B, N, N) with rows and columns that sum to one, then the largest of each row one."""
-    # From far apart weights the scaling would start too slowly: it first runs on tempered ones.
+    """Scale rows and columns of (B, N, N) to sum to one, then the maximum of each row to one."""
+    # Scaling converges slowly if weights differ widely, so it first runs on tempered weights.
     finite = torch.where(log_weights > FORBIDDEN, log_weights, 0.0)
-    halvings = (finite.abs().amax((-2, -1)) / _WIDE).clamp(min=1.0).log2().ceil()  # of each
+    halvings = (finite.abs().amax((-2, -1)) / _WIDE).clamp(min=1.0).log2().ceil()  # per instance
     for k in range(int(halvings.amax()) if len(finite) else 0, 0, -1):
         wide = halvings >= k
         log_weights[wide] = _tempered_scaling(log_weights[wide], 2.0**k)
@@ -150,8 +150,7 @@ class _Rejection:
             if trials >= max_trials:
                 raise RuntimeError(
                     f"{trials} trials gave {int(have[open_[0]])} of {n} samples of instance "
-                    f"{int(open_[0])}: its matchings are too many or too uneven, "
-                    "or max_trials too low"
+                    f"{int(open_[0])}: increase max_trials, or use smaller instances"
                 )
             which = open_.repeat(max(1, _TOGETHER // len(open_)))
             columns, accepted = self.trial(which)
@@ -159,7 +158,7 @@ class _Rejection:
             columns, which = columns[accepted], which[accepted]
             order = which.sort(stable=True).indices
             columns, which = columns[order], which[order]
-            first = torch.searchsorted(which, which)  # where the run of this instance begins
+            first = torch.searchsorted(which, which)  # the first trial of each instance
             place = have[which] + torch.arange(len(which), device=which.device) - first
             fits = place < n
             found[place[fits], which[fits]] = columns[fits]
@@ -167,7 +166,7 @@ class _Rejection:
         return found
 
     def trial(self, which: Tensor) -> tuple[Tensor, Tensor]:
-        """One trial for each matrix `which` (T,): columns (T, N), and (T,) whether accepted."""
+        """One trial per matrix index in `which` (T,): columns (T, N), and (T,) whether accepted."""
         matrix = self.matrix[which]
         count, size, _ = matrix.shape
         sums = matrix.sum(-1)

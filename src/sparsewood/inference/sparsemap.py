@@ -1,4 +1,4 @@
-"""SparseMAP: the few structures that matter, with exact probabilities and gradients."""
+"""SparseMAP: sparse posteriors over structures, with exact gradients."""
 
 import warnings
 from collections.abc import Callable
@@ -52,55 +52,56 @@ def sparsemap(
         q* = argmax_{q in simplex}  <theta, M q> - 1/2 ||D M q||^2,     theta = scores / temperature
 
     (Niculae, Martins, Blondel & Cardie 2018, "SparseMAP: Differentiable Sparse Structured
-    Inference", section 3) in float64 by the active set method. `D` keeps the penalised parts: all,
-    or all but the transitions of chains and segmentations. The marginals of penalised parts,
-    `D M q*`, are unique. The weights need not be when ambiguities are independent of each other:
-    `weights` says which ones are meant.
+    Inference", section 3) in float64 by the active set method. `D` selects the penalised parts: all
+    parts, except the transitions of chains and segmentations by default. The marginals of penalised
+    parts, `D M q*`, are unique. The weights need not be: see `weights`.
 
     Args:
-        scores: (*batch, *parts), floating; see the structure for what the parts are. -inf forbids
-            a part. Parts that the structure does not read, padding among them, may hold anything.
+        scores: (*batch, *parts), floating; the structure defines the parts. -inf forbids a part.
+            Parts that the structure does not read, such as padding, may hold any value.
         structure: the family of structures, such as `DependencyTrees()`.
-        lengths: (*batch,) or (*batch, d), the size of each instance. Those of sentences, (B,), also
-            serve scores (B, heads, *parts): the last batch dimensions may be left out where all
-            instances along them have the same size. Default: all have full size.
-        temperature: a positive number, or (*batch,) one per instance; differentiable. Lower is
-            sparser.
-        tol: the largest duality gap, relative to the range of an instance's `theta` (largest less
-            smallest finite score; 1 where all are equal). `converged` says that the gap, with what
-            float64 may hide of it added, is within `tol` times the range: where the range is below
-            some 1e-15 / tol that is out of reach. The native solver aims far lower: the support
-            must be complete for exact gradients.
-        max_active: keep at most so many structures, which bounds what near-equal scores cost. The
-            weights are optimal on the structures kept; `converged` is False where more were needed.
-        max_iter: solve at most so many quadratic programs, and return the last optimum reached.
-        max_support: keep at most so many structures by lowering the temperature: the answer is
-            exact SparseMAP, with its certificate, at the largest temperature up to the one given
-            below which there are never more; the posterior's `temperature` says which. Their
-            number need not grow with the temperature: a larger one with as few exists in about a
-            quarter of random dependency trees (10 to 40 words, 5 or 10 structures), on average 4
-            to 20 % above. Where more structures than that score best, no temperature suffices: the
-            answer is that of `max_active` at the temperature given, its status CAPPED.
-        weights: "solver", those that the solver comes upon: the same scores give the same ones
-            each time, but scores a little different may give quite different ones. "canonical": a
-            continuous function of the marginals, hence of the scores, the same for every solver,
-            machine and device; `canonical` of the posterior says where that succeeded.
-        temperature_gradient: with `max_support`, "constant": derivatives take the temperature
-            found for a constant; "scores": for the function of the scores that it is, and the
-            posterior's `temperature` has a gradient too. Compiled graphs know "constant" alone.
-        solver: "native" or "generic"; default: native where the structure has it.
-        on_unconverged: what to do with instances that have no certificate: "return" them, `status`
-            says which; "warn", a RuntimeWarning; or "raise" an `UnconvergedError`. Compiled graphs
-            return.
+        lengths: (*batch,) or (*batch, d), the size of each instance. The last batch dimensions may
+            be omitted if sizes do not vary along them: (B,) fits scores (B, heads, *parts).
+            Default: all instances have full size.
+        temperature: a positive number, or (*batch,) one per instance; differentiable. Lower
+            temperatures give sparser posteriors.
+        tol: tolerance on the duality gap, relative to the range of an instance's `theta` (largest
+            minus smallest finite score; 1 if all are equal). `converged` means that the gap, plus a
+            bound on its float64 rounding error, is within `tol` times the range. This cannot be
+            reached if the range is below about 1e-15 / tol. The native solver aims at a much
+            smaller gap, as exact gradients need the complete support.
+        max_active: maximum number of structures to keep, which bounds the cost of near-equal
+            scores. The weights are optimal on the structures kept; `converged` is False if more
+            were needed.
+        max_iter: maximum number of quadratic programs; the last optimum reached is returned.
+        max_support: maximum number of structures, reached by lowering the temperature. The result
+            is exact SparseMAP, with its certificate, at the largest temperature T up to
+            `temperature` such that no temperature below T has more structures; the posterior's
+            `temperature` is T. The support need not grow with the temperature: in about a quarter
+            of random dependency trees (10 to 40 words, 5 or 10 structures) a larger temperature, 4
+            to 20 % above on average, has as few structures. If more than `max_support` structures
+            tie for the best score, no temperature suffices: the result is that of `max_active` at
+            the given temperature, with status CAPPED.
+        weights: "solver": the weights that the solver finds; deterministic, but a small change of
+            the scores may change them considerably. "canonical": a continuous function of the
+            marginals, hence of the scores, equal for every solver, machine and device; the
+            posterior's `canonical` says for which instances they were found.
+        temperature_gradient: with `max_support`, "constant": derivatives treat the temperature
+            found as a constant; "scores": as a function of the scores, and the posterior's
+            `temperature` has a gradient. Compiled graphs support only "constant".
+        solver: "native" or "generic"; default: native if the structure supports it.
+        on_unconverged: what to do if an instance has no certificate: "return" it (see `status`),
+            "warn" with a RuntimeWarning, or "raise" an `UnconvergedError`. Compiled graphs support
+            only "return".
 
     Returns:
         A `SparsePosterior`. Weights and marginals have the dtype and device of `scores` and are
-        differentiable, twice too, with respect to `scores` and `temperature`.
+        twice differentiable with respect to `scores` and `temperature`.
 
     Raises:
         ValueError: bad shapes, dtypes or lengths; NaN or +inf among the scores that are read; an
             instance that has no structure left.
-        UnconvergedError: with `on_unconverged="raise"`, an instance that is not solved.
+        UnconvergedError: an instance is not solved and `on_unconverged="raise"`.
 
     Example:
         >>> scores = torch.tensor([[[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
@@ -120,10 +121,10 @@ def sparsemap(
     check_unconverged(on_unconverged)
     solve = _pick(structure, solver)
     with batch:
-        # A compiled graph cannot branch on values. The native solver looks where it reads them.
+        # A compiled graph cannot branch on values; the native solver checks them instead.
         in_graph = solve is native.solve and torch.compiler.is_compiling()
         if isinstance(temperature, Tensor):
-            # Nor should the host wait for a GPU: it looks when something is wrong.
+            # The host does not synchronise with a GPU either, unless the solve reports an error.
             if not (solve is native.solve and (in_graph or scores.is_cuda)):
                 check_positive(temperature)
             temperatures = temperature.double()
@@ -152,7 +153,7 @@ def sparsemap(
 
 
 def _same_temperature(temperature: float, scores: Tensor) -> Tensor:
-    """(B,) float64, the same for all; on a GPU without a launch."""
+    """(B,) float64, the same for all instances; cached on a GPU."""
     kept = scores.is_cuda and not torch.compiler.is_compiling()
     if kept and not torch.cuda.is_current_stream_capturing():
         return _on_device(temperature, scores.device).expand(len(scores))
@@ -161,14 +162,14 @@ def _same_temperature(temperature: float, scores: Tensor) -> Tensor:
 
 @lru_cache(maxsize=64)
 def _on_device(temperature: float, device: torch.device) -> Tensor:
-    with torch.inference_mode(False):  # for calls that are not in it, too
+    with torch.inference_mode(False):  # so that other calls can reuse the tensor
         return torch.full((1,), temperature, dtype=torch.float64, device=device)
 
 
 def _solve(
     solve: Callable[..., Solution], scores: Tensor, structure: Structure, *options: Any
 ) -> Solution:
-    """`solve`; where a temperature on a GPU is wrong, that comes before what else is."""
+    """`solve`; if it fails, errors about temperatures on a GPU take precedence."""
     try:
         return solve(scores, structure, *options)
     except ValueError:
@@ -178,13 +179,13 @@ def _solve(
 
 
 def check_solver(solver: str | None) -> None:
-    """One of the two solvers, or None."""
+    """Require the name of a solver, or None."""
     if solver not in (None, "native", "generic"):
         raise ValueError(f'solver must be "native", "generic" or None, got {solver!r}')
 
 
 def check_weights(weights: str) -> None:
-    """One of the two kinds of weights."""
+    """Require a kind of weights."""
     if weights not in get_args(Weights):
         raise ValueError(f'weights must be "solver" or "canonical", got {weights!r}')
 
@@ -192,29 +193,29 @@ def check_weights(weights: str) -> None:
 def check_support(
     max_support: int | None, max_active: int | None, max_iter: int | None, gradient: str
 ) -> None:
-    """A cap on the support, which needs the optimum, goes with none that gives it up."""
+    """Reject `max_support` together with a cap that may stop before the optimum."""
     if gradient not in get_args(TemperatureGradient):
         raise ValueError(f'temperature_gradient must be "constant" or "scores", got {gradient!r}')
     if gradient == "scores" and torch.compiler.is_compiling():
-        raise ValueError('temperature_gradient="scores": a compiled graph knows "constant" alone')
+        raise ValueError('temperature_gradient="scores": a compiled graph supports only "constant"')
     for name, cap in (("max_active", max_active), ("max_iter", max_iter)):
         if max_support is not None and cap is not None:
             raise ValueError(
-                f"max_support={max_support} with {name}={cap}: the one keeps the certificate, the "
-                "other gives it up; choose one"
+                f"max_support={max_support} with {name}={cap}: max_support needs the optimum, "
+                f"which {name} may miss; choose one"
             )
 
 
 def check_unconverged(choice: str) -> None:
-    """One of the three ways to deal with what is not solved."""
+    """Require a choice for unsolved instances that the call supports."""
     if choice not in get_args(Unconverged):
         raise ValueError(f'on_unconverged must be "return", "warn" or "raise", got {choice!r}')
     if choice != "return" and torch.compiler.is_compiling():
-        raise ValueError(f'on_unconverged="{choice}": a compiled graph can only "return"')
+        raise ValueError(f'on_unconverged="{choice}": a compiled graph supports only "return"')
 
 
 def _report(post: SparsePosterior, choice: Unconverged) -> None:
-    """Warn of the instances that are not solved, or raise."""
+    """Warn about unsolved instances, or raise."""
     bad = (~post.converged).nonzero()
     if len(bad) == 0:
         return
@@ -230,7 +231,7 @@ def _report(post: SparsePosterior, choice: Unconverged) -> None:
 
 
 def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
-    """The solve function that `solver` names, or the fastest the structure has."""
+    """The solve function named by `solver`, or the fastest one for the structure."""
     check_solver(solver)
     if solver == "native" and structure.native is None:
         raise ValueError(f'{structure} has no native solver: use solver="generic"')
@@ -242,7 +243,7 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
 def _posterior(
     found: Solution, scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Batch
 ) -> SparsePosterior:
-    """What was found for (B, *parts), in the shape of the batch."""
+    """The solution for (B, *parts) as a posterior with the batch shape."""
     return SparsePosterior(
         structure,
         found.structures,
@@ -260,10 +261,10 @@ def _posterior(
 
 
 def _empty(scores: Tensor, structure: Structure, temperatures: Tensor) -> Solution:
-    """What is found for no instances."""
+    """The solution of an empty batch."""
     structures = no_structures(scores, structure)
     return new_solution(scores, structures.shape[1:])._replace(
-        weights=scores.flatten(),  # with a graph, if the scores are part of one
+        weights=scores.flatten(),  # connected to the graph of the scores, if any
         marginals=scores.clone(),
         structures=structures,
         temperature=temperatures.detach(),

@@ -1,4 +1,4 @@
-"""The SparseMAP loss: scores learned from gold structures, with few structures to push down."""
+"""The SparseMAP loss, for training scores on gold structures."""
 
 import torch
 from torch import Tensor
@@ -30,26 +30,25 @@ def sparsemap_loss(
         L(theta, g) = max_{u in M} [<theta', u> - 1/2 ||u||^2]  -  [<theta, g> - 1/2 ||g||^2]
         theta' = theta + margin * (1 - g)
 
-    The norms are over the parts that `structure` penalises, which are all parts of most families.
-    The loss is convex, at least 0, and 0 only where all probability is on the gold structure (by
-    the margin). Its gradient is `marginals - g`, its Hessian the Jacobian of the marginals; both
-    exact.
+    The norms are over the parts that `structure` penalises (all parts in most families). The loss
+    is convex, at least 0, and 0 only if all probability is on the gold structure (with the margin).
+    Its gradient is `marginals - g`, its Hessian the Jacobian of the marginals; both are exact.
 
-    For a factor graph `M` is the set over which `lp_sparsemap` maximises, which contains the
-    assignments that satisfy all factors: the loss is that of LP-SparseMAP (Niculae & Martins 2020,
-    section 4), and 0 only where its marginals are the gold assignment.
+    For a factor graph, `M` is the set over which `lp_sparsemap` maximises, which contains all
+    assignments that satisfy every factor. This is the LP-SparseMAP loss (Niculae & Martins 2020,
+    section 4), 0 only if the marginals equal the gold assignment.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap` or `lp_sparsemap`.
-        gold: (*batch, *event), one member of `structure` per instance; for a factor graph 0/1 of
-            the shape of `scores`, the variables that are on.
+        gold: (*batch, *event), one member of `structure` per instance; for a factor graph, 0/1
+            values of the variables, with the shape of `scores`.
         structure: the family of structures, or a factor graph.
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
         margin: cost of each part that is not in the gold structure (Hamming cost), at least 0.
-        max_active: keep at most so many structures, as for `sparsemap`. Where more were needed, `u`
-            is optimal on those kept, and the loss is less than it should be, maybe less than 0.
-            Scores that are all alike, as those of an untrained model, need many: this bounds the
-            time that the first steps of training take.
+        max_active: maximum number of structures to keep, as for `sparsemap`. If more were needed,
+            `u` is optimal on those kept, and the loss is too low, possibly negative. Near-equal
+            scores, such as those of an untrained model, need many structures: this bounds the time
+            of the first training steps.
         reduction: "mean" or "sum" over the instances, or "none" for (*batch,).
 
     Returns:
@@ -60,7 +59,7 @@ def sparsemap_loss(
     if isinstance(structure, FactorGraph):
         for name, option in (("lengths", lengths), ("max_active", max_active)):
             if option is not None:
-                raise ValueError(f"{name}: a factor graph has none, got {option!r}")
+                raise ValueError(f"{name}: expected None for a factor graph, got {option!r}")
         (batch, scores, _), target = _check_assignment(scores, gold, structure)
         penalised = structure.penalised.to(scores.device).reshape(scores.shape[1:])
     else:
@@ -72,13 +71,13 @@ def sparsemap_loss(
             u = lp_sparsemap(augmented, structure).marginals
         else:
             u = sparsemap(augmented, structure, lengths=lengths, max_active=max_active).marginals
-    # What is not finite is forbidden or never read: marginals and gold are 0 there.
+    # Scores that are not finite are forbidden or never read: marginals and gold are 0 there.
     theta = torch.where(scores.isfinite(), scores, 0).double()
     return reduce(_loss(theta, u, target, margin, penalised), reduction, scores.dtype, batch)
 
 
 def _check_assignment(scores: Tensor, gold: Tensor, graph: FactorGraph) -> tuple[Flat, Tensor]:
-    """The input, and `gold` as float64, found to be an assignment that the graph allows."""
+    """The input, and `gold` as float64, checked to be an allowed assignment."""
     given = check_graph(scores, graph)
     batch, flat, _ = given
     check_dense("gold", gold)
@@ -102,12 +101,12 @@ def _loss(
     """The loss of each instance, (B,), from finite scores, marginals and gold parts (B, *parts).
 
     The gradient of `<theta, u> - 1/2 ||u||^2` in `u` is orthogonal to all directions in which `u`
-    can move, but in floating point only up to the rounding of `theta`. So `u` stands still; what
-    that takes from the second derivative, a last term gives back that is 0, and its gradient too.
+    can move, but in floating point only up to the rounding of `theta`. So `u` is detached. A last
+    term, which is 0 and has zero gradient, restores the second derivative.
     """
     mean = u.detach()
     cost = margin * _inner(1 - target, mean) - _half_square(mean, penalised)
-    # The difference of the parts first: large scores that both use cancel out.
+    # Subtract the parts first, so that large scores used by both cancel.
     loss = _inner(theta, mean - target) + cost + _half_square(target, penalised)
     return loss + _inner(theta - theta.detach(), u - mean) / 2
 

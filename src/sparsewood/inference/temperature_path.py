@@ -1,4 +1,4 @@
-"""SparseMAP at every temperature, from one structure to all that matter."""
+"""SparseMAP at every temperature."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,15 +20,15 @@ _ZERO = 1e-13  # a weight below this is rounding
 
 
 class Segment(NamedTuple):
-    """A stretch of temperatures with one support: K structures, affinely independent.
+    """An interval of temperatures with constant support: K affinely independent structures.
 
-    The weights are linear in 1 / temperature between the two ends; at an end where a structure
-    enters or leaves its weight is 0.
+    The weights are linear in 1 / temperature between the two ends. A structure that enters or
+    leaves at an end has weight 0 there.
     """
 
-    begin: float  # the lower temperature; 0: below `end` nothing changes
+    begin: float  # the lower temperature; 0: the weights are constant below `end`
     end: float
-    support: Tensor  # (K,) int64, which of `TemperaturePath.structures`
+    support: Tensor  # (K,) int64, indices into `TemperaturePath.structures`
     weights: Tensor  # (2, K) float64, at `begin` and at `end`
 
 
@@ -37,12 +37,12 @@ class TemperaturePath:
     """The SparseMAP posterior of one instance as a function of the temperature.
 
     Attributes:
-        structure: the family the structures belong to.
-        structures: (N, *event) int64, all that have weight somewhere, in the order they enter in.
-        segments: from temperature 0 upwards, each beginning where the last one ends.
+        structure: the family of structures.
+        structures: (N, *event) int64, all structures on the path, in the order in which they enter.
+        segments: from temperature 0 upwards; each begins where the previous one ends.
         shape: the shape of the instance's parts, `*parts`.
         lengths: the size of the instance, () or (d,) int64; None: full size.
-        calls: how often the MAP oracle was asked.
+        calls: number of calls of the MAP oracle.
     """
 
     structure: Structure
@@ -54,21 +54,21 @@ class TemperaturePath:
 
     @property
     def temperatures(self) -> Tensor:
-        """(segments + 1,) float64, rising from 0: where the support changes, and the last one."""
+        """(segments + 1,) float64, increasing from 0: the breakpoints and the end of the path."""
         ends = [segment.end for segment in self.segments]
         return torch.tensor([0.0, *ends], dtype=torch.float64)
 
     @property
     def sizes(self) -> Tensor:
-        """(segments,) int64: how many structures each segment has."""
+        """(segments,) int64: the number of structures of each segment."""
         return torch.tensor([len(segment.support) for segment in self.segments])
 
     def at(self, temperature: float) -> Posterior:
-        """The posterior at a temperature from 0, the limit, to the last; its batch shape is ()."""
+        """The posterior at a temperature from 0 (the limit) to the last; its batch shape is ()."""
         t = check_real("temperature", temperature)
         last = self.segments[-1].end
         if t > last:
-            raise ValueError(f"temperature: the path ends at {last}, got {t}")
+            raise ValueError(f"temperature: expected at most {last}, the end of the path, got {t}")
         segment = next(segment for segment in self.segments if t <= segment.end)
         weights = _between(segment, t)
         stay = weights > 0
@@ -109,28 +109,28 @@ def temperature_path(
     """SparseMAP at every temperature from 0 to `temperature`, exactly.
 
     `q*` of `sparsemap` is piecewise linear in 1 / temperature. The path begins with the MAP
-    structure and goes from one breakpoint, where a structure enters or leaves, to the next; each
-    is certified by the MAP oracle, so nothing between them is missed. Where the weights are not
+    structure and proceeds from one breakpoint, where a structure enters or leaves, to the next. The
+    MAP oracle certifies each breakpoint, so none between them is missed. If the weights are not
     unique, a structure that leaves may be replaced by another one at the same temperature.
 
     The number of structures need not grow with the temperature. For dependency trees of 10 to 40
-    words with normal scores it falls at one breakpoint in four to twenty.
+    words with normally distributed scores it falls at one in four to twenty breakpoints.
 
     Args:
         scores: (*batch, *parts), floating; as for `sparsemap`. Scores that differ by less than
-            some 1e-10 of their range count as equal.
+            about 1e-10 of their range count as equal.
         structure: the family of structures, native or not.
         lengths: (*batch,) or (*batch, d), the size of each instance; as for `sparsemap`.
-        temperature: where the path ends, a positive number.
+        temperature: the end of the path, a positive number.
 
     Returns:
-        A `TemperaturePath` for scores without batch dimensions; a list of them, one per instance
-        of the flattened batch, otherwise. No gradients: `sparsemap` at one temperature has them.
+        A `TemperaturePath` for scores without batch dimensions; otherwise a list of them, one per
+        instance of the flattened batch. Without gradients: use `sparsemap` at one temperature.
 
     Raises:
         ValueError: as for `sparsemap`.
-        UnconvergedError: the path could not be followed to its end (never seen; equal scores that
-            make very many structures tie at one temperature might).
+        UnconvergedError: the path could not be followed to its end. This has not been observed; it
+            might happen if very many structures tie at one temperature.
 
     Example:
         >>> scores = torch.tensor([[1.5, 0.0, 1.0], [0.0, 1.0, 0.0]])
@@ -157,7 +157,7 @@ def temperature_path(
         for b, path in enumerate(paths):
             if path.stalled:
                 raise UnconvergedError(
-                    f"temperature_path: instance {b} stalls at temperature {end / path.s:.3g}"
+                    f"temperature_path: instance {b} stalled at temperature {end / path.s:.3g}"
                 )
     count("map", torch.tensor([path.calls for path in paths], dtype=torch.int64))
     found = [
@@ -170,7 +170,7 @@ def temperature_path(
 def _collect(
     path: Path, temperature: float, structure: Structure, scores: Tensor, lengths: Tensor | None
 ) -> TemperaturePath:
-    """A path in terms of `s = temperature / t`, in terms of t."""
+    """Convert a path in `s = temperature / t` to a path in t."""
     known: dict[tuple[int, ...], int] = {}
     structures: list[Tensor] = []
     segments: list[Segment] = []

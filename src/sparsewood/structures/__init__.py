@@ -1,4 +1,4 @@
-"""What is latent: one file per family of structures, with its parts, oracle and indicator."""
+"""Families of structures, one file each: their parts, oracle and indicator."""
 
 from sparsewood.structures.alignment import Alignment
 from sparsewood.structures.base import Native, NativeStructure, Structure

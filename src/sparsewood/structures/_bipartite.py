@@ -1,4 +1,4 @@
-"""Families whose parts are the pairs of a row and a column."""
+"""Families whose parts are pairs of a row and a column."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ _SIDE_MAX = 30_000  # the native solver counts options in 16 bits
 
 
 class Bipartite(NativeStructure):
-    """One score for each pair: `scores` (B, n, m), `lengths` (B, 2) the rows and columns."""
+    """One score per pair: `scores` (B, n, m); `lengths` (B, 2) counts rows and columns."""
 
     parts_ndim = 2
 
@@ -34,8 +34,8 @@ class Bipartite(NativeStructure):
 
 
 def check_sides(n: int, m: int, most: int | None = None) -> None:
-    """ValueError unless both sides have a member, and no more than `most`."""
+    """Raise ValueError unless both sides have at least one member and at most `most`."""
     if n < 1 or m < 1:
-        raise ValueError(f"an instance has at least one row and one column, got ({n}, {m})")
+        raise ValueError(f"expected at least one row and one column, got ({n}, {m})")
     if most is not None and max(n, m) > most:
-        raise ValueError(f"enumerate lists up to {most} rows and columns, got ({n}, {m})")
+        raise ValueError(f"enumerate: expected at most {most} rows and columns, got ({n}, {m})")

@@ -10,12 +10,12 @@ from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
 
-_ENUMERATE_MAX = 16  # 2**n candidates are looked at
+_ENUMERATE_MAX = 16  # enumerate builds 2**n candidates
 _ITEMS_MAX = 30_000  # the native solver counts items in 16 bits
 
 
 class Items(NativeStructure):
-    """One score for each item: `scores` (B, n), `lengths` (B,) the number of items."""
+    """One score per item: `scores` (B, n); `lengths` (B,) is the number of items."""
 
     parts_ndim = 1
 
@@ -33,16 +33,16 @@ class Items(NativeStructure):
 
 
 class ItemSets(OwnParts, Items):
-    """Sets of items as 0/1 vectors, (n,); those of one family differ in how many they may hold."""
+    """Sets of items as 0/1 vectors (n,). Each family limits the size of a set: see `bounds`."""
 
     @abstractmethod
     def bounds(self, n: int) -> tuple[int, int]:
-        """The fewest and the most items that a set out of `n` may hold."""
+        """The minimum and maximum size of a set out of `n` items."""
 
     @property
     @abstractmethod
     def native(self) -> Native:
-        """The family `subset`. Options: the fewest and the most items, -1 for all."""
+        """The family `subset`. Options: minimum and maximum size, -1 for all items."""
 
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
@@ -51,19 +51,19 @@ class ItemSets(OwnParts, Items):
         inside = self.reads(structures, lengths)
         legal = (structures == 0) | ((structures == 1) & inside)
         held = structures.sum(-1)
-        fewest, most = self.bounds(shape[0])  # shorter ones hold no more than they have
+        fewest, most = self.bounds(shape[0])  # shorter instances hold at most their own items
         return legal.all(-1) & (fewest <= held) & (held <= most)
 
     def count(self, n: int) -> int:
-        """The sum of the binomial coefficients `C(n, k)` over the sizes allowed."""
+        """The sum of the binomial coefficients `C(n, k)` over the allowed sizes `k`."""
         if n < 1:
-            raise ValueError(f"an instance has at least one item, got n = {n}")
+            raise ValueError(f"expected at least one item, got n = {n}")
         fewest, most = self.bounds(n)
         return sum(comb(n, k) for k in range(fewest, most + 1))
 
     def enumerate(self, n: int) -> Tensor:
         """Every set out of `n` items, (count(n), n) in lexicographic order; n at most 16."""
         if not 1 <= n <= _ENUMERATE_MAX:
-            raise ValueError(f"enumerate lists sets of 1 to {_ENUMERATE_MAX} items, got n = {n}")
+            raise ValueError(f"enumerate: expected 1 to {_ENUMERATE_MAX} items, got n = {n}")
         everything = sequences((0, 1), n)
         return everything[self.contains(everything, (n,))]

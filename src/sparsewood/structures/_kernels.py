@@ -1,4 +1,4 @@
-"""The families of the native solver on CUDA tensors: their programs, and the MAP oracle."""
+"""Native families on CUDA tensors: their programs and the MAP oracle."""
 
 import re
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from torch import Tensor
 from sparsewood import _native
 from sparsewood._internal import cuda
 
-MEMORY = 4 * 2**30  # bytes that a batch works in at once; a larger one is taken in turns
-_LITTLE = 2**29  # bytes that any GPU has to spare
+MEMORY = 4 * 2**30  # working memory of one launch in bytes; larger batches are split
+_LITTLE = 2**29  # bytes that are free on any GPU
 
-# Which struct stands for a family, by its first options.
+# The struct that implements a family, chosen by its first options.
 FAMILIES = {
     name: tuple(re.findall(r"\w+(?:<[^>]*>)?", structs))
     for name, structs in _native.families().items()
@@ -27,7 +27,7 @@ _KERNELS = {
     "solve": ("measure", "solve", "tally", "write_solutions"),
 }
 
-_ASKED = {"argmax": "map", "kbest": "kbest", "solve": "sparsemap"}  # what users call
+_ASKED = {"argmax": "map", "kbest": "kbest", "solve": "sparsemap"}  # the public name of each task
 
 
 @cache
@@ -51,13 +51,13 @@ def program(family: str, options: Sequence[int], task: str) -> cuda.Program:
 
 @dataclass(frozen=True)
 class Padded:
-    """A batch as the kernels that work on it are told of it."""
+    """A batch in the form that kernels take."""
 
     program: cuda.Program
     kernels: cuda.Kernels
     scores: Tensor  # (B, *parts) float64 or float32, contiguous
     sizes: Tensor | None  # (B, d) int64, contiguous; None: all are full
-    layout: tuple[int, ...]  # what is the same for all batches that need as much memory
+    layout: tuple[int, ...]  # equal for batches that need the same memory per instance
 
     @classmethod
     def of(
@@ -69,10 +69,10 @@ class Padded:
         sizes: Tensor | None,
         full: Sequence[int],
     ) -> "Padded | None":
-        """From scores of any dtype and sizes (B,) or (B, d). None: there are no kernels for them.
+        """From scores of any dtype and sizes (B,) or (B, d). None: no kernels support them.
 
         Raises:
-            RuntimeError: while a CUDA graph is captured: the host has to see what a kernel found.
+            RuntimeError: during capture of a CUDA graph: the host must read the kernel's results.
         """
         needs = program(family, options, task)
         kernels = cuda.load(needs, scores.device)
@@ -80,9 +80,9 @@ class Padded:
             return None
         if scores.is_cuda and torch.cuda.is_current_stream_capturing():
             raise RuntimeError(
-                f"{_ASKED[task]} cannot be captured in a CUDA graph: what it found, how many "
-                "structures and whether all scores were usable, is known on the device alone until "
-                "it has run"
+                f"{_ASKED[task]} cannot be captured in a CUDA graph: the host must read from the "
+                "device how many structures were found and whether all scores were valid; "
+                "call it outside the capture"
             )
         scores = scores.detach()
         if scores.dtype != torch.float32:
@@ -121,7 +121,7 @@ class Padded:
         return self.scores, int(self.narrow), sizes, *self.layout
 
     def measure(self, *more: int) -> tuple[int, ...]:
-        """What the kernel `measure` finds for instances of full size."""
+        """The output of the kernel `measure` for instances of full size."""
         return _measure(self.program, self.scores.device, self.layout, more)
 
 
@@ -137,7 +137,7 @@ def _measure(
 
 
 def at_once(share: int, count: int, device: torch.device) -> int:
-    """How many of `count` instances are worked on at a time, each in `share` bytes."""
+    """How many of `count` instances fit in memory at a time, each taking `share` bytes."""
     room = MEMORY
     if device.type == "cuda" and count * share > _LITTLE:
         free = torch.cuda.mem_get_info(device)[0]
@@ -154,7 +154,7 @@ class Best(NamedTuple):
 
 
 def argmax(batch: Padded, event: tuple[int, ...]) -> Best | None:
-    """The highest scoring structures; None where an instance has none, for the host to say why."""
+    """The highest scoring structures; None if an instance has none: the host then raises."""
     share = batch.measure()[0]
     turn = at_once(share, len(batch), batch.scores.device)
     events = batch.scores.new_empty(len(batch), *event, dtype=torch.int64)

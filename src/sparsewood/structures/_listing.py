@@ -1,4 +1,4 @@
-"""What `enumerate` shares between families: all sequences, and a limit on how many are listed."""
+"""Helpers of `enumerate`: all sequences, and a limit on how many structures are listed."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,9 @@ _MOST = 20_000
 
 
 def check_count(count: int, what: str, where: str) -> None:
-    """ValueError if an instance has more structures than `enumerate` lists."""
+    """Raise ValueError if an instance has more structures than `enumerate` lists."""
     if count > _MOST:
-        raise ValueError(f"enumerate lists at most {_MOST} {what}, there are {count} {where}")
+        raise ValueError(f"enumerate: expected at most {_MOST} {what}, there are {count} {where}")
 
 
 def sequences(values: Iterable[int], n: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Structures that a caller gives for the instances of a batch: gold ones, or ones to be scored."""
+"""Checks of structures passed by the caller, such as gold structures."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from sparsewood.structures.base import Structure
 
 
 def check_events(what: str, structures: Any, structure: Structure, scores: Tensor) -> Tensor:
-    """`structures` as int64 on the device of `scores`, once their shape is found to fit.
+    """`structures` as int64 on the device of `scores`, after a check of dtype and shape.
 
     Args:
-        what: what they are called in messages.
+        what: the name of `structures` in error messages.
         structures: (B, *event) integers, one structure per instance.
-        structure: the family they should be of.
+        structure: the expected family.
         scores: (B, *parts).
     """
     check_dense(what, structures)
@@ -23,7 +23,7 @@ def check_events(what: str, structures: Any, structure: Structure, scores: Tenso
         raise ValueError(f"{what}: expected an integer dtype, got {structures.dtype}")
     if structures.ndim == 0 or len(structures) != len(scores):
         raise ValueError(
-            f"{what}: expected one structure for each of the {len(scores)} instances of scores "
+            f"{what}: expected one structure per instance, {len(scores)} for scores of shape "
             f"{tuple(scores.shape)}, got shape {tuple(structures.shape)}"
         )
     event = structure.event_shape(tuple(scores.shape[1:]))
@@ -40,7 +40,7 @@ def parts_of_members(
 ) -> tuple[Tensor, Tensor]:
     """The parts of (B, *event) structures, (B, *parts) float64, and which are members, (B,) bool.
 
-    What is no member has no parts.
+    Rows that are not members get zeros.
     """
     member = are_members(structures, structure, scores, lengths)
     parts = torch.zeros(scores.shape, dtype=torch.float64, device=scores.device)
@@ -57,20 +57,20 @@ def are_members(
         f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
         f"{tuple(scores.shape)}"
     )
-    try:  # code of a user may be given anything here
+    try:  # a user's `contains` may raise anything on arbitrary input
         member = structure.contains(structures, tuple(scores.shape[1:]), lengths)
     except Exception as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{misfit}: {kind}{error}") from error
     if member.shape != scores.shape[:1]:
-        raise ValueError(f"{misfit}: contains of {structure} gives shape {tuple(member.shape)}")
+        raise ValueError(f"{misfit}: {structure}.contains returned shape {tuple(member.shape)}")
     return member
 
 
 def check_members(
     what: str, structures: Tensor, member: Tensor, scores: Tensor, family: object
 ) -> None:
-    """ValueError unless each of (B, *event) structures is a `member` (B,) of its `family`."""
+    """Raise ValueError unless each of (B, *event) structures is a `member` (B,) of `family`."""
     if not member.all():
         b = int((~member).nonzero()[0])
         raise ValueError(

@@ -1,11 +1,11 @@
-"""Choices of one out of several parts, as indices and as 0/1 vectors."""
+"""One-hot encoding of indices, and its inverse."""
 
 import torch
 from torch import Tensor
 
 
 def one_hot(index: Tensor, size: int) -> Tensor:
-    """(...) int64 -> (..., size) float64, 1 at the index; zeros where it is -1."""
+    """(...) int64 -> (..., size) float64, 1 at the index; all zeros for index -1."""
     return (index.unsqueeze(-1) == torch.arange(size, device=index.device)).to(torch.float64)
 
 

@@ -1,4 +1,4 @@
-"""The MAP oracle of native families: for plain tensors, and as an operator of compiled graphs."""
+"""The MAP oracle of native families, also as an operator for compiled graphs."""
 
 from collections.abc import Sequence
 from math import prod
@@ -24,13 +24,13 @@ def find(
     """The highest scoring structure of each instance: (B, *event) int64.
 
     Args:
-        scores: (B, *parts), restricted to what the family reads.
+        scores: (B, *parts), -inf at parts that the family excludes.
         event: the shape of one structure.
         lengths: (B, d) int64, the size of each instance; None: all have full size.
         full: d numbers, the full size.
         family: the name of the native family.
-        options: those of the family.
-        batch: the shape of the batch that errors speak of; (B,) leaves them as they are.
+        options: the options of the family.
+        batch: the batch shape used for indices in error messages.
     """
     padded = _kernels.Padded.of("argmax", family, options, scores, lengths, full)
     best = None if padded is None else _kernels.argmax(padded, tuple(event))

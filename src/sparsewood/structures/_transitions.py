@@ -1,4 +1,4 @@
-"""The tables that go with the main one of a chain or a segmentation: start, end, transitions."""
+"""Start, end and transition scores of chains and segmentations."""
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from sparsewood._internal.lengths import shared_lengths
 def check_ends(
     what: str, table: Tensor, batch: tuple[int, ...], start: Tensor | None, end: Tensor | None
 ) -> None:
-    """ValueError unless each is None, (K,) or (*batch, K), for the main table (*batch, ..., K)."""
+    """Raise ValueError unless each is None, (K,) or (*batch, K), for `table` (*batch, ..., K)."""
     states = table.shape[-1]
     for name, scores in (("start", start), ("end", end)):
         if scores is not None:
@@ -17,7 +17,7 @@ def check_ends(
 
 
 def ends(lengths: Tensor | None, table: Tensor, batch: tuple[int, ...]) -> Tensor | int:
-    """(*batch, 1, 1), the `lengths` (*batch,) of a table (*batch, T, ...), or T if None."""
+    """`lengths` (*batch,), or T if None, as (*batch, 1, 1), for a table (*batch, T, ...)."""
     if lengths is None:
         return table.shape[len(batch)]
     lengths = shared_lengths(lengths, torch.Size(batch), 1)
@@ -29,13 +29,13 @@ def ends(lengths: Tensor | None, table: Tensor, batch: tuple[int, ...]) -> Tenso
 def moves_into(
     what: str, table: Tensor, batch: tuple[int, ...], transition: Tensor | None
 ) -> Tensor:
-    """(*batch, T, K, K): at [t, k, j] the score of state k at t after state j; zero at t = 0.
+    """(*batch, T, K, K): [t, k, j] scores state k at t after state j; zero at t = 0.
 
     Args:
-        what: what the main table is called in messages.
+        what: the name of the main table in error messages.
         table: the main table, (*batch, T, ..., K).
         batch: the batch shape.
-        transition: from j to k as [j, k]: (K, K), or (*batch, T - 1, K, K); None: zeros.
+        transition: [j, k] scores j to k: (K, K), or (*batch, T - 1, K, K); None: zeros.
     """
     steps, states = table.shape[len(batch)], table.shape[-1]
     first = table.new_zeros(*batch, 1, states, states)

@@ -1,4 +1,4 @@
-"""Alignments: pairs of rows and columns that never turn back."""
+"""Monotone alignments of rows with columns."""
 
 from dataclasses import dataclass
 from math import comb
@@ -34,11 +34,11 @@ class Alignment(OwnParts, Bipartite):
 
     Without gaps an alignment is a path from cell (0, 0) to cell (n - 1, m - 1) by steps of (1, 0),
     (0, 1) and (1, 1); its parts are the cells it visits (dynamic time warping, Sakoe & Chiba 1978).
-    With gaps it is any set of cells that increase strictly in both sequences; what it leaves out
-    scores 0 (Needleman & Wunsch 1970). The MAP oracle takes O(n m).
+    With gaps it is any set of cells that increase strictly in both sequences; unaligned rows and
+    columns score 0 (Needleman & Wunsch 1970). The MAP oracle takes O(n m).
 
     Args:
-        gaps: rows and columns may be left out.
+        gaps: rows and columns may be left unaligned.
 
     Example:
         >>> scores = torch.tensor([[[1.0, -1.0, -1.0], [-1.0, -1.0, 2.0]]])
@@ -59,7 +59,7 @@ class Alignment(OwnParts, Bipartite):
         cells = structures == 1
         legal = (cells & self.reads(structures, lengths)) | (structures == 0)
         if self.gaps:
-            legal &= ~cells | (_up_right(cells) == 1)  # it alone
+            legal &= ~cells | (_up_right(cells) == 1)  # it counts only itself
             return legal.flatten(1).all(-1)
         above = _up_right(cells)[:, :-1, 1:] == 0
         legal &= ~cells | pad(above, (0, 1, 1, 0), value=True)
@@ -75,7 +75,7 @@ class Alignment(OwnParts, Bipartite):
         return legal.flatten(1).all(-1) & cells[:, 0, 0] & end
 
     def count(self, n: int, m: int) -> int:
-        """With gaps `C(n + m, n)`, without the Delannoy number of (n - 1, m - 1)."""
+        """`C(n + m, n)` with gaps, the Delannoy number of (n - 1, m - 1) without."""
         check_sides(n, m)
         if self.gaps:
             return comb(n + m, n)
@@ -115,7 +115,7 @@ class Alignment(OwnParts, Bipartite):
 
 
 def _up_right(cells: Tensor) -> Tensor:
-    """How many cells stand at or above and at or right of each place: (T, n, m) int64."""
+    """How many cells are in rows <= i and columns >= j, for each (i, j): (T, n, m) int64."""
     return cells.long().cumsum(1).flip(2).cumsum(2).flip(2)
 
 
@@ -128,7 +128,7 @@ def _paths(n: int, m: int) -> list[list[tuple[int, int]]]:
 
 
 def _gapped(n: int, m: int) -> list[list[tuple[int, int]]]:
-    """The cells of every strictly increasing set out of the first `n` rows and `m` columns."""
+    """The cells of every strictly increasing set in the first `n` rows and `m` columns."""
     if n == 0:
         return [[]]
     ends = [[*rest, (n - 1, j)] for j in range(m) for rest in _gapped(n - 1, j)]

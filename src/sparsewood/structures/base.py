@@ -1,4 +1,4 @@
-"""The protocol that every structure follows."""
+"""The interface of families of structures."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from sparsewood._internal.transforms import on_values
 from sparsewood.structures import _kernels, _oracle
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
 
-WORDS_MAX = 32_767  # the native code of a tree numbers positions in 16 bits
+WORDS_MAX = 32_767  # native trees store positions in 16 bits
 _PARTS_MAX = 2**30  # the native solver counts the scores of an instance in 32 bits
 
 
@@ -33,11 +33,11 @@ class Structure(ABC):
     the conformance kit (`sparsewood.testing`) need nothing else.
 
     Shapes: `B` instances in a batch, `T` structures, `*parts` the shape of one instance's scores,
-    `*event` the shape of one structure's integer encoding. Say how many dimensions `*parts` has,
-    `parts_ndim`, and every call takes scores with any number of batch dimensions, (*batch, *parts);
-    the methods of a structure see one, (B, *parts).
+    `*event` the shape of one structure's integer encoding. If `parts_ndim` gives the number of
+    dimensions of `*parts`, every call takes scores with any number of batch dimensions,
+    (*batch, *parts); the methods of a structure always get one, (B, *parts).
 
-    A choice of one out of `n` parts (SparseMAP then is sparsemax):
+    Example: a choice of one out of `n` parts, for which SparseMAP is sparsemax:
 
         class Choice(Structure):
             parts_ndim = 1
@@ -53,9 +53,9 @@ class Structure(ABC):
                     raise ValueError(f"expected (B, n), got {tuple(scores.shape)}")
     """
 
-    parts_ndim: int | None = None  # None: not said, and scores are (B, *parts)
+    parts_ndim: int | None = None  # None: unknown, and scores are (B, *parts)
 
-    # The three that need to be defined.
+    # Required methods.
 
     @abstractmethod
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -66,8 +66,7 @@ class Structure(ABC):
             lengths: (B,) int64, or (B, d), the size of each instance; None: all have full size.
 
         Returns:
-            (B, *event) int64 on the device of `scores`. Equal scores must be decided the same way
-            each time.
+            (B, *event) int64 on the device of `scores`. Ties must be broken the same way each time.
         """
 
     @abstractmethod
@@ -86,19 +85,20 @@ class Structure(ABC):
         Called before every solve, so it must be cheap: no pass over the scores.
         """
 
-    # The rest may be overridden.
+    # Optional overrides.
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Which parts are ever read: bool, the shape of `scores`.
+        """Which parts are read: bool, the shape of `scores`. Default: all.
 
-        The others (padding, impossible parts) may hold anything, NaN included. Default: all.
+        Parts that are not read (padding, impossible parts) may hold any value, NaN included.
         """
         return torch.ones_like(scores, dtype=torch.bool)
 
     def penalised(self, scores: Tensor) -> Tensor | None:
-        """Which parts the quadratic penalty of SparseMAP counts: bool (*parts). None: all.
+        """Which parts carry the quadratic penalty of SparseMAP: bool (*parts). None: all.
 
-        They must tell any two structures apart. The marginals of the others need not be unique.
+        Any two structures must differ in a penalised part. The marginals of other parts need not
+        be unique.
         """
         return None
 
@@ -107,8 +107,8 @@ class Structure(ABC):
     ) -> Tensor:
         """Which of (T, *event) are members of this family: (T,) bool.
 
-        Default: those that the oracle finds again. With a score of 1 for the parts of a member and
-        -1 for all others no other structure scores as high.
+        Default: those that the oracle returns when their parts score 1 and all others -1. For a
+        member, no other structure then scores as high.
 
         Args:
             structures: (T, *event) int64, any numbers.
@@ -117,10 +117,10 @@ class Structure(ABC):
         """
         parts = self.indicator(structures, shape)
         if parts.shape[1:] != shape:
-            raise ValueError(f"{self} gives them parts of shape {tuple(parts.shape[1:])}")
+            raise ValueError(f"{self}.indicator gives parts of shape {tuple(parts.shape[1:])}")
         found = self.argmax(2 * parts - 1, lengths)
         if found.shape != structures.shape:
-            raise ValueError(f"those of {self} have shape {tuple(found.shape[1:])}")
+            raise ValueError(f"structures of {self} have shape {tuple(found.shape[1:])}")
         return (found == structures).unsqueeze(-1).flatten(1).all(-1)
 
     def decode(self, parts: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -130,7 +130,7 @@ class Structure(ABC):
         """
         return self.argmax(2 * parts.double() - 1, lengths)
 
-    # The sizes that fix the set differ from family to family: (n), (n, labels), ...
+    # The size arguments depend on the family: (n), (n, labels), ...
 
     def count(self, *size: Any, **named: Any) -> int:
         """How many structures an instance of this size has."""
@@ -144,20 +144,20 @@ class Structure(ABC):
         """The sum over all structures, `log sum_h exp <scores, m(h)>`: (B, *parts) -> (B,).
 
         Args:
-            scores: float64, with `recursions.FORBIDDEN` in place of what is forbidden or not read.
+            scores: float64, `recursions.FORBIDDEN` at parts that are forbidden or not read.
             lengths: int64 on the device of `scores`.
-            total: how alternatives are added up: see `recursions`.
+            total: the operator that sums alternatives: see `recursions`.
         """
         raise ValueError(
             f"{self} has no recursion that sums over all structures: define log_partition, "
-            "or use sparsemap, which needs the MAP oracle alone"
+            "or use sparsemap, which needs only the MAP oracle"
         )
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
-        """The scores of steps, less what all structures share: see `recursions.Shifted`.
+        """The scores of steps minus a constant per instance: see `recursions.Shifted`.
 
-        Arguments as above; `scores` may be written to. Default: the steps are the parts, and
-        nothing is known to be shared.
+        Arguments as for `log_partition`; `scores` may be overwritten. Default: the steps are the
+        parts and the constant is 0.
         """
         return Shifted(scores, scores.new_zeros(len(scores)))
 
@@ -170,50 +170,50 @@ class Structure(ABC):
         return parts
 
     def parts_of(self, steps: Tensor) -> Tensor:
-        """The parts that (T, *steps) use, as (T, *parts); linear, so of marginals too."""
+        """The parts of (T, *steps), as (T, *parts). Linear, so it maps marginals as well."""
         return steps
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """`sum_steps`, and the marginals of the steps where they come with it cheaply."""
+        """`sum_steps`, and the marginals of the steps if they come at little extra cost."""
         return self.sum_steps(steps, lengths, logsumexp), None
 
     def sample_steps(
         self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
-        """One exact sample of each instance, as steps: (B, *steps) scores -> (B, *steps) 0/1."""
+        """One exact sample per instance, as steps: (B, *steps) scores -> (B, *steps) 0/1."""
         with torch.enable_grad():
             leaf = steps.detach().requires_grad_()
             value = self.sum_steps(leaf, lengths, SampledTotal(generator))
             return torch.autograd.grad(value.sum(), leaf)[0]
 
     def max_marginals(self, scores: Tensor, lengths: Tensor | None) -> Tensor | None:
-        """For each part the score of the best structure that uses it: (B, *parts), differentiable.
+        """The score of the best structure that uses each part: (B, *parts), differentiable.
 
-        None: the oracle tells. `scores` are float64, -inf where a part is forbidden or not read;
-        so is the answer where no structure uses a part.
+        None: computed by calls of the oracle. `scores` are float64, -inf at parts that are
+        forbidden or not read. The result is -inf at parts that no structure uses.
         """
         return None
 
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The shape of one structure's encoding for scores (B, *parts). None: the oracle tells."""
+        """The shape of one structure's encoding for scores (B, *parts). None: unknown."""
         return None
 
     def full_size(self, shape: tuple[int, ...]) -> tuple[int, ...] | None:
         """The size of an instance that fills scores of shape (B, *parts): its lengths if None.
 
-        None: not known, how many sizes an instance has neither.
+        None: unknown, and so is the number of sizes per instance.
         """
         return None
 
     @property
     def has_sums(self) -> bool:
-        """Whether a sum over all structures is known: marginals, exact samples."""
+        """Whether the family can sum over all structures: marginals, exact samples."""
         own = type(self)
         return (own.log_partition, own.sum_steps) != (Structure.log_partition, Structure.sum_steps)
 
     @property
     def native(self) -> Native | None:
-        """The family of the native solver; None: the generic solver only."""
+        """The family of the native solver. None: use the generic solver."""
         return None
 
     def __repr__(self) -> str:
@@ -221,7 +221,7 @@ class Structure(ABC):
 
 
 class OwnParts(Structure):
-    """Whose structures are the 0/1 tables of their parts: (T, *parts) int64."""
+    """A family whose structures are 0/1 tables of their parts: (T, *parts) int64."""
 
     def event_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
@@ -234,7 +234,7 @@ class OwnParts(Structure):
 
 
 class NativeStructure(Structure):
-    """With a native oracle: `native` and `event_shape` instead of `argmax`."""
+    """A family with a native oracle: defines `native` and `event_shape` instead of `argmax`."""
 
     @property
     @abstractmethod
@@ -262,7 +262,7 @@ class NativeStructure(Structure):
     def argmax_in_graph(
         self, scores: Tensor, lengths: Tensor | None, batch: Sequence[int]
     ) -> Tensor:
-        """`argmax` by an operator, whose errors speak of a batch of shape `batch`."""
+        """`argmax` as an operator; its errors give indices into a batch of shape `batch`."""
         return _oracle.find_op(*self._asked(scores.detach(), lengths, batch))
 
     def _asked(
@@ -277,9 +277,9 @@ class NativeStructure(Structure):
         return self.restrict(scores), event, sizes, full, *family, list(batch)
 
     def best(self, scores: Tensor, lengths: Tensor | None) -> _kernels.Best | None:
-        """`argmax` and its scores by kernels, which check the values of `scores` and `lengths`.
+        """`argmax` and its scores by kernels, which also check the values of `scores`, `lengths`.
 
-        None: there are none for the device, or an instance has no structure. The host says why.
+        None: no kernels for the device, or an instance has no structure; the host then raises.
         """
         batch = self.padded("argmax", scores, lengths)
         if batch is None:
@@ -287,14 +287,14 @@ class NativeStructure(Structure):
         return _kernels.argmax(batch, self.event_shape(tuple(scores.shape[1:])))
 
     def padded(self, task: str, scores: Tensor, lengths: Tensor | None) -> _kernels.Padded | None:
-        """How kernels are told of a batch; None: there are none for its device."""
+        """The batch in the form that kernels take. None: no kernels for its device."""
         full = self.full_size(tuple(scores.shape[1:]))
         return _kernels.Padded.of(task, *self.native, self.restrict(scores), lengths, full)
 
     def native_batch(
         self, scores: Tensor, lengths: Tensor | None
     ) -> tuple[str, tuple[int, ...], Tensor, Tensor, tuple[int, ...]]:
-        """How the extension is told of a batch: family, options, scores, sizes, full size."""
+        """The arguments of the native extension: family, options, scores, sizes, full size."""
         name, options = self.native
         return (
             name,
@@ -305,10 +305,7 @@ class NativeStructure(Structure):
         )
 
     def restrict(self, scores: Tensor) -> Tensor:
-        """The scores with -inf for parts that the native family reads and this one does not.
-
-        Default: there are none.
-        """
+        """The scores with -inf at parts that the native family reads but this family does not."""
         return scores
 
     def size_of(self, scores: Tensor, lengths: Tensor | None) -> Tensor:
@@ -316,13 +313,13 @@ class NativeStructure(Structure):
         full = self.full_size(tuple(scores.shape[1:]))
         if lengths is None:
             sizes = [torch.full((len(scores),), size, device=scores.device) for size in full]
-            return torch.stack(sizes, 1)  # filled there: a tensor of numbers would be copied
+            return torch.stack(sizes, 1)  # on the device: `torch.tensor` would copy
         return lengths.to(scores.device, torch.int64).reshape(len(scores), len(full)).contiguous()
 
     def check_dtype_and_lengths(self, what: str, scores: Tensor, lengths: Tensor | None) -> None:
-        """ValueError unless `scores` (`what` in messages) are floating and `lengths` fit them.
+        """Raise ValueError unless `scores` are floating and `lengths` fit them.
 
-        An instance may have at most 2**30 scores.
+        An instance may have at most 2**30 scores. `what` names `scores` in messages.
         """
         if not scores.is_floating_point():
             raise ValueError(f"{what}: expected a floating dtype, got {scores.dtype}")

@@ -1,4 +1,4 @@
-"""Binary trees: constituency bracketings of a sentence, their spans labelled or not."""
+"""Binary trees: constituency bracketings of a sentence, with or without labels."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -14,7 +14,7 @@ from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.cky import binary_trees, shift_spans
 
-_LABELS_MAX = 32_766  # the native code of a span is "none" or a label, in 16 bits
+_LABELS_MAX = 32_766  # native spans store "none" or a label in 16 bits
 
 Span = tuple[int, int]
 
@@ -28,13 +28,13 @@ class BinaryTrees(NativeStructure):
     Below the diagonal (i > j) nothing is read. A tree has 2n - 1 spans; the single words [i, i] and
     the whole sentence [0, n - 1] are in every tree.
 
-    A tree is an (n, n) int64 table: 1 where it has the span and 0 elsewhere; with labels the label,
-    and -1 elsewhere. Padding is no span.
+    A tree is an (n, n) int64 table: 1 at its spans and 0 elsewhere. With labels, it holds the
+    label at its spans and -1 elsewhere. Padding counts as "no span".
 
     The MAP oracle is CKY (Cocke & Schwartz 1970; Younger 1967) in O(n^3 + n^2 L).
 
     Args:
-        labelled: each span of a tree carries one of `L` labels.
+        labelled: each span has one of `L` labels.
     """
 
     labelled: bool = False
@@ -47,7 +47,7 @@ class BinaryTrees(NativeStructure):
         if not self.labelled:
             return structures.to(torch.float64)
         if shape is None:
-            raise ValueError("labelled trees do not tell how many labels there are: give `shape`")
+            raise ValueError("labelled trees do not determine the number of labels: pass `shape`")
         return one_hot(structures, shape[-1])
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
@@ -78,8 +78,8 @@ class BinaryTrees(NativeStructure):
     ) -> Tensor:
         """Which of (T, n, n) tables are binary trees over the first `lengths` words: (T,).
 
-        2n - 1 spans, the whole among them, each of several words with a split into two spans of the
-        table: these make one binary tree, and there is no room for another span.
+        A table with 2n - 1 spans is a tree if it has the whole sentence and each span of several
+        words splits into two spans of the table.
         """
         words = torch.arange(structures.shape[1], device=structures.device)
         limit = lengths_or_full(lengths, structures)
@@ -132,9 +132,9 @@ class BinaryTrees(NativeStructure):
 
     def _check_size(self, n: int, labels: int | None) -> None:
         if n < 1:
-            raise ValueError(f"a sentence has at least one word, got n = {n}")
+            raise ValueError(f"expected at least one word, got n = {n}")
         if (labels is not None) != self.labelled or (labels is not None and labels < 1):
-            wanted = "a number of labels, at least 1" if self.labelled else "no labels"
+            wanted = "at least 1 label" if self.labelled else "None for trees without labels"
             raise ValueError(f"labels: expected {wanted}, got {labels}")
 
 

@@ -1,4 +1,4 @@
-"""Your own structures: three methods in plain Python."""
+"""User-defined structures: three methods in plain Python."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -16,12 +16,13 @@ from sparsewood.structures.oracle_error import OracleError, OracleValueError
 
 
 class Custom(Structure):
-    """A family of structures of your own, by three methods: `best`, `parts` and `check`.
+    """Base class for your own family of structures. Define `best`, `parts` and `check`.
 
-    The methods see one instance at a time, as torch tensors. Write `class Mine(Custom,
-    arrays="numpy")` for NumPy arrays, `batched=True` for methods that take a whole batch: then the
-    shapes below begin with its size. With `parts_ndim=1`, say, for parts of one dimension, calls
-    take scores with any number of batch dimensions. Two seats side by side in a row of `n`:
+    The methods get one instance at a time, as torch tensors. Write `class Mine(Custom,
+    arrays="numpy")` for NumPy arrays, or `batched=True` for methods that take a whole batch: the
+    shapes below then begin with the batch size. With `parts_ndim` (the number of dimensions of
+    `*parts`), calls take scores with any number of batch dimensions. Example: two adjacent seats
+    in a row of `n`:
 
         class Seats(Custom, arrays="numpy", parts_ndim=1):
             def best(self, scores):  # (n,) -> (n,): a structure is a 0/1 vector
@@ -35,18 +36,18 @@ class Custom(Structure):
                 if len(shape) != 1 or shape[0] < 2:
                     raise ValueError(f"expected scores of two seats or more, got {shape}")
 
-    **`best` returns the structure with the HIGHEST score.** Where an algorithm minimises costs,
-    give it `-scores`. An answer that scores below another one that `best` returned for the same
-    instance raises an `OracleValueError`, and where a solve ends with a single structure `best`
-    is asked once more per call, with the scores reflected within their range, which exposes a
-    minimiser.
+    **`best` returns the structure with the HIGHEST score.** If your algorithm minimises costs, pass
+    it `-scores`. If an answer scores below an earlier answer of `best` for the same instance, an
+    `OracleValueError` is raised. If a solve ends with a single structure, `best` is called once
+    more with the scores reflected within their range, to detect an oracle that minimises.
 
-    SparseMAP, gradients, losses and the posterior come with it; with `enumerate` it can be checked
-    by the conformance kit of `sparsewood.testing`. What your code raises comes back as an
-    `OracleError`, a RuntimeError that names the instance, or as an `OracleValueError` if it was a
-    ValueError. An answer of a wrong shape or dtype, or one that uses padding, is named likewise.
+    SparseMAP, gradients, losses and the posterior work without further code; if you also define
+    `enumerate`, the conformance kit of `sparsewood.testing` can check the family. An exception in
+    your code is re-raised as an `OracleError`, a RuntimeError that names the instance, or as an
+    `OracleValueError` if it was a ValueError. So is an answer that has the wrong shape or dtype or
+    uses padding.
 
-    To let instances have different sizes, give `best` a second parameter and define `reads`.
+    To support instances of different sizes, give `best` a second parameter and define `reads`.
     """
 
     arrays: ClassVar[Literal["torch", "numpy"]] = "torch"
@@ -70,35 +71,35 @@ class Custom(Structure):
         if parts_ndim is not None:
             cls.parts_ndim = check_whole(f"{cls.__name__}: parts_ndim", parts_ndim)
 
-    # The three that need to be defined.
+    # Required methods.
 
     @abstractmethod
     def best(self, scores: Any, *args: Any, **kwargs: Any) -> Any:
-        """The MAP oracle: the structure with the HIGHEST score of an instance. It maximises.
+        """The MAP oracle: the structure with the HIGHEST score.
 
         Args:
             scores: (*parts) float64, a copy. A part scored -inf must not be used.
-            length: only if you define this second parameter, and only where `lengths` are given:
-                the size of the instance, an int; a list where it has several.
+            length: passed only if you define this second parameter and the caller gives `lengths`:
+                the size of the instance, an int, or a list if it has several sizes.
 
         Returns:
-            (*event) integers or booleans: whatever tells the structures apart, always of the same
-            shape. Equal scores must be decided the same way each time.
+            (*event) integers or booleans, any encoding that is unique per structure and always has
+            the same shape. Ties must be broken the same way each time.
         """
 
     @abstractmethod
     def parts(self, structure: Any) -> Any:
-        """The parts that a structure uses: (*event) -> (*parts), zeros and ones of any dtype."""
+        """The parts that a structure uses: (*event) -> (*parts), 0/1 in any dtype."""
 
     @abstractmethod
     def check(self, shape: tuple[int, ...]) -> None:
-        """Raise ValueError unless `shape` is one that (*parts) can have."""
+        """Raise ValueError unless `shape` is a valid shape for the scores (*parts)."""
 
-    # What these make of them.
+    # The interface of Structure, built on the methods above.
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         self.validate(scores, lengths)
-        if len(scores) == 0:  # what one made-up instance would give, none of it
+        if len(scores) == 0:  # the shape comes from a made-up instance
             return self.argmax(scores.new_zeros(1, *scores.shape[1:]))[:0]
         best = on_values(lambda table: self._best(table, lengths), scores)
         used = self._parts(best, tuple(scores.shape[1:]), "instance").bool()
@@ -148,7 +149,7 @@ class Custom(Structure):
         unit: str,
         problem_of: Callable[[Tensor], str | None],
     ) -> Tensor:
-        """What the user's `method` makes of each of (N, ...): (N, ...), or an `OracleError`."""
+        """Apply the user's `method` to each of (N, ...): (N, ...). Raises `OracleError`."""
 
         def ask(begin: int, end: int, index: int | None) -> Tensor:
             given = [batch[begin:end], *([] if lengths is None else [lengths[begin:end]])]
@@ -170,14 +171,14 @@ class Custom(Structure):
         try:
             return ask(0, len(batch), None)
         except OracleError:
-            for i in range(len(batch)):  # the first that fails alone is to be named
+            for i in range(len(batch)):  # find the first instance that fails on its own
                 ask(i, i + 1, i)
             raise
 
     def _call(self, method: Callable[..., Any], given: list[Tensor]) -> Tensor:
         """(n, ...) -> (n, ...) through the user's code; n = 1 unless it is batched."""
         numpy = self.arrays == "numpy"
-        # Copies: the user's code may do with them as it likes.
+        # Copies, as the user's code may write to them.
         copies = [t.cpu().numpy().copy() if numpy else t.clone() for t in given]
         if self.batched:
             return torch.as_tensor(method(*copies))
@@ -186,7 +187,7 @@ class Custom(Structure):
 
 
 def _concatenate(answers: list[Tensor], method: Callable[..., Any], unit: str) -> Tensor:
-    """(1, ...) each, of one shape."""
+    """Concatenate answers (1, ...), which must have the same shape."""
     first = answers[0].shape
     for i, answer in enumerate(answers):
         if answer.shape != first:
@@ -207,13 +208,13 @@ def _not_integers(answer: Tensor) -> str | None:
 
 def _not_parts(answer: Tensor, shape: tuple[int, ...]) -> str | None:
     if answer.shape[1:] != shape:
-        return f"returned shape {tuple(answer.shape[1:])}, expected {shape}, that of the scores"
+        return f"returned shape {tuple(answer.shape[1:])}, expected {shape} like the scores"
     return _not_binary(answer)
 
 
 def _not_binary(answer: Tensor) -> str | None:
     if not ((answer == 0) | (answer == 1)).all():
-        return "returned something other than 0 and 1"
+        return "returned values other than 0 and 1"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Dependency trees: every word has one head, another word or the root."""
+"""Dependency trees: every word has one head, which is another word or the root."""
 
 from dataclasses import dataclass
 from math import comb
@@ -19,8 +19,8 @@ from sparsewood.structures.recursions.shifted import shift_arcs
 from sparsewood.structures.recursions.spanning_tree_samples import sample_spanning_trees
 from sparsewood.structures.recursions.spanning_trees import spanning_tree_sums, spanning_trees
 
-_ENUMERATE_MAX = 6  # (n + 1)**n candidate head sequences are looked at
-_CHART_MAX = 2**40  # entries: no machine has the memory for more, and 64 bits number their bytes
+_ENUMERATE_MAX = 6  # enumerate builds (n + 1)**n candidates
+_CHART_MAX = 2**40  # entries; more exceed the memory of any machine
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class DependencyTrees(NativeStructure):
     read.
 
     The MAP oracle is the maximum spanning arborescence (Tarjan 1977; Gabow et al. 1986) in O(n^2),
-    or the algorithm of Eisner (1996) in O(n^3) when projective; bounding the children of a word by
-    `m` makes that O(n^3 m^2) where the best tree without the bound does not keep it.
+    or the algorithm of Eisner (1996) in O(n^3) if projective. With at most `m` children per word
+    it takes O(n^3 m^2), unless the best tree without the bound already satisfies it.
 
     Args:
-        projective: only trees without crossing arcs, the root standing left of the first word.
+        projective: only trees without crossing arcs; the root is left of the first word.
         single_root: only trees in which exactly one word has the root as its head.
-        max_children: only trees in which no word has more children; those of the root are not
-            counted. For projective trees alone: with crossing arcs the best tree is NP-hard to
-            find (one child at most: a Hamiltonian path).
-        root: only trees in which this word, counted from 1, is the one child of the root, in every
-            sentence of a batch. Its other arcs, and those of the root to other words, are never
-            read.
+        max_children: maximum number of children per word; the root may have more. Requires
+            `projective`: with crossing arcs, finding the best tree is NP-hard (with one child per
+            word it is a Hamiltonian path).
+        root: only trees in which this word, counted from 1, is the only child of the root, in
+            every sentence of a batch. Arcs from the root to other words and from other words to
+            this word are never read.
     """
 
     projective: bool = False
@@ -62,8 +62,8 @@ class DependencyTrees(NativeStructure):
         check_whole("max_children", self.max_children)
         if not self.projective:
             raise ValueError(
-                f"max_children = {self.max_children} needs projective=True: the best tree with "
-                "crossing arcs and so few children is NP-hard to find"
+                f"max_children = {self.max_children} needs projective=True: with crossing arcs, "
+                "finding the best tree is NP-hard"
             )
 
     def indicator(self, structures: Tensor, shape: tuple[int, ...] | None = None) -> Tensor:
@@ -85,7 +85,7 @@ class DependencyTrees(NativeStructure):
         self.check_root(shape, lengths)
 
     def _check_chart(self, shape: tuple[int, ...]) -> None:
-        """ValueError where bounding the children of words takes a chart beyond all memory."""
+        """Raise ValueError if the chart for `max_children` would exceed any memory."""
         if self.max_children is None:
             return
         most = min(self.max_children, shape[1] - 1)
@@ -97,13 +97,13 @@ class DependencyTrees(NativeStructure):
             )
 
     def check_root(self, shape: tuple[int, ...], lengths: Tensor | None) -> None:
-        """ValueError unless every sentence of scores of this shape has the word `root`."""
+        """Raise ValueError unless every sentence has the word `root`."""
         if self.root is None:
             return
         if self.root > shape[1]:
-            raise ValueError(f"root = {self.root}: beyond the words of scores of shape {shape}")
+            raise ValueError(f"root = {self.root} exceeds the words of scores of shape {shape}")
         if lengths is None or torch.compiler.is_compiling():
-            return  # where a graph cannot look, the solver finds no tree
+            return  # values unknown while tracing: the solver will find no tree
         known = host_copy(lengths)
         if (short := known < self.root).any():
             b = int(short.nonzero()[0])
@@ -151,13 +151,13 @@ class DependencyTrees(NativeStructure):
         """The number of trees over `n` words, in closed form.
 
         Cayley: (n + 1)**(n - 1), single root n**(n - 1); projective C(3n, n) / (2n + 1), single
-        root C(3n - 2, n - 1) / n. With `max_children` by recursion. With `root` = r: n**(n - 2);
-        projective, the words on either side of r are trees under it as under a root.
+        root C(3n - 2, n - 1) / n. With `max_children`, by recursion. With `root` = r: n**(n - 2);
+        if projective, the product of the counts for the words left and right of r.
         """
         if n < 1:
-            raise ValueError(f"a sentence has at least one word, got n = {n}")
+            raise ValueError(f"expected at least one word, got n = {n}")
         if self.root is not None and n < self.root:
-            raise ValueError(f"root = {self.root}: a sentence of n = {n} words has no such word")
+            raise ValueError(f"root = {self.root} exceeds the number of words, n = {n}")
         if self.max_children is not None:
             return _count_bounded(n, self.max_children, self.single_root, self.root)
         if self.projective:
@@ -171,7 +171,7 @@ class DependencyTrees(NativeStructure):
     def enumerate(self, n: int) -> Tensor:
         """Every tree over `n` words, (count(n), n) int64 in lexicographic order; n at most 6."""
         if not 1 <= n <= _ENUMERATE_MAX:
-            raise ValueError(f"enumerate lists trees of 1 to {_ENUMERATE_MAX} words, got n = {n}")
+            raise ValueError(f"enumerate: expected 1 to {_ENUMERATE_MAX} words, got n = {n}")
         heads = sequences(range(n + 1), n)
         return heads[self.contains(heads, (n, n + 1))]
 
@@ -180,7 +180,7 @@ class DependencyTrees(NativeStructure):
 
     @property
     def counts_roots(self) -> bool:
-        """Whether inference has to see to a single root, which a known one is already."""
+        """Whether inference must enforce a single root; a given `root` already implies it."""
         return self.single_root and self.root is None
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
@@ -216,19 +216,19 @@ class DependencyTrees(NativeStructure):
 
 
 def _count_projective(n: int) -> int:
-    """The number of projective trees over `n` words, the root's children among them."""
+    """The number of projective trees over `n` words with any number of root children."""
     return comb(3 * n, n) // (2 * n + 1)
 
 
 def _count_bounded(n: int, most: int, single_root: bool, root: int | None) -> int:
-    """The number of projective trees over `n` words of at most `most` children each.
+    """The number of projective trees over `n` words with at most `most` children per word.
 
-    `side[k][c]` counts the ways to hang `k` adjacent words as `c` subtrees on one side of a head,
-    `below[k]` the subtrees of `k` words, their top anywhere among them.
+    `side[k][c]` counts the ways to arrange `k` adjacent words as `c` subtrees on one side of a
+    head, `below[k]` the subtrees of `k` words, headed by any of them.
     """
     most = min(most, n)
     side, below = [[1] + [0] * most], [0]
-    any_number = [1]  # the same for the root, whose children are not counted
+    any_number = [1]  # as `side`, for the root, whose children are not limited
     for k in range(1, n + 1):
         lefts = [(left, k - 1 - left) for left in range(k)]
         below.append(sum(_under(side, i, j) for i, j in lefts))
@@ -241,22 +241,22 @@ def _count_bounded(n: int, most: int, single_root: bool, root: int | None) -> in
 
 
 def _under(side: list[list[int]], left: int, right: int) -> int:
-    """The ways to hang so many words on the left and on the right of a head: see above."""
+    """The ways to arrange `left` and `right` words on the two sides of a head."""
     most = len(side[0]) - 1
     pairs = [(c, d) for c in range(most + 1) for d in range(most + 1 - c)]
     return sum(side[left][c] * side[right][d] for c, d in pairs)
 
 
 def _reaches_root(heads: Tensor) -> Tensor:
-    """Whether every word comes to the root by following heads: (T, n) -> (T,). No cycles then."""
+    """Whether following heads leads every word to the root (no cycles): (T, n) -> (T,)."""
     ancestor = torch.nn.functional.pad(heads, (1, 0))
-    for _ in range(heads.shape[-1].bit_length()):  # each round doubles the steps taken
+    for _ in range(heads.shape[-1].bit_length()):  # each iteration doubles the number of steps
         ancestor = ancestor.gather(-1, ancestor)
     return (ancestor == 0).all(-1)
 
 
 def _has_crossing(heads: Tensor, inside: Tensor) -> Tensor:
-    """Whether two arcs cross, drawn above the sentence with the root at position 0: (T,)."""
+    """Whether two arcs cross when drawn above the sentence, the root at position 0: (T,)."""
     words = torch.arange(1, heads.shape[-1] + 1, device=heads.device).expand_as(heads)
     left, right = torch.minimum(heads, words), torch.maximum(heads, words)
     starts_inside = (left[:, :, None] < left[:, None]) & (left[:, None] < right[:, :, None])

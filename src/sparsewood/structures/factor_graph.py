@@ -1,4 +1,4 @@
-"""Several structures and logic factors over shared binary variables."""
+"""Factor graphs: several structures and logic factors over shared binary variables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,25 +25,25 @@ class FactorGraph:
     """Binary variables, and factors that say which of their assignments are allowed.
 
     A factor is a structure whose parts are some of the variables: a tree over arcs, a matching, or
-    the logic of a few (`Xor`, `Or`, `AtMostOne`, `Budget`, `Implies`, `Pairwise`). An assignment is
-    allowed if every factor contains it. `lp_sparsemap` infers their marginals.
+    a logic factor (`Xor`, `Or`, `AtMostOne`, `Budget`, `Implies`, `Pairwise`). An assignment is
+    allowed if every factor contains it. `lp_sparsemap` infers the marginals of the variables.
 
         graph = FactorGraph()
         x = graph.variables(4, 5)
         graph.add(Matching(), x)
         graph.add(Budget(2), x[:, 0])
 
-    Variables are numbered in the order in which they are made. A variable in no factor is free.
+    Variables are numbered in order of creation. A variable in no factor is unconstrained.
     """
 
     def __init__(self) -> None:
         self.factors: list[Factor] = []
-        self.shapes: list[tuple[int, ...]] = []  # one for each call of `variables`
+        self.shapes: list[tuple[int, ...]] = []  # one per call of `variables`
         self._degree: list[int] = []  # how many factors read each variable
         self._penalised: list[bool] = []
 
     def variables(self, *shape: int) -> Tensor:
-        """New variables: their numbers, int64 of this shape. They index marginals and factors."""
+        """Create variables; returns their numbers, int64 of this shape."""
         for n in shape:
             check_whole(f"variables: every size in {shown(shape)}", n)
         start, count = len(self), prod(shape)
@@ -53,11 +53,11 @@ class FactorGraph:
         return torch.arange(start, start + count).reshape(shape)
 
     def add(self, structure: Structure, variables: Tensor | Sequence[int | Tensor]) -> int:
-        """Let `structure` hold over `variables`, of the shape of its parts; returns its number.
+        """Add the factor `structure` over `variables`, one per part; returns its number.
 
-        -1 stands at parts that the structure never reads. A variable at such a part is off. At a
-        part without quadratic penalty (transitions of a chain, the third part of `Pairwise`) stands
-        a variable that no other factor reads.
+        Give -1 at parts that the structure never reads; a variable given there is fixed to 0. The
+        variable at a part without quadratic penalty (transitions of a chain, the third part of
+        `Pairwise`) must not be read by any other factor.
         """
         number, name = len(self.factors), type(structure).__name__
         try:
@@ -87,10 +87,10 @@ class FactorGraph:
         return number
 
     def join(self, *scores: Tensor) -> Tensor:
-        """Scores (*batch, *shape), one for each call of `variables` in their order: (*batch, V)."""
+        """Concatenate scores (*batch, *shape), one per call of `variables`: (*batch, V)."""
         if not scores or len(scores) != len(self.shapes):
             raise ValueError(
-                f"join: the graph has {len(self.shapes)} groups of variables, got {len(scores)}"
+                f"join: expected {len(self.shapes)} groups of variables, got {len(scores)}"
             )
         batch = scores[0].shape[: scores[0].ndim - len(self.shapes[0])]
         for k, (table, shape) in enumerate(zip(scores, self.shapes, strict=True)):
@@ -105,7 +105,7 @@ class FactorGraph:
     def contains(self, assignments: Tensor) -> Tensor:
         """Which of (N, V) 0/1 assignments every factor allows: (N,) bool.
 
-        A factor allows what its oracle finds again, asked for exactly these variables.
+        A factor allows an assignment if its oracle returns it when these variables score highest.
         """
         legal = ((assignments == 0) | (assignments == 1)).all(-1)
         on = torch.nn.functional.pad((assignments == 1).double(), (0, 1))  # -1: never on
@@ -128,7 +128,7 @@ class FactorGraph:
 
     @property
     def off(self) -> Tensor:
-        """(V,) bool: variables at a part that a factor never reads, and so never uses."""
+        """(V,) bool: variables fixed to 0, because a factor never reads their part."""
         off = torch.zeros(len(self), dtype=torch.bool)
         for factor in self.factors:
             off[factor.variables[~factor.reads & (factor.variables >= 0)]] = True
@@ -136,7 +136,7 @@ class FactorGraph:
 
     @property
     def is_forest(self) -> bool:
-        """Whether no two factors are connected in two ways: then the relaxation is exact."""
+        """Whether the graph has no cycles; the relaxation is then exact."""
         parent = list(range(len(self) + len(self.factors)))
 
         def root(node: int) -> int:
@@ -174,17 +174,17 @@ class FactorGraph:
             )
         if missing.any():
             part = tuple(missing.nonzero()[0].tolist())
-            raise ValueError(f"{what}: part {part} is read and needs a variable, got -1")
+            raise ValueError(f"{what}: expected a variable at part {part}, which is read; got -1")
 
     def _count(self, variables: list[int], penalised: list[bool], what: str) -> None:
-        """Count the degrees; a variable without penalty belongs to one part alone."""
+        """Update the degrees; raise ValueError if a part without penalty shares its variable."""
         degree, carries = self._degree.copy(), self._penalised.copy()
         for v, has_penalty in zip(variables, penalised, strict=True):
             degree[v] += 1
             if degree[v] > 1 and not (has_penalty and carries[v]):
                 raise ValueError(
-                    f"{what}: variable {v} stands at a part without penalty and at another part; "
-                    "such a variable belongs to one part of one factor"
+                    f"{what}: variable {v} is used by a part without penalty and by another part; "
+                    "use a separate variable for the part without penalty"
                 )
             carries[v] = has_penalty
         self._degree, self._penalised = degree, carries

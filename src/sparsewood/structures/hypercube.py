@@ -13,11 +13,11 @@ from sparsewood.structures.recursions.item_sets import all_sets, in_or_out
 
 @dataclass(frozen=True)
 class Hypercube(ItemSets):
-    """Every set of `n` items, the empty one included: independent yes-or-no choices.
+    """All subsets of `n` items, including the empty set: independent binary choices.
 
     The parts are the items: `scores` (B, n). A set is a 0/1 vector, (n,) int64; padding holds 0.
 
-    The MAP oracle takes the items that score above 0. The marginals of SparseMAP are the scores
+    The MAP oracle selects the items that score above 0. The marginals of SparseMAP are the scores
     clipped to [0, 1].
 
     Example:

@@ -13,7 +13,7 @@ from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.shifted import shift_arcs
 from sparsewood.structures.recursions.totals import sample_one
 
-_OPTIONS_MAX = 32_767  # the native code of a word is its head and label, in 16 bits
+_OPTIONS_MAX = 32_767  # native code stores a word's head and label in 16 bits
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,17 @@ class LabelledDependencyTrees(NativeStructure):
 
     The parts are labelled arcs: `scores[b, i, j, l]`, shape (B, n, n + 1, L), scores the arc from
     head `j` to word `i + 1` with label `l`; head 0 is the root, head `j` is word `j`. The arc from
-    a word to itself is never read. A tree is (n, 2) int64: the head of each word, and the label of
+    a word to itself is never read. A tree is (n, 2) int64: the head of each word and the label of
     the arc to it; padding words hold -1 in both.
 
-    Labels do not constrain each other, so the MAP oracle is that of `DependencyTrees` over arcs
-    with their best label (McDonald, Lerman & Pereira 2006, section 2), after O(n^2 L).
+    Labels do not constrain each other, so the MAP oracle picks the best label of each arc in
+    O(n^2 L) and then calls the oracle of `DependencyTrees` (McDonald, Lerman & Pereira 2006,
+    section 2).
 
     Args:
-        projective: only trees without crossing arcs, the root standing left of the first word.
+        projective: only trees without crossing arcs; the root is left of the first word.
         single_root: only trees in which exactly one word has the root as its head.
-        root: only trees in which this word, counted from 1, is the one child of the root; as for
+        root: only trees in which this word, counted from 1, is the only child of the root, as in
             `DependencyTrees`.
     """
 
@@ -42,7 +43,7 @@ class LabelledDependencyTrees(NativeStructure):
     parts_ndim = 3
 
     def __post_init__(self) -> None:
-        _ = self.unlabelled  # ValueError where an option is wrong
+        _ = self.unlabelled  # raises ValueError for invalid options
 
     @property
     def unlabelled(self) -> DependencyTrees:
@@ -89,9 +90,9 @@ class LabelledDependencyTrees(NativeStructure):
         return torch.stack([heads, torch.where(heads >= 0, labels, -1)], -1)
 
     def count(self, n: int, labels: int) -> int:
-        """The number of trees over `n` words: those of `DependencyTrees`, times labels**n."""
+        """The number of trees over `n` words: the count of `DependencyTrees` times labels**n."""
         if labels < 1:
-            raise ValueError(f"an arc has at least one label to carry, got labels = {labels}")
+            raise ValueError(f"expected at least one label, got labels = {labels}")
         return self.unlabelled.count(n) * labels**n
 
     def enumerate(self, n: int, labels: int) -> Tensor:

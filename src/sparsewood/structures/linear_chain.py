@@ -16,31 +16,31 @@ from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.chain import best_chains, chain, shift_chain
 from sparsewood.structures.recursions.segment_sums import segment_sums
 
-_OPTIONS_MAX = 32_767  # a native code holds 16-bit options
+_OPTIONS_MAX = 32_767  # native options are stored in 16 bits
 
 
 class ChainParts(NamedTuple):
     """The parts of a chain as two tables."""
 
     unary: Tensor  # (*batch, T, K)
-    transition: Tensor  # (*batch, T - 1, K, K): from the state at t (first K) to that at t + 1
+    transition: Tensor  # (*batch, T - 1, K, K): from the state at t (first K) to the state at t + 1
 
 
 @dataclass(frozen=True)
 class LinearChain(NativeStructure):
-    """Sequences of `T` states out of `K`: taggings, alignments to time, segmentations by BIO.
+    """Sequences of `T` states out of `K`, for tagging, BIO segmentation and time alignment.
 
     The parts have shape (B, T, K, 1 + K). `scores[b, t, k, 0]` scores state `k` at position `t`;
-    `scores[b, t, k, 1 + j]` the transition to it from state `j` at `t - 1`, which is never read at
-    `t = 0`. `pack` makes them from the usual tables, `unpack` takes marginals apart again. A
-    structure is its states, (T,) int64; padding holds -1.
+    `scores[b, t, k, 1 + j]` scores the transition to it from state `j` at `t - 1` and is never read
+    at `t = 0`. `pack` builds such scores from unary and transition tables, `unpack` is its
+    inverse. A structure is its states, (T,) int64; padding holds -1.
 
     The MAP oracle is the algorithm of Viterbi (1967), O(T K^2).
 
     Args:
-        penalty: which parts the quadratic penalty of SparseMAP counts: "unary" (Niculae et al.
-            2018, "SparseMAP", section 5), which leaves the transition marginals of equally good
-            solutions open, or "both".
+        penalty: which parts carry the quadratic penalty of SparseMAP: "unary" (Niculae et al.
+            2018, "SparseMAP", section 5), for which the transition marginals need not be unique,
+            or "both".
     """
 
     penalty: Literal["unary", "both"] = "unary"
@@ -63,11 +63,11 @@ class LinearChain(NativeStructure):
         """Scores (*batch, T, K, 1 + K) from tables; differentiable.
 
         Args:
-            unary: (*batch, T, K), of state k at t.
-            transition: from state j to state k as [j, k]: (K, K), shared by all positions, or
+            unary: (*batch, T, K), scores of state k at position t.
+            transition: [j, k] scores state j to state k: (K, K), shared by all positions, or
                 (*batch, T - 1, K, K). None: zeros.
-            start, end: (K,) or (*batch, K), added to the states at the first and the last position.
-            lengths: (*batch,), how many positions each chain has. None: T.
+            start, end: (K,) or (*batch, K), added to the scores of the first and last position.
+            lengths: (*batch,), the number of positions of each chain. None: T.
         """
         if unary.ndim < 2 or 0 in unary.shape[-2:] or not unary.is_floating_point():
             raise ValueError(
@@ -86,7 +86,7 @@ class LinearChain(NativeStructure):
         return torch.cat([unary.unsqueeze(-1), moves], -1)
 
     def unpack(self, parts: Tensor) -> ChainParts:
-        """Parts (*batch, T, K, 1 + K), marginals say, as unary and transition tables."""
+        """Split parts (*batch, T, K, 1 + K), such as marginals, into unary and transition."""
         return ChainParts(parts[..., 0], parts[..., 1:, :, 1:].transpose(-1, -2))
 
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -100,10 +100,10 @@ class LinearChain(NativeStructure):
         if scores.ndim != 4 or shape[3] != shape[2] + 1 or shape[1] == 0 or shape[2] == 0:
             raise ValueError(
                 f"chain scores: expected (B, T, K, 1 + K) with T, K >= 1, got shape {shape}: "
-                "LinearChain.pack makes them from unary and transition tables"
+                "build them with LinearChain.pack from unary and transition tables"
             )
         if shape[2] ** 2 > _OPTIONS_MAX:
-            raise ValueError(f"chain scores: at most 181 states, got {shape[2]} in shape {shape}")
+            raise ValueError(f"chain scores: expected at most 181 states, got shape {shape}")
         self.check_dtype_and_lengths("chain scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -123,7 +123,7 @@ class LinearChain(NativeStructure):
     def contains(
         self, structures: Tensor, shape: tuple[int, ...], lengths: Tensor | None = None
     ) -> Tensor:
-        """Which of (S, T) hold states in the first `lengths` positions, -1 after: (S,)."""
+        """Which of (S, T) hold a state in the first `lengths` positions and -1 after: (S,)."""
         position = torch.arange(structures.shape[1], device=structures.device)
         inside = position < lengths_or_full(lengths, structures)[:, None]
         states = (structures >= 0) & (structures < shape[1])
@@ -135,7 +135,7 @@ class LinearChain(NativeStructure):
     def count(self, steps: int, states: int) -> int:
         """states ** steps."""
         if steps < 1 or states < 1:
-            raise ValueError(f"a chain has steps and states, got {steps} and {states}")
+            raise ValueError(f"expected at least one step and one state, got {steps} and {states}")
         return states**steps
 
     def enumerate(self, steps: int, states: int) -> Tensor:

@@ -10,15 +10,15 @@ from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import OwnParts
 
-_ENUMERATE_MAX = 16  # 2**n candidates are looked at
-_TIGHT = 1e-11  # a sum this close to its bound is at the bound
+_ENUMERATE_MAX = 16  # enumerate builds 2**n candidates
+_TIGHT = 1e-11  # a sum this close to its bound counts as equal
 
 
 class LogicFactor(OwnParts):
     """A set of 0/1 vectors whose convex hull has a closed-form Euclidean projection.
 
-    The parts are the variables, (n,); a structure is the 0/1 vector of them. Beside `sparsemap`,
-    which treats it like any other structure, `lp_sparsemap` uses the closed forms below.
+    The parts are the variables, (n,); a structure is their 0/1 vector. `sparsemap` treats these
+    factors like any other structure; `lp_sparsemap` uses the closed forms below.
     """
 
     parts_ndim = 1
@@ -29,13 +29,13 @@ class LogicFactor(OwnParts):
 
     @abstractmethod
     def face(self, marginals: Tensor) -> Tensor:
-        """The smallest face around each point of the polytope, as the orthogonal projector onto
-        its directions: (N, n) -> (N, n, n)."""
+        """The orthogonal projector onto the directions of the smallest face of the polytope that
+        contains each point: (N, n) -> (N, n, n)."""
 
     def enumerate(self, n: int) -> Tensor:
-        """Every assignment of `n` variables that is allowed, (count, n) int64; n at most 16."""
+        """Every allowed assignment of `n` variables, (count, n) int64; n at most 16."""
         if not 1 <= n <= _ENUMERATE_MAX:
-            raise ValueError(f"enumerate lists 1 to {_ENUMERATE_MAX} variables, got n = {n}")
+            raise ValueError(f"enumerate: expected 1 to {_ENUMERATE_MAX} variables, got n = {n}")
         everything = sequences((0, 1), n)
         return everything[self.contains(everything, (n,))]
 
@@ -46,25 +46,25 @@ class LogicFactor(OwnParts):
         if not scores.is_floating_point():
             raise ValueError(f"{name}: expected scores of a floating dtype, got {scores.dtype}")
         if lengths is not None:
-            raise ValueError(f"{name}: all instances have the same size, lengths is not used")
+            raise ValueError(f"{name}: expected lengths=None, as all instances have the same size")
 
 
 class _Count(LogicFactor):
     """Assignments in which between `low` and `high` literals are true.
 
     A literal is a variable, or its negation at the positions in `negated`. The polytope is the cube
-    with the same two bounds on the sum, so that its projection subtracts one number from all
-    scores and clips the result to [0, 1] (Martins et al. 2015, "AD3", section 5).
+    with the same two bounds on the sum, so the projection subtracts one number from all scores and
+    clips the result to [0, 1] (Martins et al. 2015, "AD3", section 5).
     """
 
     negated: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "negated", tuple(self.negated))  # it may be given as a list
+        object.__setattr__(self, "negated", tuple(self.negated))  # a list is accepted
 
     @abstractmethod
     def bounds(self, n: int) -> tuple[int, int]:
-        """The least and the largest number of true literals out of `n`."""
+        """The minimum and maximum number of true literals out of `n`."""
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         self.validate(scores, lengths)
@@ -111,10 +111,10 @@ class _Count(LogicFactor):
             raise ValueError(f"{name}: negated position {bad[0]} is not one of {n} variables")
         low, high = self.bounds(n)
         if low > min(high, n):
-            raise ValueError(f"{name}: {n} variables cannot hold {low} true literals")
+            raise ValueError(f"{name}: expected at least {low} variables, got {n}")
 
     def _flip(self, like: Tensor) -> Tensor:
-        """(n,) bool: where a literal is the negation of its variable."""
+        """(n,) bool: which literals are negated."""
         flip = torch.zeros(like.shape[1], dtype=torch.bool, device=like.device)
         flip[list(self.negated)] = True
         return flip
@@ -167,7 +167,7 @@ class Budget(_Count):
 
 @dataclass(frozen=True)
 class Implies(_Count):
-    """Over (a, b): if a is on, b is on. That is, b or not a."""
+    """Over (a, b): if a is on, b is on (b or not a)."""
 
     negated: tuple[int, ...] = field(default=(0,), init=False)
 
@@ -182,10 +182,10 @@ class Implies(_Count):
 
 @dataclass(frozen=True)
 class Pairwise(LogicFactor):
-    """Over (a, b, both): the third is on where the first two are, and carries no penalty.
+    """Over (a, b, both): the third variable is a AND b, and carries no penalty.
 
-    Its score is what the pair is worth beyond its members. The four assignments are the corners of
-    a tetrahedron, so a point inside it is one mixture of them.
+    Its score is added when both are on. The four assignments are the corners of a tetrahedron, so
+    every point inside is a unique mixture of them.
     """
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -195,9 +195,9 @@ class Pairwise(LogicFactor):
         return corners[totals.argmax(-1)].long()
 
     def project(self, scores: Tensor) -> Tensor:
-        """Martins et al. (2015), "AD3", appendix: on a reward the two move together."""
+        """Martins et al. (2015), "AD3", appendix: the closed form for a positive pair score."""
         a, b, reward = _finite_pair(scores).unbind(-1)
-        # A penalty on the pair (a, b) is a reward on the pair (a, not b).
+        # A negative score of (a, b) is a positive score of (a, not b).
         repels = reward < 0
         a, b = torch.where(repels, a + reward, a), torch.where(repels, 1 - b, b)
         reward = reward.abs()
@@ -233,19 +233,19 @@ class Pairwise(LogicFactor):
 
     @staticmethod
     def _weights(marginals: Tensor) -> Tensor:
-        """The share of each of the `_corners`: (N, 4)."""
+        """The weight of each of the `_corners`: (N, 4)."""
         a, b, both = marginals.unbind(-1)
         return torch.stack([1 - a - b + both, a - both, b - both, both], -1)
 
 
 def _corners(like: Tensor) -> Tensor:
-    """(4, 3) float64: neither, a alone, b alone, both."""
+    """(4, 3) float64: neither, only a, only b, both."""
     rows = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 1]]
     return torch.tensor(rows, dtype=torch.float64, device=like.device)
 
 
 def _finite(theta: Tensor) -> Tensor:
-    """-inf and +inf as numbers just far enough from the others that a projection finds 0 and 1."""
+    """Replace -inf and +inf by finite scores that still project to exactly 0 and 1."""
     finite = theta.isfinite()
     high = torch.where(finite, theta, 0).amax(-1, keepdim=True).clamp(min=0) + 1
     low = torch.where(finite, theta, 1).amin(-1, keepdim=True).clamp(max=1) - 1
@@ -253,7 +253,7 @@ def _finite(theta: Tensor) -> Tensor:
 
 
 def _finite_pair(scores: Tensor) -> Tensor:
-    """-inf as numbers low enough that the projection onto the tetrahedron finds 0."""
+    """Replace -inf by finite scores that still project to exactly 0 on the tetrahedron."""
     known = torch.where(scores.isfinite(), scores, 0)
     single, pair = known[:, :2], known[:, 2:]
     far = -known.abs().sum(-1, keepdim=True) - 4
@@ -269,8 +269,8 @@ def _capped_simplex(theta: Tensor, total: Tensor) -> Tensor:
     coordinate leaves 0 (tau = theta) and where it reaches 1 (tau = theta - 1).
     """
     n = theta.shape[1]
-    # With k = total, coordinates between 0 and 1 are near the k-th largest: from there they have
-    # all their digits, however large they are.
+    # With k = total, coordinates between 0 and 1 are near the k-th largest score: scores relative
+    # to it keep full precision, however large they are.
     theta = theta - theta.sort(-1, descending=True).values.gather(-1, total.long().clamp(min=1) - 1)
     bends, order = torch.cat([theta, theta - 1], -1).sort(-1, descending=True)
     slope = torch.where(order < n, 1, -1).cumsum(-1)
@@ -279,7 +279,7 @@ def _capped_simplex(theta: Tensor, total: Tensor) -> Tensor:
     piece = ((sums <= total).sum(-1, keepdim=True) - 1).clamp(min=0)
     bend, rate = bends.gather(-1, piece), slope.gather(-1, piece)
     tau = bend - (total - sums.gather(-1, piece)) / rate.clamp(min=1)
-    # Once more from the coordinates that are neither 0 nor 1: free of the rounding of long sums.
+    # Recompute tau from the coordinates strictly between 0 and 1, without rounding from long sums.
     free, full = (theta > tau) & (theta < tau + 1), theta >= tau + 1
     count = free.sum(-1, keepdim=True)
     exact = torch.where(free, theta, 0).sum(-1, keepdim=True) + full.sum(-1, keepdim=True) - total

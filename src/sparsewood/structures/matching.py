@@ -12,7 +12,7 @@ from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import Native
 from sparsewood.structures.recursions import Total
 
-_ENUMERATE_MAX = 6  # (m + 1)**n candidates are looked at
+_ENUMERATE_MAX = 6  # enumerate builds (m + 1)**n candidates
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,16 @@ class Matching(Bipartite):
     """One-to-one matchings of `n` rows with `m` columns.
 
     The parts are pairs: `scores[b, i, j]`, shape (B, n, m), scores row `i` with column `j`. A
-    matching is the column of each row, (n,) int64; a row without one, and padding, holds -1.
+    matching is the column of each row, (n,) int64; unmatched rows and padding hold -1.
     `lengths` is (B, 2): the rows and columns of each instance.
 
     The MAP oracle solves the assignment problem by shortest augmenting paths (Jonker & Volgenant
-    1987) in O(k^2 l), with `k` the smaller and `l` the larger of `n` and `m`. The marginals of
-    SparseMAP are, when `n = m`, the doubly stochastic matrix nearest to the scores.
+    1987) in O(k^2 l), with `k` the smaller and `l` the larger of `n` and `m`. If `n = m`, the
+    marginals of SparseMAP are the doubly stochastic matrix nearest to the scores.
 
     Args:
-        partial: any set of pairs, the empty one too; otherwise every member of the smaller side
-            has a partner.
+        partial: allow any set of pairs, including the empty set; otherwise every member of the
+            smaller side has a partner.
 
     Example:
         >>> scores = torch.tensor([[[1.0, 0.8], [0.9, 0.4]]])
@@ -77,8 +77,8 @@ class Matching(Bipartite):
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         raise ValueError(
-            f"the sum over all of {self} is a permanent, which is #P-hard: no marginals. "
-            "sparsewood.sample_matchings draws exact samples, sparsewood.sparsemap gives sparse "
+            f"no marginals for {self}: the sum over all matchings is a permanent, which is #P-hard "
+            "to compute. sparsewood.sample_matchings draws exact samples, sparsewood.sparsemap "
             "marginals"
         )
 

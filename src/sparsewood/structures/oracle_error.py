@@ -1,4 +1,4 @@
-"""An error inside the code of a user's structure, with the instance it happened on."""
+"""Errors in a user's structure, with the index of the instance."""
 
 from typing import Self
 
@@ -6,14 +6,14 @@ from torch import Tensor
 
 
 class OracleError(RuntimeError):
-    """A method of a `Custom` structure failed, or its answer makes no sense.
+    """A method of a `Custom` structure raised an exception or returned an invalid answer.
 
-    `__cause__` is the exception that the method raised, if it did.
+    `__cause__` is the exception that the method raised, if any.
 
     Args:
         problem: what went wrong.
-        index: which one of the batch, counted in `unit`; None: all together, or none alone.
-        unit: what is counted, "instance" or "structure".
+        index: which `unit` of the batch failed. None: not a single one.
+        unit: what `index` counts, "instance" or "structure".
     """
 
     def __init__(self, problem: str, index: int | None = None, unit: str = "instance") -> None:
@@ -21,7 +21,7 @@ class OracleError(RuntimeError):
         self.problem, self.index, self.unit = problem, index, unit
 
     def renumbered(self, instances: Tensor) -> Self:
-        """The same error for a batch of which only `instances` (N,) were looked at."""
+        """The same error for the batch from which `instances` (N,) were taken."""
         index = None if self.index is None else int(instances[self.index])
         return type(self)(self.problem, index)
 

@@ -1,4 +1,4 @@
-"""Segmentations: a sequence cut into labelled segments of limited length."""
+"""Segmentations of a sequence into labelled segments of limited length."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -23,7 +23,7 @@ class SegmentParts(NamedTuple):
     """The parts of a segmentation as two tables."""
 
     segments: Tensor  # (*batch, T, D, K)
-    transition: Tensor  # (*batch, T - 1, K, K): from the label before (first K) to that after t
+    transition: Tensor  # (*batch, T - 1, K, K): from the label up to t (first K) to the next label
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class SemiMarkov(NativeStructure):
     The parts are segments and transitions, `scores` (B, T, K, D + K):
 
         scores[b, t, k, d]      a segment of label k that starts at t and has length d + 1
-        scores[b, t, k, D + j]  the label k of a segment that starts at t, after label j
+        scores[b, t, k, D + j]  a segment of label k that starts at t after one of label j
 
-    Segments that reach past the end and transitions into position 0 are never read. `pack` makes
-    such scores from separate ones. A segmentation is (T, 2) int64: (length, label) where a segment
-    starts, (0, -1) elsewhere, padding included.
+    Segments that reach past the end and transitions into position 0 are never read. `pack` builds
+    such scores from segment and transition tables. A segmentation is (T, 2) int64: (length, label)
+    where a segment starts, (0, -1) elsewhere and in padding.
 
     The MAP oracle is the semi-Markov Viterbi algorithm (Sarawagi & Cohen 2004, "Semi-Markov
     conditional random fields for information extraction", section 3.2) in O(T D K + T K^2).
 
     Args:
         max_length: the longest segment.
-        penalty: which parts the quadratic penalty of SparseMAP counts: "segments", which determine
+        penalty: which parts carry the quadratic penalty of SparseMAP: "segments", which determine
             the transitions, or "both".
 
     Example:
@@ -81,11 +81,12 @@ class SemiMarkov(NativeStructure):
         """Scores (*batch, T, K, D + K) from tables; differentiable.
 
         Args:
-            segments: (*batch, T, D, K), of a segment of length d + 1 and label k that starts at t.
-            transition: from label j to label k as [j, k]: (K, K), shared by all positions, or
-                (*batch, T - 1, K, K), at t for the segments that start at t + 1. None: zeros.
-            start, end: (K,) or (*batch, K), for the label of the first and of the last segment.
-            lengths: (*batch,), how many positions each instance has. None: T.
+            segments: (*batch, T, D, K), scores of segments of length d + 1 and label k starting
+                at t.
+            transition: [j, k] scores label j to label k: (K, K), shared by all positions, or
+                (*batch, T - 1, K, K), entry t for segments that start at t + 1. None: zeros.
+            start, end: (K,) or (*batch, K), added for the label of the first and last segment.
+            lengths: (*batch,), the number of positions of each instance. None: T.
         """
         shape = tuple(segments.shape)
         if len(shape) < 3 or shape[-2] != self.max_length or 0 in shape[-3:]:
@@ -105,7 +106,7 @@ class SemiMarkov(NativeStructure):
         return torch.cat([segments.transpose(-1, -2), moves], -1)
 
     def unpack(self, parts: Tensor) -> SegmentParts:
-        """Parts (*batch, T, K, D + K), marginals say, as tables of segments and transitions."""
+        """Split parts (*batch, T, K, D + K), such as marginals, into segments and transitions."""
         segments, moves = parts.split([self.max_length, parts.shape[-2]], -1)
         return SegmentParts(segments.transpose(-1, -2), moves[..., 1:, :, :].transpose(-1, -2))
 
@@ -121,7 +122,7 @@ class SemiMarkov(NativeStructure):
             )
         if shape[2] * (1 + shape[3]) > _OPTIONS_MAX:
             raise ValueError(
-                f"segment scores: K (1 + D + K) must be at most {_OPTIONS_MAX}, got shape {shape}"
+                f"segment scores: K (1 + D + K) may be at most {_OPTIONS_MAX}, got shape {shape}"
             )
         self.check_dtype_and_lengths("segment scores", scores, lengths)
 
@@ -134,7 +135,7 @@ class SemiMarkov(NativeStructure):
         return torch.cat([segments.expand(batch, -1, -1), moves], -1)[:, :, None].expand_as(scores)
 
     def _stops(self, table: Tensor) -> Tensor:
-        """(T, D): where segments end, that position not included, in a table (..., T, *, *)."""
+        """(T, D): the end (exclusive) of each segment in a table (..., T, *, *)."""
         starts = torch.arange(table.shape[-3], device=table.device)[:, None]
         return starts + torch.arange(1, self.max_length + 1, device=table.device)
 
@@ -147,7 +148,7 @@ class SemiMarkov(NativeStructure):
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         length, label = structures.unbind(-1)
         starts = length > 0
-        # The label of the segment before: of the last start at an earlier position.
+        # The label of the previous segment: the last start at an earlier position.
         steps = torch.arange(structures.shape[1], device=structures.device)
         latest = torch.where(starts, steps, -1).cummax(-1).values
         before = torch.nn.functional.pad(latest, (1, 0), value=-1)[:, :-1]

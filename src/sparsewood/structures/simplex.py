@@ -49,7 +49,7 @@ class Simplex(Items):
     def enumerate(self, n: int) -> Tensor:
         """Every index below `n`: (n,)."""
         if n < 1:
-            raise ValueError(f"an instance has at least one item, got n = {n}")
+            raise ValueError(f"expected at least one item, got n = {n}")
         return torch.arange(n)
 
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:

@@ -23,9 +23,9 @@ class SpanningTrees(NativeStructure):
     """Spanning trees of undirected graphs over `n` vertices.
 
     The parts are edges: `scores[b, i, j]`, shape (B, n, n), scores the edge between vertices
-    `i > j`; the diagonal and what is above it are never read. -inf leaves an edge out: a sparse
-    graph. A tree is the parents of vertices 1 to n - 1 when it is rooted at vertex 0, (n - 1,)
-    int64; padding holds -1. `lengths` is (B,): the vertices of each graph.
+    `i > j`; entries on and above the diagonal are never read. Use -inf for missing edges. A tree,
+    rooted at vertex 0, is the parents of vertices 1 to n - 1, (n - 1,) int64; padding holds -1.
+    `lengths` is (B,): the number of vertices of each graph.
 
     The MAP oracle is the algorithm of Prim (1957) in O(n^2). Rooted trees are dependency trees over
     n - 1 words with the same score for an arc and its reverse: sums are determinants by the
@@ -73,7 +73,7 @@ class SpanningTrees(NativeStructure):
         reached = torch.zeros_like(adjacent[..., 0])
         reached[:, 0] = True
         parents = torch.full_like(reached, -1, dtype=torch.int64)
-        for _ in range(parts.shape[-1] - 1):  # as far from vertex 0
+        for _ in range(parts.shape[-1] - 1):  # the largest distance from vertex 0
             known = adjacent & reached[:, None]
             new = known.any(-1) & ~reached
             parents = torch.where(new, known.int().argmax(-1), parents)
@@ -83,13 +83,13 @@ class SpanningTrees(NativeStructure):
     def count(self, n: int) -> int:
         """n**(n - 2) (Cayley 1889); 1 for a single vertex."""
         if n < 1:
-            raise ValueError(f"a graph has at least one vertex, got n = {n}")
+            raise ValueError(f"expected at least one vertex, got n = {n}")
         return n ** max(n - 2, 0)
 
     def enumerate(self, n: int) -> Tensor:
         """Every tree over `n` vertices, (count(n), n - 1) int64; n from 2 to 7."""
         if not 2 <= n <= 7:
-            raise ValueError(f"enumerate lists trees of 2 to 7 vertices, got n = {n}")
+            raise ValueError(f"enumerate: expected 2 to 7 vertices, got n = {n}")
         return DependencyTrees().enumerate(n - 1)
 
     # The steps are the arcs of rooted trees, (B, n - 1, n).
@@ -129,6 +129,6 @@ def _words(lengths: Tensor | None) -> Tensor | None:
 
 
 def _arcs(scores: Tensor) -> Tensor:
-    """(B, n, n) edges -> (B, n - 1, n) arcs: both ways the same, none from a vertex to itself."""
+    """(B, n, n) edges -> (B, n - 1, n) arcs: both directions score the same; no self-loops."""
     vertices = torch.arange(scores.shape[1], device=scores.device)
     return torch.where(vertices[:, None] > vertices, scores, scores.mT)[:, 1:].contiguous()

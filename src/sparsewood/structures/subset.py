@@ -21,13 +21,13 @@ class Subset(ItemSets):
 
     The parts are the items: `scores` (B, n). A set is a 0/1 vector, (n,) int64; padding holds 0.
 
-    The MAP oracle takes the `k` best items, in O(n); with `at_most` only those that score above 0.
-    Of equal scores the first is taken. The marginals of SparseMAP are the Euclidean projection of
-    the scores onto the capped simplex: u in [0, 1]^n with sum u = k, or sum u <= k.
+    The MAP oracle selects the `k` best items in O(n); with `at_most`, only items that score above
+    0. Ties go to the first item. The marginals of SparseMAP are the Euclidean projection of the
+    scores onto the capped simplex: u in [0, 1]^n with sum u = k, or sum u <= k.
 
     Args:
-        k: how many items each set holds. Exactly one of `k` and `at_most` is given.
-        at_most: the most items that a set may hold; the empty set is allowed.
+        k: size of each set. Give exactly one of `k` and `at_most`.
+        at_most: maximum size of a set; the empty set is allowed.
 
     Example:
         >>> scores = torch.tensor([[0.9, 0.6, 0.1, -0.6]])
@@ -83,7 +83,7 @@ class Subset(ItemSets):
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         _, most = self.bounds(scores.shape[1])
-        place = or_zero(scores.detach().topk(most).values[:, -1:])  # all that are taken score more
+        place = or_zero(scores.detach().topk(most).values[:, -1:])  # at most any taken item's score
         if self.k is None:
             place = place.relu()
         rest = scores - place
@@ -106,7 +106,7 @@ class Subset(ItemSets):
 
     @staticmethod
     def _steps(items: Tensor, places: Tensor, left_out: Tensor | None = None) -> Tensor:
-        """(B, n + 1, 2): each item (B, n) left out or taken, and each place (B, 1) left free."""
+        """(B, n + 1, 2): each item (B, n) omitted or taken, and each place (B, 1) left empty."""
         rows = in_or_out(items, left_out)
         return torch.cat([rows, pad(places, (0, 1)).unsqueeze(1)], 1)
 

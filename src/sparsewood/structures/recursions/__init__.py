@@ -1,8 +1,8 @@
 """Sums over all structures of a family: one file per recursion, each written once.
 
-A recursion takes scores (B, *parts) in float64, in which parts that are forbidden or never read
-hold `FORBIDDEN`, and a `Total`, the way alternatives are added up. With `logsumexp` it returns the
-log-partition function; with `SampledTotal` the gradient of what it returns is one structure, drawn
+A recursion takes scores (B, *parts) in float64, with `FORBIDDEN` at parts that are forbidden or
+never read, and a `Total`, the operator that sums alternatives. With `logsumexp` it returns the
+log-partition function; with `SampledTotal` the gradient of the result is one structure sampled
 from the distribution.
 """
 

@@ -1,8 +1,8 @@
-"""Monotone alignments, with and without gaps, one anti-diagonal of the table after another.
+"""Monotone alignments, with and without gaps, computed by anti-diagonals.
 
-Both are walks through a table, and their scores are those of steps, (B, 3, n, m): at [i, j] the
-step that comes there from the left, from above, and from above and left at once. A potential at
-each place, that of the best walk to it, leaves the steps of the best one with 0 and others less.
+Both are walks through a table, scored by their steps, (B, 3, n, m): [i, j] scores the step into
+(i, j) from the left, from above and from the diagonal. Subtracting potentials (the score of the
+best walk to each cell) leaves the steps of the best walk at 0 and all others at or below 0.
 """
 
 import torch
@@ -14,9 +14,9 @@ from sparsewood.structures.recursions.totals import FORBIDDEN, Total, maximum, p
 
 
 def path_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
-    """Steps (B, 3, n, m) of the paths through cells that score (B, n, m), from the first cell on.
+    """Steps (B, 3, n, m) of paths through cells scored (B, n, m).
 
-    The step to the first cell comes from outside.
+    The step into the first cell comes from outside the table.
     """
     n, m = scores.shape[1:]
     down, right = (torch.arange(side, device=scores.device) > 0 for side in (n, m))
@@ -29,16 +29,16 @@ def path_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
 
 
 def shift_paths(scores: Tensor, lengths: Tensor | None) -> Shifted:
-    """Steps less the potentials, and the potential of the last cell."""
+    """Steps minus the potentials, and the potential of the last cell."""
     totals = _path_totals(path_steps(scores.detach()), maximum)
     potential = on_a_grid(or_zero(_by_cell(totals, scores.shape[2])))
     return Shifted(path_steps(scores, potential), _last(potential, lengths))
 
 
 def warping_paths(steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
-    """The total over all paths from the first cell to the last one: (B, 3, n, m) -> (B,).
+    """The total over all paths from the first to the last cell: (B, 3, n, m) -> (B,).
 
-    `lengths` (B, 2) say which cell is the last.
+    `lengths` (B, 2) determine the last cell.
     """
     totals = _path_totals(steps, total)
     if lengths is None:
@@ -48,7 +48,7 @@ def warping_paths(steps: Tensor, lengths: Tensor | None, total: Total) -> Tensor
 
 
 def _path_totals(steps: Tensor, total: Total) -> list[Tensor]:
-    """Over all paths to each cell of an anti-diagonal, by row: (B, n) each."""
+    """Totals over all paths to each cell, one (B, n) per anti-diagonal, indexed by row."""
     diagonals = _anti_diagonals(steps)
     totals = [diagonals[0][:, 2]]
     for d, cells in enumerate(diagonals[1:]):
@@ -61,24 +61,24 @@ def _path_totals(steps: Tensor, total: Total) -> list[Tensor]:
 
 
 def steps_of_paths(cells: Tensor) -> Tensor:
-    """The steps of paths (T, n, m) 0/1 as (T, 3, n, m) 0/1."""
+    """The steps of paths: (T, n, m) 0/1 -> (T, 3, n, m) 0/1."""
     left = cells * pad(cells[:, :, :-1], (1, 0))
     above = cells * pad(cells[:, :-1], (0, 0, 1, 0))
     return torch.stack([left, above, cells - left - above], 1)
 
 
 def gap_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
-    """Steps (B, 3, n, m) between the corners of cells that score (B, n, m): see below.
+    """Steps (B, 3, n, m) between the corners of cells scored (B, n, m): see `_gap_totals`.
 
-    A step from the left passes by a column, one from above by a row; a corner's uses a cell.
-    `potential` (B, n + 1, m + 1) is that of corners.
+    A step from the left skips a column, a step from above skips a row, a diagonal step uses a
+    cell. `potential` (B, n + 1, m + 1) is the potential of the corners.
     """
     steps = pad(scores.unsqueeze(1), (0, 0, 0, 0, 2, 0))
     return steps if potential is None else steps - _rises(potential)
 
 
 def shift_gapped(scores: Tensor) -> Shifted:
-    """Steps less the potentials, and the potential of the last corner."""
+    """Steps minus the potentials, and the potential of the last corner."""
     corners = _gap_totals(gap_steps(scores.detach()), maximum)
     potential = on_a_grid(_by_cell(corners, scores.shape[2] + 1))
     return Shifted(gap_steps(scores, potential), potential[:, -1, -1])
@@ -90,21 +90,21 @@ def gapped_alignments(steps: Tensor, total: Total) -> Tensor:
 
 
 def _gap_totals(steps: Tensor, total: Total) -> list[Tensor]:
-    """Over all sets above and left of each corner of an anti-diagonal, by row: (B, n + 1) each.
+    """Totals over all sets above and left of each corner, one (B, n + 1) per anti-diagonal.
 
     Over the cells above and left of a corner (i, j), `any(i, j)` sums all sets and `last(i, j)`
-    those that use row i - 1, so that each set is counted once:
+    the sets that use row i - 1, so that each set is counted once:
 
         last(i, j) = last(i, j - 1) left + any(i - 1, j - 1) corner
         any(i, j)  = any(i - 1, j) above + last(i, j)
 
-    Padding needs no care: sets that use a FORBIDDEN cell count nothing.
+    Padding needs no special case: sets that use a FORBIDDEN cell contribute nothing.
     """
     batch, _, n, _ = steps.shape
     nothing = steps.new_full((batch, n), FORBIDDEN)
     one = steps.new_zeros(batch, 1)
     lefts, _, corners = (_anti_diagonals(table) for table in steps.unbind(1))
-    rows = _anti_diagonals(pad(steps[:, 1], (1, 0)))  # those left of all columns pass at no cost
+    rows = _anti_diagonals(pad(steps[:, 1], (1, 0)))  # skipping a row left of all columns scores 0
     # Anti-diagonals of corners, by i: (B, n + 1) for any, (B, n) without i = 0 for last.
     totals = [torch.cat([one, nothing], 1)]
     last = nothing
@@ -118,7 +118,7 @@ def _gap_totals(steps: Tensor, total: Total) -> list[Tensor]:
 
 
 def steps_of_gapped(cells: Tensor) -> Tensor:
-    """The steps of sets of cells (T, n, m) 0/1 as (T, 3, n, m) 0/1, from the last corner back."""
+    """The steps of sets of cells: (T, n, m) 0/1 -> (T, 3, n, m) 0/1."""
     m = cells.shape[2]
     columns = torch.arange(m, device=cells.device)
     used = cells.bool().any(-1)
@@ -131,7 +131,7 @@ def steps_of_gapped(cells: Tensor) -> Tensor:
 
 
 def _rises(potential: Tensor) -> Tensor:
-    """By how much each step into a place raises the potential: (B, n + 1, m + 1) -> (B, 3, n, m)"""
+    """The potential difference of each step: (B, n + 1, m + 1) -> (B, 3, n, m)."""
     before = [potential[:, 1:, :-1], potential[:, :-1, 1:], potential[:, :-1, :-1]]
     return potential[:, None, 1:, 1:] - torch.stack(before, 1)
 
@@ -145,12 +145,15 @@ def _last(table: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def _down(cells: Tensor) -> Tensor:
-    """What came to row i, at row i + 1."""
+    """Shift by one row: the entry of row i moves to row i + 1."""
     return pad(cells[:, :-1], (1, 0), value=FORBIDDEN)
 
 
 def _anti_diagonals(table: Tensor) -> tuple[Tensor, ...]:
-    """The cells (i, d - i) of (B, ..., n, m) as (B, ..., n) by i, for each d; else FORBIDDEN."""
+    """The anti-diagonals of (B, ..., n, m): for each d the cells (i, d - i) as (B, ..., n).
+
+    Entries outside the table are FORBIDDEN.
+    """
     n, m = table.shape[-2:]
     rows = torch.arange(n, device=table.device)
     columns = torch.arange(n + m - 1, device=table.device)[:, None] - rows  # [d, i]
@@ -160,7 +163,7 @@ def _anti_diagonals(table: Tensor) -> tuple[Tensor, ...]:
 
 
 def _by_cell(diagonals: list[Tensor], m: int) -> Tensor:
-    """The inverse: (B, n) for each of n + m - 1 anti-diagonals -> (B, n, m)."""
+    """The inverse of `_anti_diagonals`: n + m - 1 tensors (B, n) -> (B, n, m)."""
     rows = torch.arange(diagonals[0].shape[1], device=diagonals[0].device)[:, None]
     columns = torch.arange(m, device=rows.device)
     return torch.stack(diagonals, 1)[:, rows + columns, rows.expand(-1, m)]

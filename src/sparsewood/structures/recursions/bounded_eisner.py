@@ -1,9 +1,9 @@
 """Projective dependency trees in which no word has more than `most` children.
 
-The algorithm of Eisner (see `eisner`) with counts. A complete span knows how many children its head
-has on that side. An incomplete one knows this of its head, the new child included, and of that
-child on its inner side; when it is completed, the two sides of the child are added up. The root is
-not counted: it always has 0.
+The algorithm of Eisner (see `eisner`) with child counts. A complete span stores how many children
+its head has on that side. An incomplete span stores the count of its head, including the new child,
+and the count of the new child on its inner side; completing it adds the two sides of the child. The
+count of the root stays 0, as its children are not limited.
 """
 
 import torch
@@ -18,7 +18,7 @@ from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 def bounded_trees(
     scores: Tensor, lengths: Tensor | None, total: Total, single_root: bool, most: int
 ) -> Tensor:
-    """The total over these trees of each sentence: (B, n, n + 1) -> (B,)."""
+    """The total over all such trees of each sentence: (B, n, n + 1) -> (B,)."""
     most = min(most, scores.shape[1])
     lengths = lengths_or_full(lengths, scores)
     if not single_root:
@@ -35,7 +35,7 @@ def bounded_trees(
 def _complete_spans(
     arcs: Tensor, total: Total, most: int, has_root: bool
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """As `eisner.complete_spans`, (B, N - w, most + 1) by start and by the children of the head."""
+    """As `eisner.complete_spans`, (B, N - w, most + 1): by start and child count of the head."""
     batch, size, _ = arcs.shape
     rightward, leftward = arcs_by_width(arcs)
     none = pad(arcs.new_zeros(batch, size, 1), (0, most), value=FORBIDDEN)
@@ -68,7 +68,7 @@ def _prepend(by_end: Tensor, widest: Tensor) -> Tensor:
 
 
 def _one_more(inner: Tensor, has_root: bool) -> Tensor:
-    """One child more for the head, whose count is last but one; the root, the first node, has 0."""
+    """Add one child to the head's count, in axis -2; the root, the first node, keeps 0."""
     counted = pad(inner[..., :-1, :], (0, 0, 1, 0), value=FORBIDDEN)
     if not has_root:
         return counted
@@ -76,7 +76,7 @@ def _one_more(inner: Tensor, has_root: bool) -> Tensor:
 
 
 def _room(spans: Tensor, total: Total) -> Tensor:
-    """(..., most + 1): the spans whose head can have c children more on its other side, by c."""
+    """(..., most + 1): totals of spans whose head may have c more children on its other side."""
     count = torch.arange(spans.shape[-1], device=spans.device)
     fits = count[:, None] + count < len(count)
     return total(torch.where(fits, spans.unsqueeze(-2), FORBIDDEN), -1)

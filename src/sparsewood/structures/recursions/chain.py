@@ -11,7 +11,7 @@ from sparsewood.structures.recursions.totals import Total, pick
 def chain(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
     """The total over all state sequences of each instance: (B, T, K, 1 + K) -> (B,).
 
-    `scores[b, t, k, 0]` is of state k at t, `scores[b, t, k, 1 + j]` of the step from state j at
+    `scores[b, t, k, 0]` scores state k at t, `scores[b, t, k, 1 + j]` the step from state j at
     t - 1 to k at t.
     """
     states = scores[..., 0].unbind(1)
@@ -27,7 +27,7 @@ def chain(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
 def best_chains(scores: Tensor, lengths: Tensor) -> Tensor:
     """The score of the best sequence through each state and step: (B, T, K, 1 + K), as `scores`.
 
-    -inf is what no sequence can use. A sequence that ends at t has nothing after it.
+    -inf where no sequence uses the part.
     """
     states, steps = scores[..., 0].unbind(1), scores[..., 1:].unbind(1)
     before, after = [torch.zeros_like(states[0])], [torch.zeros_like(states[0])]
@@ -47,11 +47,12 @@ def best_chains(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
-    """Scores as above, less the best of each position, and potentials before and after each state.
+    """Scores as above, minus the maximum of each position and potentials around each state.
 
-    It is the best score of what comes before, so that no part has more than 0 left and those of the
-    best sequence have 0. After the last state, it is that of the best sequence for all states. What
-    all states of a position share comes off first: in a potential it would be added up and rounded.
+    A potential is the best score of what comes before, so that every part is left with at most 0
+    and the parts of the best sequence with exactly 0. After the last position all states take the
+    potential of the best sequence. The maximum of each position is subtracted first: within a
+    potential it would accumulate and be rounded.
     """
     if kernels := segment_kernels(scores):
         return shift(kernels, scores, lengths, 1)
@@ -63,7 +64,7 @@ def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
         before.append((after[-1].unsqueeze(1) + step).amax(-1))
         after.append(before[-1] + state)
     starts, ends, best = settle(torch.stack(before, 1), torch.stack(after, 1), lengths - 1)
-    rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # of a step: (B, T - 1, K, K)
+    rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # per step: (B, T - 1, K, K)
     rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
     rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)
     return Shifted(scores - rises, (tops[0] + tops[1]).flatten(1).sum(-1) + best)

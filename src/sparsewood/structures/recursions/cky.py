@@ -10,12 +10,12 @@ from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 def binary_trees(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
     """The total over all binary trees of each sentence: (B, n, n) -> (B,).
 
-    `scores[b, i, j]` is of the span of words i to j, both included:
+    `scores[b, i, j]` scores the span of words i to j, both included:
 
         inside(i, j) = scores[i, j] + sum_m  inside(i, m) inside(m + 1, j)
 
-    The parts are kept by the word they start and by the one they end at, in tables (B, spans of
-    this width, splits m) that only ever hold what the present width reads.
+    Smaller spans are stored by their first and by their last word, in tables (B, spans of this
+    width, splits m) that hold only what the current width reads.
     """
     spans = _by_width(scores)
     inside = [spans[0]]
@@ -29,7 +29,7 @@ def binary_trees(scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor
 
 
 def _by_width(scores: Tensor) -> list[Tensor]:
-    """The spans (i, i + w) as (B, n - w) by i, for each w."""
+    """The spans (i, i + w) for each width w, as (B, n - w) indexed by i."""
     n = scores.shape[1]
     start = torch.arange(n, device=scores.device)
     end = start[:, None] + start  # [w, i]
@@ -38,9 +38,9 @@ def _by_width(scores: Tensor) -> list[Tensor]:
 
 
 def shift_spans(scores: Tensor, lengths: Tensor) -> Shifted:
-    """Spans (B, n, n), or labelled ones (B, n, n, L).
+    """Shift the scores of spans, (B, n, n) or labelled (B, n, n, L).
 
-    Every tree has the single words, the whole sentence and n - 2 spans besides.
+    Every tree has the single words, the whole sentence and n - 2 other spans.
     """
     best = scores.detach() if scores.ndim == 3 else scores.detach().amax(-1)
     words = torch.arange(best.shape[1], device=best.device)

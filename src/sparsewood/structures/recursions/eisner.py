@@ -1,15 +1,15 @@
 """Projective dependency trees: the inside algorithm of Eisner (1996).
 
-Nodes stand at positions 0..N-1. A *span* from i to j is headed by one of its ends, complete when
-its other end takes no more children inside, incomplete when the two ends are joined by an arc:
+Nodes are at positions 0..N-1. A *span* from i to j is headed by one of its ends. It is complete if
+its other end takes no more children inside, incomplete if the two ends are joined by an arc:
 
     incomplete(i, j) = arc + sum_m  right(i, m) left(m + 1, j)     (for both directions of the arc)
     right(i, j) = sum_m  incomplete(i -> m) right(m, j)            (headed by i)
     left(i, j)  = sum_m  left(i, m) incomplete(j -> m)             (headed by j)
 
-All spans of one width are computed at once. The pieces they are made of are kept twice, by the
-position they start and by the one they end at, in tables (B, spans of this width, splits m) that
-only ever hold what the present width reads.
+All spans of one width are computed at once. Smaller spans are stored twice, by their first and by
+their last position, in tables (B, spans of this width, splits m) that hold only what the current
+width reads.
 """
 
 import torch
@@ -26,7 +26,7 @@ def projective_trees(
     """The total over all projective trees of each sentence: (B, n, n + 1) -> (B,)."""
     lengths = lengths_or_full(lengths, scores)
     if not single_root:
-        # The root stands left of the first word, and no arc leads to it.
+        # The root is left of the first word, and no arc leads to it.
         right, _ = complete_spans(pad(scores, (0, 0, 1, 0), value=FORBIDDEN), total)
         return pick(torch.stack([spans[:, 0] for spans in right], 1), lengths)
     right, left = complete_spans(scores[..., 1:], total)
@@ -35,7 +35,7 @@ def projective_trees(
 
 
 def to_the_end(right: list[Tensor], lengths: Tensor) -> Tensor:
-    """(B, n): the spans headed by their first word that end with the sentence, by first word."""
+    """(B, n): the span from each word to the end of the sentence, headed by that word."""
     n = len(right)
     table = torch.stack([pad(spans, (0, n - spans.shape[1])) for spans in right], 1)
     words = torch.arange(n, device=lengths.device)
@@ -48,15 +48,15 @@ def complete_spans(arcs: Tensor, total: Total) -> tuple[list[Tensor], list[Tenso
     """Complete spans headed by their first and by their last node.
 
     `arcs[b, i, j]`, (B, N, N), scores the arc from head j to node i. Both lists hold (B, N - w) for
-    each width w = 0..N-1, at the position where the span starts.
+    each width w = 0..N-1, indexed by the first position of the span.
     """
     size = arcs.shape[-1]
     rightward, leftward = arcs_by_width(arcs)
     ones = arcs.new_zeros(*arcs.shape[:-1])
     right, left = [ones], [ones]
-    # Tables (B, spans, splits). Pieces by their start: complete right ones; incomplete right ones
-    # over complete left ones. By their end: complete left ones; complete right ones over incomplete
-    # left ones. The first two make arcs, the last two, (2, B, spans, splits), complete spans.
+    # Tables (B, spans, splits) of the two spans that are combined. For arcs, `right_start` and
+    # `left_end`: complete spans by first and by last position. For complete spans, `first` and
+    # `second`, (2, ...): right and left spans, each made of an incomplete and a complete span.
     right_start = arcs.new_empty(*arcs.shape[:-1], 0)
     left_end = right_start
     first = second = right_start.expand(2, *right_start.shape)
@@ -75,7 +75,7 @@ def complete_spans(arcs: Tensor, total: Total) -> tuple[list[Tensor], list[Tenso
 
 
 def arcs_by_width(arcs: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """Arcs i -> i + w and i + w -> i, each (B, N - w) by i, for each width w."""
+    """Arcs i -> i + w and i + w -> i for each width w, each (B, N - w) indexed by i."""
     size = arcs.shape[-1]
     start = torch.arange(size, device=arcs.device)
     end = start[:, None] + start  # [w, i]

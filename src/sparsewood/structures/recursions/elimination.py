@@ -1,17 +1,17 @@
-r"""The sum over spanning trees by eliminating one word after another, without a subtraction.
+r"""The sum over spanning trees by eliminating one word after another, without subtractions.
 
-A random walk on the words that steps from word i to its head j in proportion to `w[i, j]` does not
-change its course elsewhere if word k is cut out of it: who stepped to k steps on to a head of k,
+Take a random walk on the words that steps from word i to head j with probability proportional to
+`w[i, j]`. Eliminating word k replaces each step to k by a step to a head of k,
 
     d[k] = sum_j w[k, j],    w[i, j] <- w[i, j] + w[i, k] w[k, j] / d[k],    Z = prod_k d[k],
 
-with j over the root and the words still there. It is Gaussian elimination on the Laplacian with the
-diagonal kept as a sum (Grassmann, Taksar & Heyman 1985): all terms are positive, so that each digit
-of the result is right, whatever the range of the weights. Here it is done on their logarithms.
+with j over the root and the remaining words. This is Gaussian elimination on the Laplacian with the
+diagonal kept as a sum (Grassmann, Taksar & Heyman 1985). All terms are positive, so the result has
+full relative accuracy whatever the range of the weights. It runs on logarithms of the weights.
 
-With a single root, `d[k]` leaves out the arc from the root, and nothing but the last word is hung
-on it (the same elimination of the matrix of Koo et al. 2007, section 3.2). A word without a head
-among the words still there must be the one child of the root: from then on it stands for it.
+With a single root, `d[k]` omits the arc from the root, and only the last word is attached to it
+(the same elimination applied to the matrix of Koo et al. 2007, section 3.2). A word without a head
+among the remaining words must be the only child of the root, and takes its place from then on.
 """
 
 import torch
@@ -24,7 +24,7 @@ def eliminate(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tens
     """The log-partition function over all trees of each sentence: (B, n, n + 1) -> (B,)."""
     n = scores.shape[1]
     weights = scores
-    # (B,): where the root has no child yet, but must have one.
+    # (B,): where the root still needs its child.
     open_ = torch.full_like(scores[:, 0, 0], single_root, dtype=torch.bool)
     totals = []
     for k in range(n, 0, -1):  # word k, in row k - 1; padding is in no tree
@@ -43,10 +43,10 @@ def eliminate(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tens
 
 
 def _cut_out(rest: Tensor, into: Tensor, onward: Tensor, is_root: Tensor, inside: Tensor) -> Tensor:
-    """The weights (B, k - 1, k) of the words before word k once it is cut out.
+    """The weights (B, k - 1, k) of the words before word k after its elimination.
 
-    `into` (B, k - 1) led to it, and `onward` (B, k) are the shares of its heads. Where it `is_root`
-    it takes the place of the root; where it is not `inside`, nothing changes.
+    `into` (B, k - 1) are the weights of word k as head, `onward` (B, k) the shares of its heads.
+    Where it `is_root`, it takes the place of the root; where it is not `inside`, nothing changes.
     """
     through = into.unsqueeze(-1) + onward.unsqueeze(1)
     weights = logsumexp(torch.stack([rest, through]), 0)

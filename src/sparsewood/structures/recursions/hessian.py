@@ -1,4 +1,4 @@
-"""Second derivatives of log-partition functions by autograd, to be differentiated in turn."""
+"""Second derivatives of log-partition functions by autograd, themselves differentiable."""
 
 from collections.abc import Callable
 

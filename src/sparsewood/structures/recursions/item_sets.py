@@ -1,4 +1,4 @@
-"""Sets of items by how many they hold: elementary symmetric polynomials."""
+"""Sets of items by size: elementary symmetric polynomials."""
 
 import torch
 from torch import Tensor
@@ -8,16 +8,16 @@ from sparsewood.structures.recursions.totals import FORBIDDEN, Total
 
 
 def in_or_out(items: Tensor, left_out: Tensor | None = None) -> Tensor:
-    """(B, n, 2): what it scores to leave out each item, 0 unless given, and to take it."""
+    """(B, n, 2): the scores of omitting each item (0 by default) and of taking it."""
     return torch.stack([torch.zeros_like(items) if left_out is None else left_out, items], -1)
 
 
 def item_sets(items: Tensor, total: Total, most: int) -> Tensor:
     """The totals over all sets of 0, 1, ..., `most` items: (B, n, 2) -> (B, most + 1).
 
-    Each item is a polynomial `exp(left out) + exp(taken) x`; their product, in which the
-    coefficient of x^k sums the sets of k items, is taken two by two, without powers above `most`.
-    Where `most` is more than n, FORBIDDEN fills up.
+    Each item is a polynomial `exp(left out) + exp(taken) x`. In their product the coefficient of
+    x^k sums the sets of k items. It is computed by pairwise products, dropping powers above `most`.
+    If `most` exceeds n, the remaining entries are FORBIDDEN.
     """
     table = items  # (B, polynomials, coefficients)
     while table.shape[1] > 1:

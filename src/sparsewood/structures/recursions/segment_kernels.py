@@ -1,7 +1,7 @@
-"""Sums over segmentations on a GPU: `native/cuda/segment_*.cuh`, one block for each instance.
+"""Sums over segmentations on a GPU: `native/cuda/segment_*.cuh`, one block per instance.
 
 Scores are (B, T, K, D + K) as in `semi_markov`. A chain is a segmentation whose segments have
-length 1, its scores laid out alike.
+length 1; its scores have the same layout.
 """
 
 from typing import NamedTuple
@@ -17,19 +17,19 @@ _PROGRAM = Program(
     '#include "cuda/segment_shift.cuh"\n#include "cuda/segment_sums.cuh"',
     ("segment_shift", "segment_sums", "segment_hessian"),
 )
-_THREADS = 512  # of a block at most
+_THREADS = 512  # maximum per block
 
 
 class Tables(NamedTuple):
-    """What `hessian` needs again."""
+    """Intermediate results that `hessian` reuses."""
 
-    starts: Tensor  # (B, T, K) log-sums of what ends where a segment of label k starts
-    ends: Tensor  # (B, T + 1, K) of what ends with a segment of label k before a position
-    slopes: Tensor  # (B, T + 1, K) the derivatives of the whole by `ends`
+    starts: Tensor  # (B, T, K) log-sums of prefixes that end where a segment of label k starts
+    ends: Tensor  # (B, T + 1, K) of prefixes that end with a segment of label k before t
+    slopes: Tensor  # (B, T + 1, K) the derivatives of the total with respect to `ends`
 
 
 def segment_kernels(scores: Tensor) -> Kernels | None:
-    """The kernels for `scores`; None where the recursions in PyTorch have to do."""
+    """The kernels for `scores`. None: use the recursions in PyTorch."""
     return None if is_transformed(scores) else load(_PROGRAM, scores.device)
 
 
@@ -46,7 +46,7 @@ def shift(kernels: Kernels, scores: Tensor, lengths: Tensor, longest: int) -> Sh
 def sums(
     kernels: Kernels, scores: Tensor, lengths: Tensor, longest: int
 ) -> tuple[Tensor, Tensor, Tables]:
-    """Log-sums (B,), marginals, shaped as the scores, and how they came about."""
+    """Log-sums (B,), marginals with the shape of `scores`, and the tables for `hessian`."""
     scores = scores.contiguous()
     log_sums, marginals, tables = scores.new_empty(len(scores)), _like(scores), _tables(scores)
     results = [*tables, log_sums, marginals]
@@ -57,7 +57,7 @@ def sums(
 def hessian(
     kernels: Kernels, scores: Tensor, lengths: Tensor, longest: int, tables: Tables, along: Tensor
 ) -> Tensor:
-    """The derivative of the marginals as the scores change by `along`: all of the same shape."""
+    """The directional derivative of the marginals along `along`, with the shape of `scores`."""
     scores = scores.contiguous()
     product = _like(scores)
     inputs = [scores, along.contiguous(), lengths]
@@ -86,7 +86,7 @@ def _launch(
     results: list[Tensor],
 ) -> None:
     batch, positions, labels, _ = scores.shape
-    width = min(32, 1 << (labels // 2).bit_length())  # lanes that take a row together
+    width = min(32, 1 << (labels // 2).bit_length())  # lanes per row
     threads = min(_THREADS, -(-labels * width // 32) * 32)
     sizes = (positions, labels, longest, width)
     kernels.launch(name, batch, threads, *inputs, *sizes, *results)

@@ -18,7 +18,7 @@ def segment_sums(
 ) -> tuple[Tensor, Tensor] | None:
     """`semi_markov.segmentations` (B,) and the marginals, shaped as `scores` (B, T, K, D + K).
 
-    None where there are no kernels for these scores.
+    None: no kernels for these scores.
     """
     kernels = segment_kernels(scores)
     if kernels is None:
@@ -27,9 +27,9 @@ def segment_sums(
 
 
 class _SegmentSums(torch.autograd.Function):
-    """The marginals are an output so that autograd can differentiate the gradient, which they are.
+    """The marginals, which are the gradient, are an output so that autograd can differentiate them.
 
-    A kernel does that once. To go further there is the recursion in PyTorch.
+    A kernel computes second derivatives; higher ones use the recursion in PyTorch.
     """
 
     @staticmethod
@@ -54,7 +54,7 @@ class _SegmentSums(torch.autograd.Function):
 
 
 def _by_marginals(ctx: Any, along: Tensor) -> Tensor:
-    """The second derivative of the log-sums times `along`, shaped as the scores."""
+    """The second derivative of the log-sums times `along`, with the shape of the scores."""
     scores, lengths, _, *tables = ctx.saved_tensors
     if not torch.is_grad_enabled():
         return hessian(ctx.kernels, scores, lengths, ctx.longest, Tables(*tables), along)

@@ -12,14 +12,14 @@ from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 def segmentations(scores: Tensor, lengths: Tensor | None, total: Total, max_length: int) -> Tensor:
     """The total over all segmentations of each instance: (B, T, K, D + K) -> (B,).
 
-    `scores[b, t, k, d]` is of a segment of label k and length d + 1 that starts at t,
-    `scores[b, t, k, D + j]` of label k from t on after label j. Segments that run past the end are
-    FORBIDDEN.
+    `scores[b, t, k, d]` scores a segment of label k and length d + 1 that starts at t,
+    `scores[b, t, k, D + j]` label k starting at t after label j. Segments that run past the end
+    are FORBIDDEN.
     """
     segments = scores[..., :max_length].unbind(1)
     steps = scores[..., max_length:].unbind(1)
-    before = torch.zeros_like(segments[0][..., 0])  # all that ends where a segment of k starts
-    pending = torch.full_like(segments[0], FORBIDDEN)  # segments that end d + 1 positions on
+    before = torch.zeros_like(segments[0][..., 0])  # prefixes before a segment of label k
+    pending = torch.full_like(segments[0], FORBIDDEN)  # segments that end d + 1 positions later
     ends = []
     for t, segment in enumerate(segments):
         if t > 0:
@@ -33,10 +33,11 @@ def segmentations(scores: Tensor, lengths: Tensor | None, total: Total, max_leng
 
 
 def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
-    """Scores as above, with a potential where a segment of a label starts and where one ends.
+    """Scores as above, with potentials at the start and end of each segment subtracted.
 
-    The potential is the best score of what comes before, so that no part has more than 0 left and
-    those of the best segmentation have 0. All ends of the last position have that of the best.
+    A potential is the best score of what comes before, so that every part is left with at most 0
+    and the parts of the best segmentation with exactly 0. All ends at the last position take the
+    potential of the best segmentation.
     """
     if kernels := segment_kernels(scores):
         return shift(kernels, scores, lengths, max_length)
@@ -51,7 +52,7 @@ def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
 
 
 def _potentials(scores: Tensor, max_length: int) -> tuple[Tensor, Tensor]:
-    """The best score before a segment of each label starts, (B, T, K), and ends, (B, T + 1, K)."""
+    """The best score of prefixes before each label starts, (B, T, K), and ends, (B, T + 1, K)."""
     segments = scores[..., :max_length].unbind(1)
     steps = scores[..., max_length:].unbind(1)
     starts, ends = [torch.zeros_like(segments[0][..., 0])], [torch.zeros_like(segments[0][..., 0])]

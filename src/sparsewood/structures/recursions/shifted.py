@@ -1,7 +1,7 @@
-"""Scores less what all structures of an instance share, so that exponentials keep their digits.
+"""Scores minus a constant that all structures of an instance share, for numerical precision.
 
-Whatever is added to the score of every structure changes no probability; but the sum of large
-scores has no digits left for their differences. So it is taken off before anything is summed.
+Adding the same constant to the score of every structure changes no probability, but a sum of large
+scores loses the digits of their differences. So the constant is subtracted before summation.
 """
 
 from dataclasses import dataclass
@@ -21,47 +21,47 @@ _PROGRAM = Program('#include "cuda/shift_arcs.cuh"', ("shift_arcs",))
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
-    """Scores of the steps of a recursion, and what was taken off the score of each structure.
+    """Scores of the steps of a recursion, and the constant that was subtracted.
 
         <theta, m(h)> = shared + <scores, s(h)>      for every structure h
 
     with the 0/1 parts `m(h)` and the steps `s(h)` of a structure. In most families the steps are
-    the parts. Where structures differ in how many parts they use, to use none is a step as well.
+    the parts. If structures differ in how many parts they use, not using a part is also a step.
     """
 
-    scores: Tensor  # (B, *steps) float64; what is FORBIDDEN stays so
-    shared: Tensor  # (B,) float64, a constant: no gradient goes through it
+    scores: Tensor  # (B, *steps) float64; FORBIDDEN entries are unchanged
+    shared: Tensor  # (B,) float64, without gradient
 
 
 def top(scores: Tensor, dim: int | tuple[int, ...]) -> Tensor:
-    """The largest score along `dim`, which is kept; 0 where all are forbidden. Without a graph."""
+    """The maximum along `dim` (kept as size 1), detached; 0 where all are forbidden."""
     return or_zero(scores.detach().amax(dim, keepdim=True))
 
 
 def or_zero(scores: Tensor) -> Tensor:
-    """0 in the place of what is forbidden."""
+    """Replace forbidden entries by 0."""
     return threshold(scores, FORBIDDEN / 2, 0.0)
 
 
 def on_a_grid(potential: Tensor) -> Tensor:
-    """(B, ...) rounded to multiples of one power of two, so that differences of two are exact.
+    """(B, ...) rounded to multiples of one power of two, so that differences are exact.
 
-    Potentials that are added at one end of a step and taken off at the other may be anything; but
-    if their differences were rounded, they would not add up to the same for all structures.
+    Potentials may be arbitrary numbers, but if their differences were rounded, they would not sum
+    to the same constant for all structures.
     """
     low, high = potential.flatten(1).aminmax(dim=-1)
-    reach = (high.clamp(min=0) - low.clamp(max=0)).clamp(min=1e-200)  # of any difference, to 0 too
-    # The finest grid with 2**53 steps in that reach: the largest potentials are on it as they are.
+    reach = (high.clamp(min=0) - low.clamp(max=0)).clamp(min=1e-200)  # of any difference or value
+    # The finest grid with 2**53 steps in that range: it contains the largest potentials exactly.
     unit = reach / torch.frexp(reach).mantissa * 2.0**-53
     unit = unit.view(-1, *[1] * (potential.ndim - 1))
     return (potential / unit).round() * unit
 
 
 def settle(starts: Tensor, ends: Tensor, last: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Potentials where something starts, (B, S, K), and where it ends, (B, E, K), on one grid.
+    """Potentials of starts, (B, S, K), and of ends, (B, E, K), rounded to one grid.
 
-    All ends at `last` (B,) take the best of them: whatever ends there is a whole structure. That is
-    the third result, (B,).
+    All ends at position `last` (B,) complete a structure, so they take the largest potential among
+    them, which is also returned, (B,).
     """
     best = pick(ends, last).amax(-1)
     final = torch.arange(ends.shape[1], device=ends.device) == last[:, None]
@@ -72,10 +72,10 @@ def settle(starts: Tensor, ends: Tensor, last: Tensor) -> tuple[Tensor, Tensor, 
 
 
 def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
-    """Arcs (B, n, n + 1), or labelled ones (B, n, n + 1, L): every word has one."""
-    # What is taken off is constant: the gradient passes by. In place, as memory is what this costs.
+    """Arcs (B, n, n + 1), or labelled arcs (B, n, n + 1, L), of which every word has one."""
+    # The constant carries no gradient. In place, as memory is the main cost.
     transformed = is_transformed(scores)
-    root = prod(scores.shape[3:]) if single_root else 0  # cells of a row
+    root = prod(scores.shape[3:]) if single_root else 0  # entries per row
     if not transformed and (kernels := load(_PROGRAM, scores.device)):
         return _shift_by_kernel(kernels, scores.contiguous(), root)
     if not transformed and scores.device.type == "cpu" and scores.is_contiguous():
@@ -96,17 +96,18 @@ def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
 def _shift_by_kernel(kernels: Kernels, scores: Tensor, root: int) -> Shifted:
     batch, n = scores.shape[:2]
     shared, room = scores.new_empty(batch), scores.new_empty(batch, 2, n)
-    cells, width = prod(scores.shape[2:]), 16  # lanes that take a row together
+    cells, width = prod(scores.shape[2:]), 16  # lanes per row
     threads = min(512, -(-n * width // 32) * 32)
     kernels.launch("shift_arcs", batch, threads, scores, n, cells, root, width, room, shared)
     return Shifted(scores, shared)
 
 
 def _shift_single_root(arcs: Tensor) -> Tensor:
-    """Arcs in place, and what is shared: one arc of a tree is the root's, so that has a shift too.
+    """Shift arcs in place; returns the constant. Exactly one arc comes from the root.
 
-    It comes before the rows: neither a large score of all root arcs nor one of all others is to
-    take digits. The row of a word that no other word can be the head of follows the other rows.
+    So root arcs have their own shift, applied before the shifts of rows: neither large scores of
+    all root arcs nor of all other arcs may cost precision. The row of a word whose only possible
+    head is the root is shifted last.
     """
     row, column = tuple(range(2, arcs.ndim)), tuple(range(1, arcs.ndim))
     root, words = arcs[:, :, :1], arcs[:, :, 1:]

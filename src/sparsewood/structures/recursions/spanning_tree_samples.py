@@ -1,14 +1,14 @@
 r"""Exact samples of non-projective dependency trees, one word after another.
 
-The head of word i is drawn from its marginals given the heads drawn so far. In the Laplacian, to
-give word i the head j is to replace row i; the inverse B changes by a matrix of rank one (Colbourn,
-Myrvold & Neufeld 1996, "Two algorithms for unranking arborescences"; Zmigrod, Vieira & Cotterell
-2021, "Efficient sampling of dependency structures", section 4):
+The head of word i is drawn from its marginals given the heads drawn so far. Fixing head j of word i
+replaces row i of the Laplacian and changes its inverse B by a matrix of rank one (Colbourn, Myrvold
+& Neufeld 1996, "Two algorithms for unranking arborescences"; Zmigrod, Vieira & Cotterell 2021,
+"Efficient sampling of dependency structures", section 4):
 
     p(j) = w[i, j] q(j),    q(j) = row(j) B[:, i],    B <- B - B[:, i] (row(j) B - e_i) / q(j)
 
-Where the inverse is too large to be trusted, or the p(j) do not sum to one, `elimination` gives the
-marginals instead, all anew for each word.
+If the inverse is too large to be accurate, or the p(j) do not sum to one, `elimination` recomputes
+the marginals for each word instead.
 """
 
 import torch
@@ -18,13 +18,13 @@ from sparsewood.structures.recursions.elimination import eliminate
 from sparsewood.structures.recursions.spanning_trees import is_lost, laplacian, scaled_weights
 from sparsewood.structures.recursions.totals import FORBIDDEN
 
-_ROUNDING = 1e-7  # by which the probabilities of a word's heads may miss a sum of one
+_ROUNDING = 1e-7  # tolerance on the sum of the probabilities of a word's heads
 
 
 def sample_spanning_trees(
     scores: Tensor, lengths: Tensor | None, single_root: bool, generator: torch.Generator | None
 ) -> Tensor:
-    """One tree of each sentence by its arcs: (B, n, n + 1) -> (B, n, n + 1) 0/1."""
+    """One tree per sentence as arcs: (B, n, n + 1) -> (B, n, n + 1) 0/1."""
     n = scores.shape[1]
     heads, drawn = _by_updates(scores, lengths, single_root, generator)
     rows = (drawn < n).nonzero().squeeze(1)
@@ -42,7 +42,7 @@ def sample_spanning_trees(
 def _by_updates(
     scores: Tensor, lengths: Tensor | None, single_root: bool, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Heads (B, n), and (B,) how many of them are good: the rest was not drawn with confidence."""
+    """Heads (B, n), and (B,) how many of the first heads were drawn accurately."""
     batch, n, _ = scores.shape
     weights, _ = scaled_weights(scores, lengths, single_root)
     inverse = torch.linalg.inv_ex(laplacian(weights, lengths, single_root)).inverse
@@ -53,7 +53,7 @@ def _by_updates(
     for i in range(n):
         ratio = _ratios(inverse[:, :, i], i, single_root)
         share = (weights[:, i] * ratio).clamp(min=0.0).nan_to_num(0.0)
-        if lengths is not None:  # padding takes the root
+        if lengths is not None:  # padding words get the root as head
             share[:, 0] = torch.where(i < lengths, share[:, 0], 1.0)
         fine = (share.sum(-1) - 1).abs() < _ROUNDING
         drawn = torch.where(good & ~fine, i, drawn)
@@ -69,7 +69,7 @@ def _by_updates(
 
 
 def _ratios(column: Tensor, i: int, single_root: bool) -> Tensor:
-    """q(j) for the root and all words, (B, n + 1), from the column of B of word i, (B, n)."""
+    """q(j) for the root and all words, (B, n + 1), from column i of B, (B, n)."""
     root = column[:, 0] if single_root else column[:, i]
     if single_root:  # the first column of the Laplacian is the root's
         column = column.clone()
@@ -97,7 +97,7 @@ def _by_elimination(
     heads: Tensor,
     drawn: Tensor,
 ) -> Tensor:
-    """`heads` (B, n) with all those beyond the first `drawn` (B,) of a sentence drawn anew."""
+    """`heads` (B, n), redrawn after the first `drawn` (B,) words of each sentence."""
     heads = heads.clone()
     words = torch.arange(scores.shape[1], device=scores.device)
     columns = torch.arange(scores.shape[2], device=scores.device)

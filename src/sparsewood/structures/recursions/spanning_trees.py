@@ -1,21 +1,21 @@
 r"""Non-projective dependency trees: the matrix-tree theorem (Tutte 1984; Koo et al. 2007).
 
-With weights `w[i, j] = exp(scores[i, j])` of the arc from head j to word i and `r` those from the
-root, the sum over all trees is the determinant of
+Let `w[i, j] = exp(scores[i, j])` be the weight of the arc from head j to word i and `r[i]` the
+weight of the arc from the root. The sum over all trees is the determinant of
 
     L[i, i] = r[i] + sum_j w[i, j],    L[i, j] = -w[i, j]             (any number of roots)
 
 or, for a single root, of the same matrix without `r`, its first column replaced by `r` (Koo et al.,
-section 3.2). There are four ways to it:
+section 3.2). There are four implementations:
 
-- `_native.sum_trees`, on the CPU, eliminates one word after another and never cancels. Weights may
-  underflow: it tells.
-- `elimination` does so with logarithms: slow, and right for all scores. It takes what is left.
-- `tree_kernels` does that on a GPU, where it is fast.
-- `by_determinant`, batched linear algebra, serves higher derivatives, and GPUs without kernels. The
-  determinant of a matrix that is nearly singular, as when some words prefer each other to the root
-  by many nats, is lost to cancellation; the size of the inverse, which the gradient needs anyway,
-  tells.
+- `_native.sum_trees` (CPU) eliminates one word after another, without cancellation. It reports
+  instances whose weights underflow.
+- `elimination` does the same on logarithms: slow, and accurate for all scores. It is the fallback.
+- `tree_kernels` does the same on a GPU, where it is fast.
+- `by_determinant`, batched linear algebra, serves higher derivatives and GPUs without kernels. It
+  loses accuracy to cancellation if the matrix is nearly singular, for example if some words prefer
+  each other to the root by many nats. A large inverse, which the gradient needs anyway, reveals
+  this.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ from sparsewood.structures.recursions.elimination import eliminate
 from sparsewood.structures.recursions.hessian import hessian_product
 from sparsewood.structures.recursions.tree_kernels import hessian, sums, tree_kernels
 
-# Entries of the inverse beyond this: an error of some 1e-16 times its square is possible.
+# With larger entries of the inverse, the error may exceed 1e-16 times their square.
 _LARGEST_INVERSE = 1e3
 
 
@@ -43,8 +43,8 @@ def spanning_trees(scores: Tensor, lengths: Tensor | None, single_root: bool) ->
 def spanning_tree_sums(
     scores: Tensor, lengths: Tensor | None, single_root: bool
 ) -> tuple[Tensor, Tensor | None]:
-    """The log-partition function, and the marginals where they come with it."""
-    if is_transformed(scores):  # which can neither branch on values nor look into native code
+    """The log-partition function, and the marginals if they come with it."""
+    if is_transformed(scores):  # cannot branch on values or trace native code
         return eliminate(scores, lengths, single_root), None
     kernels = tree_kernels(scores)
     if kernels is None and scores.device.type != "cpu":
@@ -56,10 +56,10 @@ def spanning_tree_sums(
 
 
 def by_determinant(scores: Tensor, lengths: Tensor | None, single_root: bool) -> Tensor:
-    """The same by linear algebra, (B,)."""
+    """The log-partition function by linear algebra, (B,)."""
     log_det, _, inverse = _MatrixTree.apply(scores, lengths, single_root)
     lost = is_lost(inverse)
-    if lost.any():  # the determinants of the others alone, so that no NaN meets their gradient
+    if lost.any():  # only those that are not lost, so that no NaN enters their gradient
         kept = (~lost).nonzero().squeeze(1)
         log_det = torch.zeros_like(log_det)
         if len(kept):
@@ -71,7 +71,7 @@ def by_determinant(scores: Tensor, lengths: Tensor | None, single_root: bool) ->
 def _repaired(
     log_sums: Tensor, lost: Tensor, scores: Tensor, lengths: Tensor | None, single_root: bool
 ) -> Tensor:
-    """`log_sums` (B,), computed by elimination where it is `lost` (B,)."""
+    """`log_sums` (B,), recomputed by elimination where `lost` (B,)."""
     if not lost.any():
         return log_sums
     rows = lost.nonzero().squeeze(1)
@@ -83,10 +83,10 @@ def _take(lengths: Tensor | None, rows: Tensor) -> Tensor | None:
 
 
 class _TreeSums(torch.autograd.Function):
-    """Scores -> log-partition function (B,), marginals (B, n, n + 1), and (B,) where they are good.
+    """Scores -> log-partition function (B,), marginals (B, n, n + 1), (B,) where they are valid.
 
-    None in place of the last: everywhere. The marginals are an output so that autograd can
-    differentiate the gradient, which they are.
+    None instead of the last: valid everywhere. The marginals, which are the gradient, are an output
+    so that autograd can differentiate them.
     """
 
     @staticmethod
@@ -126,7 +126,7 @@ def _native_sums(
     table = scores.detach().contiguous()
     sizes = torch.full((batch,), n) if lengths is None else lengths.contiguous()
     log_sums = torch.empty(batch, dtype=torch.float64)
-    # Written all over, but for padding.
+    # The native code writes every entry except padding.
     marginals = torch.empty_like(table) if lengths is None else torch.zeros_like(table)
     good = torch.empty(batch, dtype=torch.bool)
     _native.sum_trees(
@@ -150,17 +150,17 @@ def _by_marginals(ctx: Any, along: Tensor) -> Tensor:
 
 
 def is_lost(inverse: Tensor) -> Tensor:
-    """(B,) bool: where the inverses (B, n, n) are too large, or NaN, to be trusted."""
+    """(B,) bool: where the inverses (B, n, n) are NaN or too large to be accurate."""
     return ~(inverse.detach().abs().amax((-2, -1)) <= _LARGEST_INVERSE)
 
 
 def scaled_weights(
     scores: Tensor, lengths: Tensor | None, single_root: bool
 ) -> tuple[Tensor, Tensor]:
-    """Weights (B, n, n + 1), and (B,) the logarithm of the scale of their sum over trees.
+    """Scaled weights (B, n, n + 1), and the log of the scale of their sum over trees, (B,).
 
-    Each row is divided by its largest weight, and the root's column too where a tree has one root:
-    every tree takes one entry of each.
+    Each row is divided by its largest weight, and with a single root so is the root's column: every
+    tree uses exactly one entry of each.
     """
     top = scores.amax(-1)
     if lengths is not None:
@@ -181,7 +181,7 @@ def laplacian(weights: Tensor, lengths: Tensor | None, single_root: bool) -> Ten
     diagonal = (words if single_root else weights).sum(-1)
     if lengths is not None:  # a one on the diagonal has no effect on the determinant
         diagonal += _padding(weights, lengths)
-    matrix.diagonal(dim1=-2, dim2=-1).add_(diagonal)  # 0 before: no word is its own head
+    matrix.diagonal(dim1=-2, dim2=-1).add_(diagonal)  # was 0: no word is its own head
     if single_root:
         matrix[..., 0] = weights[..., 0]
     return matrix
@@ -195,8 +195,8 @@ def _padding(scores: Tensor, lengths: Tensor) -> Tensor:
 class _MatrixTree(torch.autograd.Function):
     """Scores -> log-partition function (B,), scaled weights, inverse of the Laplacian.
 
-    The gradient is made of the weights and the inverse, which are outputs so that autograd can
-    differentiate it in turn, any number of times.
+    The gradient is computed from the weights and the inverse, which are outputs so that autograd
+    can differentiate it any number of times.
     """
 
     @staticmethod
@@ -231,7 +231,7 @@ class _MatrixTree(torch.autograd.Function):
 
 
 def _by_weights(by_matrix: Tensor, single_root: bool) -> Tensor:
-    """The gradient of the Laplacian's entries, (B, n, n), as one of the weights, (B, n, n + 1)."""
+    """Map the gradient of the Laplacian, (B, n, n), to that of the weights, (B, n, n + 1)."""
     if single_root:
         root, rest = by_matrix[..., :1], by_matrix[..., 1:]
         by_matrix = torch.nn.functional.pad(rest, (1, 0))

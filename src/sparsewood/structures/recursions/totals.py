@@ -1,4 +1,4 @@
-"""How a recursion adds up alternatives: the sum itself, or one of them drawn at random."""
+"""Operators that sum the alternatives of a recursion, or sample one of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,40 +6,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
-# The score of a part that no structure may use. With -inf a sum over no structure at all would have
-# NaN for a gradient. Here exp(FORBIDDEN - s) is exactly 0 next to any score s that can occur, also
-# when many are added up, and stays finite until then: scores are at most 1e200 in size, and taking
-# one off leaves FORBIDDEN as it is.
+# The score of a part that no structure may use. With -inf, the gradient of a sum over no structures
+# would be NaN. Scores are at most 1e200 in magnitude, so exp(FORBIDDEN - s) is exactly 0 for any
+# score s and any sum of scores, sums of FORBIDDEN stay finite, and subtracting a score leaves
+# FORBIDDEN unchanged.
 FORBIDDEN = -1e300
 
-# (scores of alternatives, the dimension they are along) -> log of the sum of their exponentials.
+# (scores of alternatives, their dimension) -> log of the sum of their exponentials.
 Total = Callable[[Tensor, int], Tensor]
 
 
 def logsumexp(x: Tensor, dim: int) -> Tensor:
-    """From the largest on: next to a large score the log of a count is lost to rounding, and the
-    shares that are the gradient would not sum to one.
+    """`torch.logsumexp` relative to the maximum: next to a large score the log of a count is lost
+    to rounding, and the shares in the gradient would not sum to one.
     """
     top = x.detach().amax(dim, keepdim=True)
     return torch.logsumexp(x - top, dim) + top.squeeze(dim)
 
 
 def maximum(x: Tensor, dim: int) -> Tensor:
-    """The best alternative alone."""
+    """The score of the best alternative."""
     return x.amax(dim)
 
 
 def is_empty(scores: Tensor) -> Tensor:
-    """Where a score, or the sum over structures, has a part that is forbidden: bool."""
+    """Where a score, or a sum over structures, includes a forbidden part: bool."""
     return scores < FORBIDDEN / 2
 
 
 class SampledTotal:
-    """`logsumexp` whose gradient goes to one alternative, drawn by its share of the sum.
+    """`logsumexp` whose gradient goes to one alternative, sampled by its share of the sum.
 
-    The sampling semiring of Rush (2020, "Torch-Struct", section 4): the value is the log-partition
-    function, and as every choice of a recursion is made by its own probability given the choices
-    above it, the gradient with respect to the scores is the indicator of an exact sample.
+    The sampling semiring of Rush (2020, "Torch-Struct", section 4). The value is the log-partition
+    function. Each choice of the recursion is sampled from its probability given the choices above
+    it, so the gradient with respect to the scores is the indicator of an exact sample.
     """
 
     def __init__(self, generator: torch.Generator | None = None) -> None:
@@ -63,12 +63,12 @@ class _SampledLogsumexp(torch.autograd.Function):
 
 
 def sample_one(x: Tensor, dim: int, generator: torch.Generator | None) -> Tensor:
-    """One entry along `dim`, drawn by softmax(x), is 1; the others are 0."""
+    """0/1 with a single 1 along `dim`, sampled from softmax(x)."""
     sums = x.softmax(dim).cumsum(dim)
     whole = sums.narrow(dim, x.shape[dim] - 1, 1)
     draw = torch.empty_like(whole).uniform_(generator=generator) * whole
     draw = torch.minimum(draw, torch.nextafter(whole, torch.zeros_like(whole)))
-    # The first entry whose sum is above the draw: it adds to the sum, so it is no impossible one.
+    # The first entry whose cumulative sum exceeds the draw; its probability is positive.
     drawn = (sums <= draw).sum(dim, keepdim=True)
     return torch.zeros_like(x).scatter_(dim, drawn, 1.0)
 

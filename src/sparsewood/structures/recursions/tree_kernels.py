@@ -1,4 +1,4 @@
-"""Sums over spanning trees on a GPU: `native/cuda/tree_sums.cuh`, one block for each sentence."""
+"""Sums over spanning trees on a GPU: `native/cuda/tree_sums.cuh`, one block per sentence."""
 
 import torch
 from torch import Tensor
@@ -7,12 +7,12 @@ from sparsewood._internal.cuda import Kernels, Program, load
 from sparsewood._internal.lengths import lengths_or_full
 
 _PROGRAM = Program('#include "cuda/tree_sums.cuh"', ("tree_sums", "tree_hessian"))
-_THREADS = 512  # of a block at most
-_WORDS = 128  # beyond so many a block is slower than linear algebra by the whole GPU
+_THREADS = 512  # maximum per block
+_WORDS = 128  # with more words, linear algebra on the whole GPU is faster than one block
 
 
 def tree_kernels(scores: Tensor) -> Kernels | None:
-    """The kernels for `scores`; None where there are none, or they would be slow."""
+    """The kernels for `scores`. None: there are none, or they would be slow."""
     return load(_PROGRAM, scores.device) if scores.shape[1] <= _WORDS else None
 
 
@@ -31,7 +31,7 @@ def sums(
 def hessian(
     kernels: Kernels, scores: Tensor, lengths: Tensor | None, single_root: bool, along: Tensor
 ) -> Tensor:
-    """The derivative of the marginals as the scores change by `along`, all (B, n, n + 1)."""
+    """The directional derivative of the marginals along `along`, all (B, n, n + 1)."""
     scores = scores.contiguous()
     batch, n, width = scores.shape
     product = torch.empty_like(scores)
@@ -50,7 +50,7 @@ def _launch(
     results: list[Tensor],
 ) -> None:
     batch, n, _ = inputs[0].shape
-    width = 8 if n <= 32 else 16  # lanes that take a row together
+    width = 8 if n <= 32 else 16  # lanes per row
     threads = min(_THREADS, -(-n * width // 32) * 32)
     sizes = (n, int(single_root), width)
     lengths = lengths_or_full(lengths, inputs[0])
