@@ -70,3 +70,18 @@ def test_a_parser_and_a_dictionary(
     assert other == found
     assert "median" in prints("evaluate", dictionary)  # no labels, no confusion
     assert "model for parse, listops is data for classify" in fails("evaluate", parser, "listops")
+
+
+def test_by_words_and_operators(
+    latent: Path, given: Path, prints: Prints, fails: Callable[..., str]
+) -> None:
+    found = json.loads(prints("evaluate", latent, "--by", "words", "--bins", "5", "7", "--json"))
+    assert list(found) == ["validation", "test", "by_length"]
+    told = found["by_length"]
+    assert told["unit"] == "words"
+    assert sum(values["examples"] for values in told["bins"]) == 12
+    shown = prints("evaluate", given, "--by", "operators", "--splits", "validation")
+    assert "by operators, trained on 1 to " in shown
+    assert "attach-" in shown
+    message = fails("evaluate", latent, "--bins", "5")
+    assert message == "--bins: expected --by words or --by operators as well"

@@ -102,7 +102,7 @@ def test_every_evaluation_is_shown(make_config, recording, tmp_path: Path) -> No
         *[["validation", 3, 3]] * 2,
         ["temperatures", 51, 51],
         ["validation", 3, 3],
-        ["test", 3, 3],
+        ["test", 4, 4],  # in four bins by length
     ]
     (said,) = [note for note in shown.notes if note.startswith("choosing")]
     assert said == (

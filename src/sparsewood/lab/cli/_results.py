@@ -1,6 +1,6 @@
 """Metrics as tables for the terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
+from sparsewood.lab.run.by_length import bin_name
 from sparsewood.lab.tasks import MEASURES, Certificates
 
 _MATRIX = 10  # the most labels that are shown as a matrix
@@ -41,6 +42,26 @@ def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = No
     for split, values in splits.items():
         table.add_row(split, *(m.text(values[m.name]) if m.name in values else "" for m in found))
     return table
+
+
+def lengths_table(by_length: Mapping[str, Any]) -> Table:
+    """A row for each bin of lengths, a column for each metric."""
+    bins: Sequence[Mapping[str, Any]] = by_length["bins"]
+    found = [m for m in MEASURES.values() if any(m.name in values for values in bins)]
+    table = _table(by_length["unit"], _trained(by_length))
+    for heading in ("examples", *(measure.heading for measure in found)):
+        table.add_column(heading, justify="right")
+    for values in bins:
+        cells = (m.text(values[m.name]) if m.name in values else "" for m in found)
+        table.add_row(bin_name(values), f"{values['examples']:,}", *cells)
+    return table
+
+
+def _trained(by_length: Mapping[str, Any]) -> str:
+    if by_length["training"] is None:
+        return f"by {by_length['unit']}"
+    low, high = by_length["training"]
+    return f"by {by_length['unit']}, trained on {low} to {high}"
 
 
 def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -3,19 +3,26 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
 
 from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._options import Group, parse
-from sparsewood.lab.cli._results import advice, confusion_table, remarks, splits_table
+from sparsewood.lab.cli._results import (
+    advice,
+    confusion_table,
+    lengths_table,
+    remarks,
+    splits_table,
+)
 from sparsewood.lab.cli._runs import at_least, is_run, open_model, set_temperature, source_group
 from sparsewood.lab.data import SOURCES, Batches, Source
 from sparsewood.lab.data.sources import Classify
 from sparsewood.lab.data.vectors import VectorReference
-from sparsewood.lab.run import Run, evaluate
+from sparsewood.lab.run import Bins, ByLength, Run, evaluate
+from sparsewood.lab.run.by_length import Unit
 from sparsewood.lab.run.distributed import choose_device
 from sparsewood.lab.tasks import TASKS, Model
 from sparsewood.lab.tasks.parsing import load_corpus
@@ -37,6 +44,9 @@ class EvaluateOptions:
         temperature: another one than the model's.
         eval_batch: examples evaluated together.
         device: "auto" takes a GPU where there is one.
+        by: print the metrics of the tests, or of `splits`, by length too: words, or operators of
+            list operations and logic.
+        bins: greatest length of each bin. Default: those of the data, or bins of like size.
         json: print JSON.
     """
 
@@ -45,6 +55,8 @@ class EvaluateOptions:
     temperature: float | None = None
     eval_batch: int = 64
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    by: Annotated[Unit | None, "words|operators"] = None
+    bins: tuple[int, ...] = ()
     json: bool = False
 
 
@@ -52,6 +64,8 @@ def main(args: list[str]) -> None:
     """Prints a table of metrics."""
     options, source = _parse(args)
     at_least(1, eval_batch=options.eval_batch)
+    if options.bins and options.by is None:
+        raise ValueError("--bins: expected --by words or --by operators as well")
     model = open_model(options.model)
     set_temperature(model, options.temperature)
     if source is None:
@@ -70,8 +84,11 @@ def main(args: list[str]) -> None:
     results = _evaluate(model, source, options)
     if options.json:
         print(json.dumps(results))
-    else:
-        _print(results, model)
+        return
+    by_length = results.pop("by_length", None)
+    _print(results, model)
+    if by_length is not None:
+        Console(highlight=False).print("", lengths_table(by_length))
 
 
 def _print(results: dict[str, Any], model: Model) -> None:
@@ -118,9 +135,14 @@ def _evaluate(model: Model, source: Source, options: EvaluateOptions) -> dict[st
         raise ValueError(f"no split {absent[0]!r}: the splits are {', '.join(corpus.splits)}")
     if empty := [name for name in names if not corpus.splits[name]]:
         raise ValueError(f"the split {empty[0]!r} has no examples")
-    return {
-        name: evaluate(
-            model, Batches(model.encode(corpus.splits[name]), options.eval_batch), device
-        )
-        for name in names
+    cut = options.splits or corpus.tests
+    by_length = None
+    if options.by is not None:
+        bins = Bins.of(source, corpus, unit=options.by, ends=options.bins, splits=cut)
+        by_length = ByLength(model, bins)
+    batches = {n: Batches(model.encode(corpus.splits[n]), options.eval_batch) for n in names}
+    results = {
+        name: evaluate(model, split, device, by_length=by_length if name in cut else None)
+        for name, split in batches.items()
     }
+    return results if by_length is None else results | {"by_length": by_length.to_json()}

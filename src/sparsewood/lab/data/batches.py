@@ -245,10 +245,7 @@ class Batches:
         """
         rows = self._rows(at_most)
         if self.shuffle is None:
-            ordered = rows[self._lengths[rows].argsort(stable=True)]
-            if self.words is not None:
-                return self._cut(ordered)
-            return list(cut_by_pairs(ordered.tolist(), self.split.lengths, self.size))
+            return self.sorted_by_length(rows)
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + number)
         if self.shuffle == "examples":
             order = rows[torch.randperm(len(rows), generator=generator)]
@@ -260,6 +257,13 @@ class Batches:
             batches = self._cut(rows[torch.randperm(len(rows), generator=once)])
         shuffled = torch.randperm(len(batches), generator=generator)
         return [batches[i] for i in shuffled.tolist()]
+
+    def sorted_by_length(self, rows: Tensor) -> list[list[int]]:
+        """The batches of these rows alone, in order of length, with fewer long sentences in one."""
+        ordered = rows[self._lengths[rows].argsort(stable=True)]
+        if self.words is not None:
+            return self._cut(ordered)
+        return list(cut_by_pairs(ordered.tolist(), self.split.lengths, self.size))
 
     def _rows(self, at_most: int | None) -> Tensor:
         rows = torch.arange(len(self._lengths))

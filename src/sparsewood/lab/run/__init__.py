@@ -1,6 +1,7 @@
 """Training: the loop, its checkpoints, and the runs it leaves behind."""
 
 from sparsewood.lab.run.bars import Bars
+from sparsewood.lab.run.by_length import Bins, ByLength
 from sparsewood.lab.run.config import RunConfig, TrainingConfig
 from sparsewood.lab.run.evaluate import evaluate
 from sparsewood.lab.run.folder import Run
@@ -15,6 +16,8 @@ from sparsewood.lab.run.temperature import temperature_search
 __all__ = [
     "PRESETS",
     "Bars",
+    "Bins",
+    "ByLength",
     "Lines",
     "NonFiniteLoss",
     "Progress",

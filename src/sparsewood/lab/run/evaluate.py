@@ -10,6 +10,7 @@ import torch
 
 from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
 from sparsewood.lab.data.batches import Batches
+from sparsewood.lab.run.by_length import Bins, ByLength
 from sparsewood.lab.run.config import TrainingConfig
 from sparsewood.lab.run.interrupt import Abandoned, StopWish, TrainingInterrupted
 from sparsewood.lab.run.outcomes import Gathered
@@ -76,24 +77,42 @@ def evaluate(
     precision: str = "float32",
     *,
     gathered: Gathered | None = None,
+    by_length: ByLength | None = None,
     guard: Guard = nullcontext,
 ) -> dict[str, Any]:
     """What is measured of the task, by name.
 
     Models of trees have "histogram", {trees kept: sentences}, classifiers "confusion", {right
     label: {predicted label: examples}}. `unknown` is the share of words that the model knows
-    nothing of, in percent. `gathered` takes the outcomes of the examples; the other arguments are
-    those of `outputs`, with known targets.
+    nothing of, in percent. `gathered` takes the outcomes of the examples, `by_length` their metrics
+    by bin; the other arguments are those of `outputs`, with known targets.
     """
-    metrics = model.new_metrics()
-    for output, batch in outputs(model, batches.epoch(), device, precision, guard=guard):
-        for metric in metrics:
-            metric.add(output, batch)
-        if gathered is not None:
-            gathered.add(output, batch)
-    words = [w for e in batches.split.examples for s in e.sentences for w in s.words]
+    split, total = batches.split, model.new_metrics()
+    for place, order in _parts(batches, by_length).items():
+        metrics = model.new_metrics()
+        for output, batch in outputs(
+            model, map(split.batch, order), device, precision, guard=guard
+        ):
+            for metric in metrics:
+                metric.add(output, batch)
+            if gathered is not None:
+                gathered.add(output, batch)
+        for whole, metric in zip(total, metrics, strict=True):
+            whole.merge(metric)
+        if by_length is not None:
+            rows = (row for batch in order for row in batch)
+            by_length.add(place, [split.examples[row] for row in rows], metrics)
+    words = [w for e in split.examples for s in e.sentences for w in s.words]
     unknown = 100.0 * len(model.unknown(words)) / len(words)
-    return {**model.measured(metrics), "unknown": unknown}
+    return {**model.measured(total), "unknown": unknown}
+
+
+def _parts(batches: Batches, by_length: ByLength | None) -> dict[int, list[list[int]]]:
+    """The rows of the batches of each bin; all under 0 where there are no bins."""
+    if by_length is None:
+        return {0: batches.order()}
+    cut = by_length.bins.cut(batches.split.examples)
+    return {place: batches.sorted_by_length(torch.tensor(rows)) for place, rows in cut.items()}
 
 
 @dataclass(frozen=True)
@@ -108,6 +127,7 @@ class Evaluator:
         stop: a signal ends the work at hand, which changes nothing.
         on_stop: what to tell then.
         progress: what shows the work.
+        bins: of the tests, by length.
 
     Every method raises TrainingInterrupted when a signal has come.
     """
@@ -119,9 +139,15 @@ class Evaluator:
     stop: StopWish
     on_stop: Callable[[], str]
     progress: Progress
+    bins: Bins
 
-    def evaluate(self, split: str, gathered: Gathered | None = None) -> dict[str, Any]:
-        """The metrics on a split; `gathered` takes the outcomes of its examples."""
+    def evaluate(
+        self, split: str, gathered: Gathered | None = None, by_length: ByLength | None = None
+    ) -> dict[str, Any]:
+        """The metrics on a split.
+
+        `gathered` takes the outcomes of its examples, `by_length` the metrics by bin.
+        """
         batches = self.batches[split]
         return evaluate(
             self.model,
@@ -129,7 +155,8 @@ class Evaluator:
             self.device,
             self.config.precision,
             gathered=gathered,
-            guard=self._shown(split, len(batches.order())),
+            by_length=by_length,
+            guard=self._shown(split, sum(map(len, _parts(batches, by_length).values()))),
         )
 
     def search(self) -> TemperatureSearch | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sparsewood.lab._files import new_folder, write_json
+from sparsewood.lab.run.by_length import ByLength
 from sparsewood.lab.run.checkpoint import close, load_best
 from sparsewood.lab.run.evaluate import Evaluator
 from sparsewood.lab.run.gallery import gallery
@@ -34,7 +35,11 @@ def finish(
         model.temperature = found.chosen
         note(str(found))
     gathered = {split: Gathered(model) for split in evaluator.batches}
-    values = {split: evaluator.evaluate(split, into) for split, into in gathered.items()}
+    by_length = ByLength(model, evaluator.bins)
+    values = {
+        split: evaluator.evaluate(split, into, None if split == "validation" else by_length)
+        for split, into in gathered.items()
+    }
     result = {
         "best_epoch": best,
         "epochs": state.epoch,
@@ -44,6 +49,7 @@ def finish(
         "temperature_search": None if found is None else found.to_json(),
         "validation": values.pop("validation"),
         "tests": values,
+        "by_length": by_length.to_json(),
         "seconds": sum(record["seconds"] for record in state.history),
     }
     outcomes = {s: Outcomes.of(evaluator.batches[s].split, into) for s, into in gathered.items()}

@@ -13,6 +13,7 @@ from sparsewood.lab.data.batches import Batches, Split
 from sparsewood.lab.data.examples import Corpus
 from sparsewood.lab.data.heads_file import count_missing
 from sparsewood.lab.run.bars import automatic
+from sparsewood.lab.run.by_length import Bins
 from sparsewood.lab.run.checkpoint import restore
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.distributed import World, world
@@ -106,7 +107,14 @@ def set_up(
     evaluated = {name: Batches(splits[name], t.eval_batch) for name in names}
     state = TrainingState(folder, t, model, splits, group)
     evaluator = Evaluator(
-        state.evaluated, evaluated, t, group.device, stop, lambda: state.stopped, progress
+        state.evaluated,
+        evaluated,
+        t,
+        group.device,
+        stop,
+        lambda: state.stopped,
+        progress,
+        Bins.of(config.source, corpus),
     )
     trainer = Trainer(config, state, batches, evaluator, progress, stop)
     seed_everything(t.seed + group.rank)  # dropout differs between processes

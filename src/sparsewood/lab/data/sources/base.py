@@ -34,6 +34,8 @@ class Source(ABC):
     example: ClassVar[str]  # options with which the examples of the command line name it
     unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
     has_heads: ClassVar[bool] = False  # whether the data themselves come with heads
+    operator_words: ClassVar[frozenset[str]] = frozenset()  # the words that are operators
+    by_operators: ClassVar[bool] = False  # whether operators, not words, say how long an example is
 
     heads: tuple[Path, ...] = ()
     parser: str | None = None
@@ -47,6 +49,11 @@ class Source(ABC):
         for field in fields(self):
             if field.name in self.unused and getattr(self, field.name) != field.default:
                 raise ValueError(f"{field.name}: is no option of the source {self.name}")
+
+    @property
+    def length_bins(self) -> tuple[int, ...]:
+        """The most words in each of the bins that tests are cut into by length; () for any."""
+        return ()
 
     @classmethod
     def task_of(cls, options: Mapping[str, Any]) -> str:

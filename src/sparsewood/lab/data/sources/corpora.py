@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sparsewood.lab._checks import check
 from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.data.logic import TRAINED, read_logic
+from sparsewood.lab.data.logic import OPERATORS, TRAINED, read_logic
 from sparsewood.lab.data.mnli import read_mnli
 from sparsewood.lab.data.sick import read_sick
 from sparsewood.lab.data.snli import read_snli
@@ -136,6 +136,8 @@ class Logic(Source):
     task = "nli"
     example = "--data data/logic --preset logic"
     has_heads = True
+    operator_words = frozenset(OPERATORS)
+    by_operators = True
 
     data: Path
     max_operators: int = TRAINED

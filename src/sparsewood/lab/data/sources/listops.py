@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.data.listops import read_listops
+from sparsewood.lab.data.listops import OPERATORS, read_listops
 from sparsewood.lab.data.listops_generator import generate_splits
 from sparsewood.lab.data.listops_parameters import ListOpsParameters
 from sparsewood.lab.data.sources.base import Source
@@ -22,9 +22,14 @@ class ListOps(ListOpsParameters, Source):
     name = "listops"
     task = "classify"
     has_heads = True
+    operator_words = frozenset(OPERATORS)
     example = "--max-depth 5 --hidden 64"
 
     files: tuple[Path, ...] = ()
+
+    @property
+    def length_bins(self) -> tuple[int, ...]:
+        return (self.max_length, *self.test_lengths) if self.test_lengths else ()
 
     def read(self) -> Corpus:
         given = {_split_of(path): read_listops(path) for path in self.files}
