@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import sparsewood as sp
 from sparsewood._internal.host import move
-from sparsewood.lab.data.batches import Batch, Padded
+from sparsewood.lab.data.batches import Batch, PaddedSentences
 from sparsewood.lab.tasks.metrics import Accuracy, Output, TreeStatistics
 
 pytestmark = [
@@ -109,7 +109,7 @@ def test_a_latent_step_makes_three_copies() -> None:
 def test_metrics_wait_until_they_are_asked() -> None:
     (tokens, lengths, labels), n = draw(), 9
     heads = torch.where(torch.arange(n) < lengths[:, None], 0, -1)
-    batch = Batch((Padded(tokens, lengths, heads),), labels, torch.arange(len(labels)))
+    batch = Batch((PaddedSentences(tokens, lengths, heads),), labels, torch.arange(len(labels)))
     answers, metrics = [], [Accuracy(), TreeStatistics()]
     for device in ("cpu", "cuda"):
         here = batch.to(device)

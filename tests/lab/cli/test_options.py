@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from sparsewood.lab.cli._options import Group, _complaint, descriptions, parse
+from sparsewood.lab.cli._options import Group, _complaint, descriptions, parse_options
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ GROUPS = [
 
 
 def _parse(*args: str) -> list[object]:
-    return parse("prog", args, GROUPS, "About.", "prog --data x")
+    return parse_options("prog", args, GROUPS, "About.", "prog --data x")
 
 
 def test_each_group_gets_its_own_fields() -> None:
@@ -88,7 +88,7 @@ def test_short_and_long_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_name_belongs_to_one_group() -> None:
     groups = [Group("own", Own), Group("other", Base)]
     with pytest.raises(AssertionError, match="--data is an option of own and other"):
-        parse("prog", [], groups, "", "")
+        parse_options("prog", [], groups, "", "")
 
 
 def test_descriptions_come_from_the_docstrings() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from sparsewood.lab.data.columns import header_of, read_columns, read_plain
-from sparsewood.lab.data.reading import Reading
+from sparsewood.lab.data.read_options import ReadOptions
 from sparsewood.lab.data.user_files import read_own
 
 
@@ -121,21 +121,21 @@ def test_the_first_delimiter_ends_the_label(
     tmp_path: Path, line: str, delimiter: str, expected: tuple[str, str]
 ) -> None:
     path = _write(tmp_path / "a.txt", f"{line}\n")
-    (read,) = read_plain(path, how=Reading(delimiter=delimiter))
+    (read,) = read_plain(path, how=ReadOptions(delimiter=delimiter))
     assert (read.label, " ".join(read.sentences[0].words)) == expected
 
 
 def test_what_is_no_label_and_text_between_spaces(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.txt", "0 one\n1\n")
     with pytest.raises(ValueError, match="a.txt:2: expected label and text separated by ' '; fou"):
-        read_plain(path, how=Reading(delimiter=" "))
+        read_plain(path, how=ReadOptions(delimiter=" "))
     path = _write(tmp_path / "p.txt", "0;one;two;three\n")
     with pytest.raises(ValueError, match="expected label and 2 texts separated by ';'; found 4 c"):
-        read_plain(path, 2, Reading(delimiter=";"))
+        read_plain(path, 2, ReadOptions(delimiter=";"))
 
 
 def test_a_sentence_with_the_names_of_columns_is_no_header(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.txt", "0 the text is no label\n1 no\n")
-    assert len(read_own(path, None, (None,), Reading(delimiter=" "))) == 2
+    assert len(read_own(path, None, (None,), ReadOptions(delimiter=" "))) == 2
     path = _write(tmp_path / "b.txt", "label text\n1 no\n")
-    assert [e.label for e in read_own(path, None, (None,), Reading(delimiter=" "))] == ["1"]
+    assert [e.label for e in read_own(path, None, (None,), ReadOptions(delimiter=" "))] == ["1"]

@@ -6,7 +6,7 @@ import pytest
 from sparsewood.lab._extras import MissingExtra
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.hub import read_hub
-from sparsewood.lab.data.reading import Reading
+from sparsewood.lab.data.read_options import ReadOptions
 
 
 class _Rows(list[dict[str, object]]):
@@ -56,19 +56,19 @@ class _Sequence:
 
 
 def test_numbers_and_lists_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(values: list[object], feature: object, how: Reading) -> list[Example]:
+    def read(values: list[object], feature: object, how: ReadOptions) -> list[Example]:
         rows = _Rows([{"a": "one two", "b": "", "y": value} for value in values])
         rows.features = {"y": feature}  # type: ignore[misc]
         _fake(monkeypatch, {"train": rows})
         return read_hub("hf:it", "y", ["a"], how).get("train", [])
 
-    numbers = read([0.1, -1, None, 3], None, Reading(target="number"))
+    numbers = read([0.1, -1, None, 3], None, ReadOptions(target="number"))
     assert [example.label for example in numbers] == ["0.1", "-1", "3"]
     with pytest.raises(ValueError, match="hf:it train:1: label: expected a finite number"):
-        read([0.1, float("nan")], None, Reading(target="number"))
-    several = Reading(target="labels")
+        read([0.1, float("nan")], None, ReadOptions(target="number"))
+    several = ReadOptions(target="labels")
     found = read([[2, 0], [], None, [1]], _Sequence, several)
     assert [example.labels for example in found] == [("maybe", "no"), (), ("yes",)]
     assert read([["x"], "x|y"], None, several)[1].labels == ("x", "y")
     with pytest.raises(ValueError, match="label: expected one, got 2: --target labels"):
-        read([[0, 1]], _Sequence, Reading())
+        read([[0, 1]], _Sequence, ReadOptions())

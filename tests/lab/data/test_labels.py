@@ -4,10 +4,10 @@ import pytest
 
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.labels import classes_of, is_finite, joined, labelled
-from sparsewood.lab.data.reading import Reading
+from sparsewood.lab.data.read_options import ReadOptions
 
 SIDE = (Sentence(("oak",)),)
-NUMBER, LABELS = Reading(target="number"), Reading(target="labels")
+NUMBER, LABELS = ReadOptions(target="number"), ReadOptions(target="labels")
 
 
 def test_a_class() -> None:
@@ -30,10 +30,10 @@ def test_a_number() -> None:
 def test_labels() -> None:
     assert labelled(SIDE, "b | a||b", "a.tsv", 3, LABELS).labels == ("b", "a")
     assert labelled(SIDE, " ", "a.tsv", 3, LABELS).labels == ()
-    by_comma = Reading(target="labels", label_separator=", ")
+    by_comma = ReadOptions(target="labels", label_separator=", ")
     assert labelled(SIDE, "b, a|c", "a.tsv", 3, by_comma).labels == ("b", "a|c")
     with pytest.raises(ValueError, match="label_separator: expected characters, got ''"):
-        Reading(label_separator="")
+        ReadOptions(label_separator="")
 
 
 def test_lists_of_labels() -> None:

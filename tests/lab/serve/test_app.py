@@ -14,7 +14,7 @@ from starlette.types import Message, Receive
 from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.serve.answer import Served, answer
 from sparsewood.lab.serve.app import create_app
-from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.limits import RequestLimits
 from sparsewood.lab.tasks import DictionaryConfig, ReverseDictionary
 
 Serves = Callable[..., Served]
@@ -28,7 +28,7 @@ def _client(*runs: Served, **options: Any) -> TestClient:
 
 @pytest.fixture(scope="module")
 def client(serves: Serves) -> TestClient:
-    return _client(serves("flat"), serves(), limits=Limits(burst=1000))
+    return _client(serves("flat"), serves(), limits=RequestLimits(burst=1000))
 
 
 def _refused(response: Any, status: int) -> str:
@@ -127,7 +127,7 @@ def _send(receive: Receive, serves: Serves, **limits: Any) -> list[Message]:
     async def send(message: Message) -> None:
         said.append(message)
 
-    app = create_app([serves("flat")], limits=Limits(**limits))
+    app = create_app([serves("flat")], limits=RequestLimits(**limits))
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/answer", "headers": headers}
 
@@ -172,7 +172,7 @@ def test_a_client_that_goes_away(serves: Serves) -> None:
 
 
 def test_too_many_questions(serves: Serves) -> None:
-    client = _client(serves("flat"), limits=Limits(rate=0.01, burst=2))
+    client = _client(serves("flat"), limits=RequestLimits(rate=0.01, burst=2))
     asked = [client.post("/answer", json={"sides": ["a"]}) for _ in range(3)]
     assert [response.status_code for response in asked] == [200, 200, 429]
     assert _refused(asked[2], 429) == "too many questions; wait a moment"
@@ -190,7 +190,7 @@ def test_too_many_at_once(serves: Serves, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("sparsewood.lab.serve.app.answer", slow)
     found = []
-    with _client(serves("flat"), limits=Limits(waiting=1)) as client:  # one loop for both
+    with _client(serves("flat"), limits=RequestLimits(waiting=1)) as client:  # one loop for both
         first = threading.Thread(
             target=lambda: found.append(client.post("/answer", json={"sides": ["a"]}))
         )

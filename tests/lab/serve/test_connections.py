@@ -10,14 +10,14 @@ import httpx
 import pytest
 
 from sparsewood.lab.serve.answer import Served
-from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.limits import RequestLimits
 
 Serves = Callable[..., Served]
 Serving = Callable[..., str]
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 BODY = b"POST /answer HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
 WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-PATIENT = Limits(patience=600.0)
+PATIENT = RequestLimits(patience=600.0)
 
 
 def _connected(address: str) -> socket.socket:
@@ -57,7 +57,7 @@ def test_half_requests_shut_nobody_out(start: bytes, serves: Serves, serving: Se
 
 
 def test_the_longest_waiting_go_first(serves: Serves, serving: Serving) -> None:
-    address = serving(serves("flat"), limits=Limits(patience=600.0, connections=10))
+    address = serving(serves("flat"), limits=RequestLimits(patience=600.0, connections=10))
     with _many(address, 15, HALF) as clients:
         assert all(map(_ended, clients[:5]))
         clients[-1].sendall(b"no more\r\n\r\n")
@@ -66,14 +66,14 @@ def test_the_longest_waiting_go_first(serves: Serves, serving: Serving) -> None:
 
 @pytest.mark.parametrize("start", [b"", HALF])
 def test_headers_must_arrive_in_time(start: bytes, serves: Serves, serving: Serving) -> None:
-    address = serving(serves("flat"), limits=Limits(patience=0.2))
+    address = serving(serves("flat"), limits=RequestLimits(patience=0.2))
     with _many(address, 5, start) as clients:
         assert all(map(_ended, clients))
 
 
 @pytest.mark.full
 def test_so_must_those_of_a_second_request(serves: Serves, serving: Serving) -> None:
-    address = serving(serves("flat"), limits=Limits(patience=0.2))
+    address = serving(serves("flat"), limits=RequestLimits(patience=0.2))
     with _connected(address) as client:
         client.sendall(WHOLE + HALF)
         assert client.recv(15) == b"HTTP/1.1 200 OK"
@@ -81,7 +81,7 @@ def test_so_must_those_of_a_second_request(serves: Serves, serving: Serving) -> 
 
 
 def test_a_byte_now_and_then_is_not_enough(serves: Serves, serving: Serving) -> None:
-    address = serving(serves("flat"), limits=Limits(patience=0.2))
+    address = serving(serves("flat"), limits=RequestLimits(patience=0.2))
     with _connected(address) as client:
         client.sendall(HALF)
         with pytest.raises(ConnectionError):
@@ -95,7 +95,7 @@ def _drip(client: socket.socket) -> None:
 
 
 def test_responses_that_nobody_reads_shut_nobody_out(serves: Serves, serving: Serving) -> None:
-    address = serving(serves("flat"), limits=Limits(patience=600.0, connections=8))
+    address = serving(serves("flat"), limits=RequestLimits(patience=600.0, connections=8))
     script = WHOLE.replace(b"/ ", b"/live.js ")
     with _many(address, 20, script * 40):
         for _ in range(3):

@@ -9,7 +9,7 @@ import torch
 
 from sparsewood.lab.data.typed import typed_sentence
 from sparsewood.lab.serve.answer import Served, answer
-from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.limits import RequestLimits
 from sparsewood.lab.tasks.solved import live_side
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def test_pairs(page: "Page", serves: Serves, serving: Serving) -> None:
 
 def test_what_goes_wrong_is_told(browser: "Browser", serves: Serves, serving: Serving) -> None:
     page = browser.new_page()  # a refusal is an error on the console
-    page.goto(serving(serves(), limits=Limits(words=5)))
+    page.goto(serving(serves(), limits=RequestLimits(words=5)))
     _ask(page, "oaks")
     assert page.get_by_role("article").count() == 1
     with page.expect_response("**/answer") as refused:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.lab.data.batches import Batch, Padded
+from sparsewood.lab.data.batches import Batch, PaddedSentences
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks import TASKS, ModelConfig, TreeModel, build_model
@@ -80,7 +80,7 @@ def _check_learns(model: TreeModel, batch: Batch) -> None:
 
 
 def _tree_vectors(
-    model: TreeModel, side: Padded, posterior: Posterior, b: int
+    model: TreeModel, side: PaddedSentences, posterior: Posterior, b: int
 ) -> list[tuple[Tensor, Tensor]]:
     """The weight and the vector of each tree of sentence b, computed without batch or padding."""
     assert model.trees is not None

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparsewood as sp
-from sparsewood.lab.data.batches import Batch, Padded
+from sparsewood.lab.data.batches import Batch, PaddedSentences
 from sparsewood.lab.tasks import Accuracy, LossMetric, Output, Ranks, TreeStatistics
 from sparsewood.lab.tasks.metrics import Metric
 
@@ -37,7 +37,7 @@ def classified(seed: int, size: int = 5) -> tuple[Output, Batch]:
     p = torch.rand(size, 3, generator=generator)
     loss = torch.rand(size, generator=generator)
     assert post.lengths is not None
-    side = Padded(torch.zeros(size, 4, dtype=torch.int64), post.lengths, gold(post, seed))
+    side = PaddedSentences(torch.zeros(size, 4, dtype=torch.int64), post.lengths, gold(post, seed))
     targets = torch.randint(3, (size,), generator=generator)
     return Output(loss, p, (post,)), Batch((side,), targets, torch.arange(size))
 
@@ -107,7 +107,7 @@ def test_sentences_that_reach_the_cap_are_counted():
     post = sp.sparsemap(scores, sp.DependencyTrees(), max_active=3)
     assert post.converged.tolist() == [False, True, False]
     metric = TreeStatistics()
-    side = Padded(torch.zeros(3, 6, dtype=torch.int64), torch.full((3,), 6), None)
+    side = PaddedSentences(torch.zeros(3, 6, dtype=torch.int64), torch.full((3,), 6), None)
     batch = Batch((side,), torch.zeros(3, dtype=torch.int64), torch.arange(3))
     metric.add(Output(None, torch.zeros(3, 1), (post,)), batch)
     assert (metric.values()["unconverged"], metric.values()["capped"]) == (2, 2)

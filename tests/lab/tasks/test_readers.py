@@ -13,10 +13,10 @@ from sparsewood.lab.tasks.readers import (
     Chart,
     Mean,
     earlier_name,
+    from_name,
     learns_trees,
     name_of,
     name_stored,
-    parse,
 )
 
 
@@ -25,15 +25,20 @@ from sparsewood.lab.tasks.readers import (
     [*READERS, "bow:input=context", "chart:input=context,choice=gumbel,temperature=0.5", "flat"],
 )
 def test_names_go_both_ways(name):
-    assert name_of(parse(name)) == name
+    assert name_of(from_name(name)) == name
     assert ModelConfig(name).estimator == name
 
 
 def test_sparsemap_has_a_cap_that_its_name_always_tells():
     capped, free = sp.SparseMAP(max_active=10), sp.SparseMAP()
-    assert parse("sparsemap") == parse("sparse-map") == parse("sparsemap:max_active=10") == capped
-    assert parse("sparsemap:tol=0.1") == sp.SparseMAP(max_active=10, tol=0.1)
-    assert parse("sparsemap:max_active=none") == free
+    assert (
+        from_name("sparsemap")
+        == from_name("sparse-map")
+        == from_name("sparsemap:max_active=10")
+        == capped
+    )
+    assert from_name("sparsemap:tol=0.1") == sp.SparseMAP(max_active=10, tol=0.1)
+    assert from_name("sparsemap:max_active=none") == free
     assert name_of(capped) == ModelConfig("sparsemap").estimator == "sparsemap:max_active=10"
     assert ModelConfig().estimator == "sparsemap:max_active=10"
     assert name_of(free) == "sparsemap:max_active=none"
@@ -43,9 +48,9 @@ def test_sparsemap_has_a_cap_that_its_name_always_tells():
 
 def test_another_limit_takes_the_place_of_the_cap():
     few = sp.SparseMAP(max_support=5)
-    assert parse("sparsemap:max_support=5") == few
+    assert from_name("sparsemap:max_support=5") == few
     assert name_of(few) == "sparsemap:max_support=5"
-    assert parse("sparsemap:max_support=none") == sp.SparseMAP(max_active=10)
+    assert from_name("sparsemap:max_support=none") == sp.SparseMAP(max_active=10)
 
 
 @pytest.mark.parametrize(
@@ -71,20 +76,20 @@ def test_what_earlier_versions_called_it():
 
 def test_what_is_no_reader_is_named():
     with pytest.raises(ValueError, match="expected one of sparsemap, .* mean, bow, lstm, chart"):
-        parse("bag")
+        from_name("bag")
     with pytest.raises(ValueError, match="chart: choice: expected .*soft"):
-        parse("chart:choice=hard")
+        from_name("chart:choice=hard")
     with pytest.raises(ValueError, match="estimator chart: temperature must be positive"):
-        parse("chart:temperature=0")
+        from_name("chart:temperature=0")
     with pytest.raises(ValueError, match="estimator mean: it has no options"):
-        parse("mean:input=words")
+        from_name("mean:input=words")
     with pytest.raises(ValueError, match="choice"):
         Chart(choice="hard")  # pyright: ignore[reportArgumentType]
 
 
 def test_which_learn_trees():
     names = ("sparsemap", "flat", "mean", "chart", "bow")
-    assert [learns_trees(parse(name)) for name in names] == [True, False, False, True, False]
+    assert [learns_trees(from_name(name)) for name in names] == [True, False, False, True, False]
     assert Mean().input == "context"
 
 

@@ -14,9 +14,10 @@ from sparsewood.lab.data import Sentence
 from sparsewood.lab.data._lines import full_lines
 from sparsewood.lab.data.columns import read_table
 from sparsewood.lab.data.conllu import read_treebank
-from sparsewood.lab.data.reading import BadRow, Reading
+from sparsewood.lab.data.read_options import BadRow, ReadOptions
 
-Read = Callable[[str], Sentence]  # a text; ValueError where it is none that a model can read
+# Makes a sentence of a text; raises ValueError where the model cannot read it.
+ToSentence = Callable[[str], Sentence]
 STDIN = "-"
 _TABLES = (".csv", ".tsv", ".jsonl")
 _FILES = (*_TABLES, ".txt", ".json", ".conllu")  # an argument that ends so is no sentence
@@ -42,9 +43,9 @@ class Files:
     encoding: str = "utf-8"
     skip_bad: bool = False
 
-    def how(self) -> Reading:
+    def how(self) -> ReadOptions:
         """The same for the readers; ValueError where the encoding or the delimiter is none."""
-        return Reading(self.encoding, self.delimiter, self.skip_bad)
+        return ReadOptions(self.encoding, self.delimiter, self.skip_bad)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,9 @@ def check_arguments(arguments: Sequence[str], files: Files) -> None:
         raise ValueError(f"--{named[0]}: is about the columns of a file, and no file is named")
 
 
-def lines_of(arguments: Sequence[str], width: int, files: Files, read: Read) -> Iterator[Line]:
+def lines_of(
+    arguments: Sequence[str], width: int, files: Files, read: ToSentence
+) -> Iterator[Line]:
     """What `arguments` hold, one after the other.
 
     An argument that names a file stands for what is in it, "-" for standard input, as no argument
@@ -149,7 +152,7 @@ def _looks_like_a_file(argument: str) -> bool:
     return len(argument.split()) == 1 and (separated or argument.lower().endswith(_FILES))
 
 
-def _read(path: Path, width: int, files: Files, read: Read) -> list[Line]:
+def _read(path: Path, width: int, files: Files, read: ToSentence) -> list[Line]:
     how = files.how()
     lines = list(_file(path, width, files, how, read))
     if not lines:
@@ -159,7 +162,9 @@ def _read(path: Path, width: int, files: Files, read: Read) -> list[Line]:
     return lines
 
 
-def _file(path: Path, width: int, files: Files, how: Reading, read: Read) -> Iterator[Line]:
+def _file(
+    path: Path, width: int, files: Files, how: ReadOptions, read: ToSentence
+) -> Iterator[Line]:
     suffix = path.suffix.lower()
     if suffix == ".conllu":
         if width > 1:
@@ -170,7 +175,9 @@ def _file(path: Path, width: int, files: Files, how: Reading, read: Read) -> Ite
     return _numbered(full_lines(path, how), width, str(path), how, read)
 
 
-def _table(path: Path, width: int, files: Files, how: Reading, read: Read) -> Iterator[Line]:
+def _table(
+    path: Path, width: int, files: Files, how: ReadOptions, read: ToSentence
+) -> Iterator[Line]:
     columns = (files.text or "text", files.text2 or "text2")[:width]
     try:
         for number, texts in read_table(path, columns, how):
@@ -186,7 +193,7 @@ def _table(path: Path, width: int, files: Files, how: Reading, read: Read) -> It
 
 
 def _numbered(
-    lines: Iterable[tuple[int, str]], width: int, name: str, how: Reading, read: Read
+    lines: Iterable[tuple[int, str]], width: int, name: str, how: ReadOptions, read: ToSentence
 ) -> Iterator[Line]:
     for number, line in lines:
         where = f"{name}:{number}"
@@ -194,7 +201,7 @@ def _numbered(
             yield _line(_parted(line, width, where), read, where)
 
 
-def _line(texts: Sequence[str], read: Read, where: str = "") -> Line:
+def _line(texts: Sequence[str], read: ToSentence, where: str = "") -> Line:
     try:
         return Line(tuple(map(read, texts)), where)
     except ValueError as error:
@@ -211,7 +218,7 @@ def _parted(text: str, width: int, where: str = "") -> tuple[str, ...]:
     return parts
 
 
-def _standard_lines(width: int, files: Files, read: Read) -> Iterator[Line]:
+def _standard_lines(width: int, files: Files, read: ToSentence) -> Iterator[Line]:
     how, found, name = files.how(), 0, "standard input"
     lines = enumerate(standard_input(files.encoding), 1)
     full = ((number, line.rstrip("\n")) for number, line in lines if line.strip())

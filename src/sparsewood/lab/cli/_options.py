@@ -34,7 +34,7 @@ class Group:
     without: tuple[str, ...] = ()
 
 
-def parse(
+def parse_options(
     prog: str, args: Sequence[str], groups: Sequence[Group], description: str, example: str
 ) -> list[Any]:
     """One instance of each group's dataclass, from the options in `args`.

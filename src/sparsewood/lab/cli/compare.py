@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from sparsewood.lab._files import write_text
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
@@ -90,7 +90,7 @@ def main(args: list[str]) -> None:
     if any(arg.partition("=")[0].replace("_", "-") == "--max-seconds" for arg in args):
         defaults["max_epochs"] = _ENDLESS
     common = [name for name in training.common or () if name != "max_epochs"]
-    options, place, *parts = parse(
+    options, place, *parts = parse_options(
         f"sparsewood compare {source.name}",
         args,
         [

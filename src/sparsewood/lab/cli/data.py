@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sparsewood.lab.cli import unknown
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._runs import writable_folder
 from sparsewood.lab.data.listops import write_listops
 from sparsewood.lab.data.listops_generator import generate_splits
@@ -36,7 +36,7 @@ def main(args: list[str]) -> None:
         return
     if args[0] != "listops":
         raise ValueError(unknown("kind of data", args[0], ["listops"]))
-    options, parameters = parse(
+    options, parameters = parse_options(
         "sparsewood data listops",
         args[1:],
         [Group("files", DataOptions), Group("expressions", ListOpsParameters)],

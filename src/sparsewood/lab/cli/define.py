@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from sparsewood.lab.cli._inputs import Files, check_arguments, is_folder, lines_of
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._runs import RUNS, at_least, open_model
 from sparsewood.lab.cli._sentences import answer
 from sparsewood.lab.tasks import ReverseDictionary
@@ -45,7 +45,7 @@ class DefineOptions:
 
 def main(args: list[str]) -> None:
     """Prints the nearest words."""
-    (options,) = parse(
+    (options,) = parse_options(
         "sparsewood define",
         args,
         [Group("lookup", DefineOptions)],

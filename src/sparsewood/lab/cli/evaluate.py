@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 
 from sparsewood.lab.cli import unknown
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._results import (
     advice,
     confusion_table,
@@ -111,12 +111,12 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
     if name and not name.startswith("-") and name not in SOURCES and not args[0].startswith("-"):
         raise ValueError(unknown("source", name, list(SOURCES)))
     if name not in SOURCES:
-        (options,) = parse(prog, args, groups, DESCRIPTION, EXAMPLE)
+        (options,) = parse_options(prog, args, groups, DESCRIPTION, EXAMPLE)
         return options, None
     kind = SOURCES[name]
     own = issubclass(kind, Classify)
     groups.append(source_group(kind, train="") if own else source_group(kind))
-    options, source = parse(prog, [args[0], *args[2:]], groups, DESCRIPTION, EXAMPLE)
+    options, source = parse_options(prog, [args[0], *args[2:]], groups, DESCRIPTION, EXAMPLE)
     if isinstance(source, Classify) and not source.train:
         if source.test is None:
             raise ValueError(f"evaluate {name}: --test is missing, the file to evaluate on")

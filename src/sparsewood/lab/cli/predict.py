@@ -10,7 +10,7 @@ import tyro
 from sparsewood.draw import Drawing
 from sparsewood.lab.cli._endings import form_of
 from sparsewood.lab.cli._inputs import Files, check_arguments, is_interactive, lines_of
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._output import Output, as_lines
 from sparsewood.lab.cli._predictions import ENDINGS, TABLES, PredictionTable, as_json, as_list
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
@@ -56,7 +56,7 @@ class PredictOptions:
 
 def main(args: list[str]) -> None:
     """Prints what the model says of each sentence."""
-    options, files = parse(
+    options, files = parse_options(
         "sparsewood predict",
         args,
         [Group("prediction", PredictOptions), Group("files", Files)],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._runs import runs_below, writable_file
 from sparsewood.lab.report import Told, write_report
 from sparsewood.lab.run import Run
@@ -30,7 +30,7 @@ class ReportOptions:
 
 def main(args: list[str]) -> None:
     """Writes the page and says where."""
-    (options,) = parse(
+    (options,) = parse_options(
         "sparsewood report",
         args,
         [Group("page", ReportOptions)],

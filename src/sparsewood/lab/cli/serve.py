@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sparsewood.lab._extras import require
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ServeOptions:
 
 def main(args: list[str]) -> None:
     """Answers until it is interrupted."""
-    (options,) = parse(
+    (options,) = parse_options(
         "sparsewood serve",
         args,
         [Group("server", ServeOptions)],

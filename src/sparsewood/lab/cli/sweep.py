@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sparsewood.lab.cli import unknown
 from sparsewood.lab.cli._command import train_command
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
@@ -63,7 +63,7 @@ class SweepOptions(Protocol, Workers):
 def main(args: list[str]) -> None:
     """Prints the trials, the best one marked, and the command that trains with its options."""
     source = pick_source("sweep", args, DESCRIPTION, EXAMPLE)
-    options, place, *parts = parse(
+    options, place, *parts = parse_options(
         f"sparsewood sweep {source.name}",
         args,
         [

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from sparsewood.estimators import Given
 from sparsewood.lab._files import write_text
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._runs import (
     RUNS,
     Protocol,
@@ -37,7 +37,7 @@ from sparsewood.lab.run import RunConfig, TrainingConfig
 from sparsewood.lab.study.grid import Grid
 from sparsewood.lab.study.paper_figures import LATENT, ROWS
 from sparsewood.lab.study.table import train_table
-from sparsewood.lab.tasks.readers import parse as parse_row
+from sparsewood.lab.tasks.readers import from_name
 
 DESCRIPTION = (
     "Train all rows of a table of the paper and print it beside the paper's figures.\n"
@@ -72,7 +72,7 @@ class TableOptions(Protocol, Workers):
 def main(args: list[str]) -> None:
     """Trains what is missing and prints the table."""
     source = pick_source("table", args, DESCRIPTION, EXAMPLE, latent_sources())
-    options, place, *parts = parse(
+    options, place, *parts = parse_options(
         f"sparsewood table {source.name}",
         args,
         [
@@ -127,4 +127,4 @@ def default_rows(config: RunConfig) -> tuple[str, ...]:
     source = config.source
     heads = bool(source.heads or source.parser) or source.has_heads
     rows = (config.model.estimator if row == LATENT else row for row in ROWS)
-    return tuple(row for row in rows if heads or not isinstance(parse_row(row), Given))
+    return tuple(row for row in rows if heads or not isinstance(from_name(row), Given))

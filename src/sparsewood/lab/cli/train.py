@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._results import advice, remarks, results_table
 from sparsewood.lab.cli._runs import (
     Protocol,
@@ -44,7 +44,7 @@ def main(args: list[str]) -> None:
         config, folder, resume = _stored(args)
     else:
         source = pick_source("train", args, DESCRIPTION, EXAMPLE)
-        options, *parts = parse(
+        options, *parts = parse_options(
             f"sparsewood train {source.name}",
             args,
             [Group("run", TrainOptions, ("out", "resume", "preset")), *config_groups(source, args)],

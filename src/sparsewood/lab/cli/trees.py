@@ -12,7 +12,7 @@ from sparsewood.draw import Drawing, Format
 from sparsewood.lab._memory import of_sentences, told_if_out_of_memory
 from sparsewood.lab.cli._endings import form_of
 from sparsewood.lab.cli._inputs import Files, check_arguments, lines_of
-from sparsewood.lab.cli._options import Group, parse
+from sparsewood.lab.cli._options import Group, parse_options
 from sparsewood.lab.cli._output import Output
 from sparsewood.lab.cli._runs import at_least, open_model, set_temperature
 from sparsewood.lab.cli._sentences import require_heads, with_heads
@@ -65,7 +65,7 @@ class TreesOptions:
 
 def main(args: list[str]) -> None:
     """Draws the trees, the likeliest first."""
-    options, files = parse(
+    options, files = parse_options(
         "sparsewood trees",
         args,
         [Group("drawing", TreesOptions), Group("files", Files)],

@@ -1,6 +1,6 @@
 """Readers, sources, vocabulary, word vectors and batches."""
 
-from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit, Padded, Split
+from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit, PaddedSentences, Split
 from sparsewood.lab.data.cache import cache_folder
 from sparsewood.lab.data.columns import read_columns, read_plain
 from sparsewood.lab.data.conllu import read_conllu
@@ -8,7 +8,7 @@ from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.heads_file import attach_heads, count_missing, read_heads_file
 from sparsewood.lab.data.listops import read_listops
 from sparsewood.lab.data.listops_generator import generate_splits
-from sparsewood.lab.data.reading import Reading
+from sparsewood.lab.data.read_options import ReadOptions
 from sparsewood.lab.data.sources import (
     SOURCES,
     Classify,
@@ -41,10 +41,10 @@ __all__ = [
     "ListOps",
     "Logic",
     "Mnli",
-    "Padded",
+    "PaddedSentences",
     "Pairs",
     "Parse",
-    "Reading",
+    "ReadOptions",
     "RevDict",
     "Sentence",
     "Sick",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from sparsewood.lab.data.examples import Sentence
-from sparsewood.lab.data.reading import STRICT, BadRow, Reading, note_length
+from sparsewood.lab.data.read_options import STRICT, BadRow, ReadOptions, note_length
 from sparsewood.lab.data.text import WordsOf, tokenize
 
 
@@ -16,7 +16,7 @@ def fault(path: Path | str, line: int, message: str) -> NoReturn:
     raise BadRow(f"{path}:{line}: {message}")
 
 
-def whole_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+def whole_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers from 1 and what ends them.
 
     Only line feeds end a line: some corpora hold other characters that Unicode counts as such.
@@ -34,7 +34,7 @@ def whole_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _raw_lines(file: BinaryIO, path: Path, how: Reading) -> Iterable[bytes | str]:
+def _raw_lines(file: BinaryIO, path: Path, how: ReadOptions) -> Iterable[bytes | str]:
     """The lines, as bytes where the encoding lets them be told apart so."""
     if how.splits_bytes:
         return file
@@ -44,7 +44,7 @@ def _raw_lines(file: BinaryIO, path: Path, how: Reading) -> Iterable[bytes | str
         raise ValueError(f"{path}: not {how.encoding} text ({error.reason}){_hint(how)}") from error
 
 
-def _decoded(line: bytes | str, path: Path, number: int, how: Reading) -> str:
+def _decoded(line: bytes | str, path: Path, number: int, how: ReadOptions) -> str:
     if isinstance(line, str):
         return line
     encoding = how.encoding
@@ -58,22 +58,22 @@ def _decoded(line: bytes | str, path: Path, number: int, how: Reading) -> str:
         fault(path, number, f"{wrong}{_hint(how)}")
 
 
-def _hint(how: Reading, example: str = "latin-1") -> str:
+def _hint(how: ReadOptions, example: str = "latin-1") -> str:
     """What to do about the encoding; nothing for corpora, which have but one."""
     return "" if how is STRICT else f"; --encoding names another one, {example} for example"
 
 
-def numbered_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
     """As `whole_lines`, without what ends them."""
     return ((number, line.rstrip("\r\n")) for number, line in whole_lines(path, how))
 
 
-def full_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+def full_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
     """As `numbered_lines`, without the lines that hold only white space."""
     return ((number, line) for number, line in numbered_lines(path, how) if line.strip())
 
 
-def json_lines(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a file that holds one a line, with the line numbers."""
     for number, line in full_lines(path, how):
         with how.row():

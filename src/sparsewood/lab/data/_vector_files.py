@@ -20,7 +20,7 @@ _OFTEN = 2000  # lines between two steps of the progress bar
 _FASTTEXT_MODEL = (793712314).to_bytes(4, "little")  # the first bytes of fastText's own `.bin`
 
 
-class Found(NamedTuple):
+class VectorTable(NamedTuple):
     """The wanted words that a file holds, and their vectors (words, size) float32."""
 
     size: int
@@ -41,13 +41,13 @@ class _Collector:
     def add(self, word: bytes, vector: NDArray[np.float32]) -> None:
         self._found[word] = vector
 
-    def found(self, size: int) -> Found:
+    def found(self, size: int) -> VectorTable:
         rows = list(self._found.values())
         vectors = np.stack(rows) if rows else np.zeros((0, size), np.float32)
-        return Found(size, list(map(decoded, self._found)), vectors)
+        return VectorTable(size, list(map(decoded, self._found)), vectors)
 
 
-def read_text(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
+def read_text(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTable:
     """A word and its numbers on each line, maybe after a header `<words> <size>`.
 
     A word may contain spaces: the last `size` fields are the numbers.
@@ -113,7 +113,7 @@ def _numbers(text: bytes, place: str) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 
-def read_binary(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
+def read_binary(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTable:
     """word2vec's binary format: a header line, then each word, a space and `size` floats."""
     collector = _Collector(wanted)
     with _opened(path, progress) as (stream, step):
@@ -149,7 +149,7 @@ def _word(stream: BinaryIO) -> bytes:
     return bytes(word.lstrip(b"\n"))
 
 
-def read_archive(path: Path, wanted: Set[str] | None) -> Found:
+def read_archive(path: Path, wanted: Set[str] | None) -> VectorTable:
     """An npz with `words`, strings or one newline-separated UTF-8 object, and `vectors`."""
     with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         if not {"words", "vectors"} <= set(archive.files):
@@ -166,7 +166,7 @@ def read_archive(path: Path, wanted: Set[str] | None) -> Found:
     return _choose(words, vectors, wanted, path)
 
 
-def read_package(path: Path, wanted: Set[str] | None, progress: bool) -> Found:
+def read_package(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTable:
     """The vectors of the extra [words]: an npy, and a parquet file of the words beside it."""
     del progress  # it takes half a second
     parquet = require("pyarrow.parquet", extra="words")
@@ -189,7 +189,7 @@ def decoded(word: bytes) -> str:
 
 def _choose(
     words: list[bytes], vectors: NDArray[np.floating], wanted: Set[str] | None, path: Path
-) -> Found:
+) -> VectorTable:
     first: dict[bytes, int] = {}
     for row, word in enumerate(words):
         first.setdefault(word, row)
@@ -200,7 +200,7 @@ def _choose(
     chosen = vectors[list(rows.values())].astype(np.float32)
     if not np.isfinite(chosen).all():
         raise ValueError(f"{path}: expected finite numbers")
-    return Found(vectors.shape[1], list(rows), chosen)
+    return VectorTable(vectors.shape[1], list(rows), chosen)
 
 
 def _byte_words(array: NDArray[np.generic]) -> list[bytes]:

@@ -22,7 +22,7 @@ _EPOCH = 10_000  # short examples that are fewer are repeated up to so many
 
 
 @dataclass(frozen=True)
-class Padded:
+class PaddedSentences:
     """Sentences of a batch.
 
     Attributes:
@@ -55,7 +55,7 @@ class Batch:
         rows: (B,) int64, on the CPU: which examples of the split these are.
     """
 
-    sides: tuple[Padded, ...]
+    sides: tuple[PaddedSentences, ...]
     targets: Tensor
     rows: Tensor
 
@@ -144,7 +144,7 @@ class EncodedSplit:
         index = torch.tensor(rows)
         return Batch(sides, self.targets[index], index)
 
-    def _pad(self, rows: Sequence[int], side: int) -> Padded:
+    def _pad(self, rows: Sequence[int], side: int) -> PaddedSentences:
         tokens = [self.tokens[row][side] for row in rows]
         lengths = torch.tensor([len(t) for t in tokens])
         table, subwords, owners = padded(tokens, 0), None, None
@@ -154,11 +154,11 @@ class EncodedSplit:
         sentences = [self.examples[row].sentences[side] for row in rows]
         known = [s.heads for s in sentences if s.heads is not None]
         if len(known) < len(rows):
-            return Padded(table, lengths, None, None, subwords, owners)
+            return PaddedSentences(table, lengths, None, None, subwords, owners)
         scored = None
         if any(s.scored is not None for s in sentences):
             scored = padded([s.scored or [True] * len(s.words) for s in sentences], False)
-        return Padded(table, lengths, padded(known, -1), scored, subwords, owners)
+        return PaddedSentences(table, lengths, padded(known, -1), scored, subwords, owners)
 
 
 def class_targets(examples: Sequence[Example], labels: Sequence[str]) -> Tensor:

@@ -11,12 +11,12 @@ from pathlib import Path
 from sparsewood.lab.data._lines import fault, full_lines, json_lines, sentence, whole_lines
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.labels import joined, labelled
-from sparsewood.lab.data.reading import STRICT, BadRow, Reading
+from sparsewood.lab.data.read_options import STRICT, BadRow, ReadOptions
 
 _NAME = 40  # characters; what is longer is no name of a column
 
 
-def read_plain(path: Path, texts: int = 1, how: Reading = STRICT) -> list[Example]:
+def read_plain(path: Path, texts: int = 1, how: ReadOptions = STRICT) -> list[Example]:
     """The examples of a file of `label<TAB>text` or, with two texts, `label<TAB>text<TAB>text2`.
 
     A single text may hold the delimiter, unless that is a tab.
@@ -42,7 +42,7 @@ def read_plain(path: Path, texts: int = 1, how: Reading = STRICT) -> list[Exampl
 
 
 def read_columns(
-    path: Path, label: str, texts: Sequence[str], how: Reading = STRICT
+    path: Path, label: str, texts: Sequence[str], how: ReadOptions = STRICT
 ) -> list[Example]:
     """The examples of a table with a header (`.csv`, else tabs) or of JSON lines (`.jsonl`).
 
@@ -64,7 +64,7 @@ def read_columns(
 
 
 def read_table(
-    path: Path, columns: Sequence[str], how: Reading = STRICT, lists: str | None = None
+    path: Path, columns: Sequence[str], how: ReadOptions = STRICT, lists: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """The line number and the named columns of every row; rows that are empty are left out.
 
@@ -93,7 +93,7 @@ def read_table(
             yield number, [row[i] for i in index]
 
 
-def header_of(path: Path, how: Reading = STRICT) -> list[str]:
+def header_of(path: Path, how: ReadOptions = STRICT) -> list[str]:
     """The cells of the first row of a table."""
     return next(_rows(path, how), (0, []))[1]
 
@@ -115,7 +115,7 @@ def _named(names: Sequence[str]) -> str:
     return f"there {'is' if len(names) == 1 else 'are'} {len(names)}, and no names to be seen"
 
 
-def _rows(path: Path, how: Reading, splits: int = -1) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, how: ReadOptions, splits: int = -1) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row; of a row without quotes, those of `splits` splits (-1: of all)."""
     if path.suffix.lower() == ".csv":
         return _csv_rows(path, how)
@@ -123,7 +123,7 @@ def _rows(path: Path, how: Reading, splits: int = -1) -> Iterator[tuple[int, lis
     return ((number, line.split(delimiter, splits)) for number, line in full_lines(path, how))
 
 
-def _csv_rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(path: Path, how: ReadOptions) -> Iterator[tuple[int, list[str]]]:
     lines = (line for _, line in whole_lines(path, how))
     reader = csv.reader(lines, delimiter=how.delimiter or ",", strict=True)
     ended = False
@@ -140,7 +140,9 @@ def _csv_rows(path: Path, how: Reading) -> Iterator[tuple[int, list[str]]]:
                     yield reader.line_num, row
 
 
-def _example(label: str, texts: Sequence[str], path: Path, number: int, how: Reading) -> Example:
+def _example(
+    label: str, texts: Sequence[str], path: Path, number: int, how: ReadOptions
+) -> Example:
     sides = [sentence(text, path, number) for text in texts]
     return labelled(sides, label, path, number, how)
 

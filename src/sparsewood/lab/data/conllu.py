@@ -12,12 +12,12 @@ from sparsewood.lab._extras import require
 from sparsewood.lab.data._lines import fault, numbered_lines, parsed_sentence
 from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.labels import labelled
-from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.read_options import STRICT, ReadOptions
 
 _TEXT = re.compile(r"^# *text *= *(.*)$", re.MULTILINE)
 
 
-def read_conllu(path: Path, how: Reading = STRICT) -> list[Example]:
+def read_conllu(path: Path, how: ReadOptions = STRICT) -> list[Example]:
     """The sentences with their heads, labelled by their comments `# label = ...`.
 
     Raises:
@@ -58,7 +58,7 @@ def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]
                 yield text, sentence
 
 
-def _blocks(path: Path, how: Reading = STRICT) -> Iterator[tuple[int, str]]:
+def _blocks(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
     """The text of each sentence and the line it begins at."""
     lines: list[str] = []
     start = 1

@@ -11,11 +11,11 @@ from sparsewood.lab.data._lines import fault, full_lines, given_heads
 from sparsewood.lab.data.conllu import conllu_heads
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.labels import labelled
-from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.read_options import STRICT, ReadOptions
 
 
 def read_heads_file(
-    path: Path, labels: Mapping[str, str] | None = None, how: Reading = STRICT
+    path: Path, labels: Mapping[str, str] | None = None, how: ReadOptions = STRICT
 ) -> list[Example]:
     """The sentences with their labels and heads.
 

@@ -7,13 +7,13 @@ from sparsewood.lab._extras import require
 from sparsewood.lab.data._lines import fault, sentence
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.labels import joined, labelled
-from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.read_options import STRICT, ReadOptions
 
 PREFIX = "hf:"
 
 
 def read_hub(
-    name: str, label: str, texts: Sequence[str], how: Reading = STRICT
+    name: str, label: str, texts: Sequence[str], how: ReadOptions = STRICT
 ) -> dict[str, list[Example]]:
     """The splits of a data set, the one for validation under "validation".
 
@@ -45,7 +45,9 @@ def read_hub(
     return {split: examples for split, examples in splits.items() if examples}
 
 
-def _read(rows: Any, where: str, label: str, texts: Sequence[str], how: Reading) -> list[Example]:
+def _read(
+    rows: Any, where: str, label: str, texts: Sequence[str], how: ReadOptions
+) -> list[Example]:
     for column in (label, *texts):
         if column not in rows.column_names:
             existing = ", ".join(rows.column_names)
@@ -63,7 +65,9 @@ def _read(rows: Any, where: str, label: str, texts: Sequence[str], how: Reading)
     return examples
 
 
-def _cell(value: object, names: Sequence[str] | None, where: str, number: int, how: Reading) -> str:
+def _cell(
+    value: object, names: Sequence[str] | None, where: str, number: int, how: ReadOptions
+) -> str:
     """A label, or a list of labels, as the cell of a table has it."""
 
     def named(one: Any) -> Any:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from sparsewood.lab.data._lines import fault
 from sparsewood.lab.data.examples import Example, Sentence, TargetKind
-from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.read_options import STRICT, ReadOptions
 from sparsewood.lab.data.text import is_number
 
 
 def labelled(
-    sentences: Iterable[Sentence], cell: str, path: Path | str, line: int, how: Reading = STRICT
+    sentences: Iterable[Sentence], cell: str, path: Path | str, line: int, how: ReadOptions = STRICT
 ) -> Example:
     """The example of a row whose label is written in `cell`.
 
@@ -30,7 +30,7 @@ def labelled(
     return Example(tuple(sentences), label)
 
 
-def joined(labels: Sequence[object], path: Path | str, line: int, how: Reading) -> str:
+def joined(labels: Sequence[object], path: Path | str, line: int, how: ReadOptions) -> str:
     """A list of labels as a cell has them.
 
     Raises:

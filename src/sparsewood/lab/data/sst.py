@@ -4,7 +4,7 @@ from pathlib import Path
 
 from sparsewood.lab.data._lines import fault, full_lines
 from sparsewood.lab.data.examples import Example, Sentence
-from sparsewood.lab.data.reading import note_length
+from sparsewood.lab.data.read_options import note_length
 
 FINE = ("very negative", "negative", "neutral", "positive", "very positive")
 _BINARY = ("negative", "negative", None, "positive", "positive")

@@ -11,7 +11,7 @@ from sparsewood.lab.data.conllu import read_conllu
 from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.heads_file import has_heads_form, read_heads_file
 from sparsewood.lab.data.hub import PREFIX, read_hub
-from sparsewood.lab.data.reading import STRICT, Reading
+from sparsewood.lab.data.read_options import STRICT, ReadOptions
 from sparsewood.lab.data.text import is_number
 
 _MANY = 20  # labels; fewer may well be classes, however few examples there are
@@ -25,7 +25,7 @@ def read_own_splits(
     label: str | None,
     texts: Sequence[str | None],
     seed: int,
-    how: Reading = STRICT,
+    how: ReadOptions = STRICT,
 ) -> dict[str, list[Example]]:
     """The splits of files, or of data sets of the hub, given by name.
 
@@ -68,7 +68,7 @@ def label_problem(examples: Sequence[Example]) -> str | None:
 
 
 def read_own(
-    path: Path, label: str | None, texts: Sequence[str | None], how: Reading = STRICT
+    path: Path, label: str | None, texts: Sequence[str | None], how: ReadOptions = STRICT
 ) -> list[Example]:
     """The examples of a file in one of these forms.
 
@@ -100,7 +100,7 @@ def read_own(
 
 
 def _read(
-    path: Path, label: str | None, texts: Sequence[str | None], how: Reading
+    path: Path, label: str | None, texts: Sequence[str | None], how: ReadOptions
 ) -> list[Example]:
     suffix = path.suffix.lower()
     if suffix == ".conllu":

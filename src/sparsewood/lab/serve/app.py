@@ -15,7 +15,7 @@ from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.serve.answer import Served, answer
 from sparsewood.lab.serve.connections import protocol
 from sparsewood.lab.serve.guard import Guard
-from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.limits import RequestLimits
 from sparsewood.lab.serve.messages import Answer, Question, Refusal
 from sparsewood.lab.serve.page import assets
 from sparsewood.lab.tasks import TASKS
@@ -33,7 +33,7 @@ def create_app(
     runs: Sequence[Served],
     *,
     examples: Sequence[Sequence[str]] = (),
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
     hosts: Iterable[str] = (),
 ) -> ASGIApp:
     """The server of some runs, all of the same task.
@@ -46,7 +46,7 @@ def create_app(
         limits: of what is answered.
         hosts: the names that the server is reached by, beside localhost.
     """
-    limits = limits or Limits()
+    limits = limits or RequestLimits()
     app = FastAPI(
         title="sparsewood serve",
         version=__version__,
@@ -68,7 +68,7 @@ def create_app(
     return Guard(app, limits, hosts)  # around all, so that every response has its headers
 
 
-def server_config(app: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
+def server_config(app: ASGIApp, limits: RequestLimits | None = None) -> uvicorn.Config:
     """How the app is served: without a log, and without waiting long for slow clients.
 
     Args:
@@ -77,7 +77,7 @@ def server_config(app: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
     """
     return uvicorn.Config(
         app,
-        http=protocol(limits or Limits()),
+        http=protocol(limits or RequestLimits()),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -90,7 +90,7 @@ def server_config(app: ASGIApp, limits: Limits | None = None) -> uvicorn.Config:
 class _Desk:
     """Questions, one at a time: models are not made to be asked by several at once."""
 
-    def __init__(self, runs: Sequence[Served], limits: Limits) -> None:
+    def __init__(self, runs: Sequence[Served], limits: RequestLimits) -> None:
         self._runs, self._limits = runs, limits
         self._sides = len(TASKS[runs[0].model.task].sides)
         self._one = CapacityLimiter(1)

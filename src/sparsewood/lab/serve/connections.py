@@ -6,10 +6,10 @@ from collections.abc import Callable
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.limits import RequestLimits
 
 
-def protocol(limits: Limits) -> type[asyncio.Protocol]:
+def protocol(limits: RequestLimits) -> type[asyncio.Protocol]:
     """The protocol of a server within these limits.
 
     uvicorn alone waits without end for the headers of a request, so that connections that are

@@ -11,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sparsewood.lab.serve.limits import Limits, RateLimit
+from sparsewood.lab.serve.limits import RateLimit, RequestLimits
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -39,7 +39,7 @@ class Guard:
         hosts: the names that the server is reached by, beside localhost.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, limits: RequestLimits, hosts: Iterable[str] = ()) -> None:
         self._app, self._limits = app, limits
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
         self._rate = RateLimit(limits)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """What is refused.
 
     Attributes:
@@ -37,7 +37,7 @@ class RateLimit:
         limits: rate, burst and clients.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: RequestLimits) -> None:
         self._limits = limits
         # client: tokens and when they were counted, the longest silent first
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()

@@ -7,7 +7,7 @@ from typing import Any
 
 from sparsewood.draw._bundle import module, style
 from sparsewood.lab.serve.answer import Served
-from sparsewood.lab.serve.limits import Limits
+from sparsewood.lab.serve.limits import RequestLimits
 from sparsewood.lab.tasks import TASKS
 
 _OPERATIONS = ("list operation",), ("[MAX 2 9 [MIN 4 7] 0]",)
@@ -15,7 +15,9 @@ _OPERATIONS = ("list operation",), ("[MAX 2 9 [MIN 4 7] 0]",)
 Assets = dict[str, tuple[str, bytes]]
 
 
-def assets(runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: Limits) -> Assets:
+def assets(
+    runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: RequestLimits
+) -> Assets:
     """The media type and the content of each path of the server.
 
     Args:
@@ -39,7 +41,7 @@ def assets(runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: Li
 
 
 def _setup(
-    runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: Limits
+    runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: RequestLimits
 ) -> dict[str, Any]:
     """What the script of the page is told."""
     model = runs[0].model

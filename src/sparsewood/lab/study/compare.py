@@ -15,7 +15,7 @@ from sparsewood.lab.run.progress import Progress
 from sparsewood.lab.study.finding import finding
 from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.study.rows import folder_of
-from sparsewood.lab.study.search import Found, Row, Search, one_thread, validation
+from sparsewood.lab.study.search import Row, RowResult, Search, one_thread, validation
 from sparsewood.lab.study.settings import SETTINGS, settings, start
 from sparsewood.lab.study.summary import summarise, told_of
 from sparsewood.lab.tasks.measures import SUPPORT
@@ -163,7 +163,7 @@ def comparison_summary(search: Search) -> dict[str, Any]:
     return {"finding": finding(chosen, summary), **summary} if found else summary
 
 
-def _own(row: Found) -> dict[str, Any]:
+def _own(row: RowResult) -> dict[str, Any]:
     best = row.runs[0].config
     epochs = [record for run in row.runs for record in run.metrics]
     results = [run.result for run in row.runs if run.result is not None]

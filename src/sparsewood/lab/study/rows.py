@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from sparsewood.lab.tasks.readers import earlier_name, learns_trees, parse
+from sparsewood.lab.tasks.readers import earlier_name, from_name, learns_trees
 from sparsewood.lab.tasks.task import PLUS
 
 
@@ -36,7 +36,7 @@ def folder_of(estimator: str, root: Path) -> str:
 def learns(estimator: str) -> bool:
     """Whether its trees depend on what a model learns; False for one that is not known here."""
     try:
-        return learns_trees(parse(estimator.partition(PLUS)[0]))
+        return learns_trees(from_name(estimator.partition(PLUS)[0]))
     except ValueError:
         return False
 

@@ -31,7 +31,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Found:
+class RowResult:
     """What the finished runs of a row say.
 
     Attributes:
@@ -86,14 +86,17 @@ class Search:
         Raises:
             ValueError: where a run is there with another configuration; nothing is trained then.
         """
-        for config in self._possible():
-            check_folder(config, self._path(config), resume=True)
+        finished = {
+            path
+            for config in self._possible()
+            if check_folder(config, path := self._path(config), resume=True) is not None
+        }
         errors: dict[str, str | None] = {}
         asked: set[Path] = set()
         ended: set[Path] = set()
 
         def due() -> list[Job]:
-            """What rows wait for and nobody has asked for yet; finished runs need no worker."""
+            """Runs that rows wait for and nobody has asked for yet; finished ones end here."""
             found: dict[Path, RunConfig] = {}
             while True:
                 wanted = [c for row in self.rows.values() for c in self._wanted(row, ended)]
@@ -101,11 +104,7 @@ class Search:
                 if not new:
                     break
                 asked.update(new)
-                over = {
-                    path
-                    for path, c in new.items()
-                    if check_folder(c, path, resume=True) is not None
-                }
+                over = new.keys() & finished
                 ended.update(over)
                 errors.update({self.name(path): None for path in over})
                 found |= {path: c for path, c in new.items() if path not in over}
@@ -124,15 +123,15 @@ class Search:
         """The folder of a run as told from that of all."""
         return run.relative_to(self.folder).as_posix()
 
-    def found(self) -> dict[str, Found]:
+    def found(self) -> dict[str, RowResult]:
         """What the finished runs say; a row without any is left out."""
-        found: dict[str, Found] = {}
+        found: dict[str, RowResult] = {}
         for name, row in self.rows.items():
             tried, _ = self._walk(row)
             if tried:
                 runs = [self._finished(_seeded(_best(tried), seed)) for seed in self.seeds]
                 kept = [run for run in runs if run is not None]
-                found[name] = Found([run for _, run in tried], kept)
+                found[name] = RowResult([run for _, run in tried], kept)
         return found
 
     def _wanted(self, row: Row, ended: set[Path]) -> list[RunConfig]:

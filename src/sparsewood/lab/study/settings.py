@@ -3,7 +3,7 @@
 from typing import Any
 
 from sparsewood.estimators.names import letters
-from sparsewood.lab.tasks.readers import MAX_ACTIVE, name_of, parse
+from sparsewood.lab.tasks.readers import MAX_ACTIVE, from_name, name_of
 
 # name -> option -> values; the first is what the parser's rates are tried with, the others are
 # tried after it. Steps against the gradient are large, as that of a mean over a batch is small.
@@ -30,7 +30,7 @@ def start(text: str) -> str:
         ValueError: if it is none.
     """
     first = {option: values[0] for option, values in _settings(text).items()}
-    return name_of(parse(_spelled(text, first) if first else text))
+    return name_of(from_name(_spelled(text, first) if first else text))
 
 
 def settings(text: str) -> list[str]:
@@ -39,7 +39,7 @@ def settings(text: str) -> list[str]:
         return []
     options = _settings(text)
     found = [_spelled(text, {option: v}) for option, values in options.items() for v in values]
-    return list(dict.fromkeys(name_of(parse(one)) for one in found))
+    return list(dict.fromkeys(name_of(from_name(one)) for one in found))
 
 
 def _settings(text: str) -> dict[str, tuple[Any, ...]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from sparsewood.lab.run.config import RunConfig
-from sparsewood.lab.tasks.readers import name_of, parse
+from sparsewood.lab.tasks.readers import from_name, name_of
 
 if TYPE_CHECKING:
     import optuna
@@ -64,7 +64,7 @@ def read_choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | 
         return Range.parse(name, given)
     if not given:
         raise ValueError(f"{name}: expected at least one value")
-    return [name_of(parse(v)) for v in given] if name == "model.estimator" else list(given)
+    return [name_of(from_name(v)) for v in given] if name == "model.estimator" else list(given)
 
 
 def grid_of(ranges: Mapping[str, Sequence[Any] | Range]) -> list[dict[str, Any]] | None:

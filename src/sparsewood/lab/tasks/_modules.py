@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator
-from sparsewood.lab.data.batches import Padded
+from sparsewood.lab.data.batches import PaddedSentences
 from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
 from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder
-from sparsewood.lab.tasks.readers import Reader, parse
+from sparsewood.lab.tasks.readers import Reader, from_name
 from sparsewood.nn.chart_posterior import ChartPosterior
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
@@ -58,7 +58,7 @@ def with_trees(posterior: Posterior) -> Posterior:
     return Posterior.uniform(posterior.structure, trees, batch, shape, posterior.lengths, dtype)
 
 
-def arcs_from(leaves: Iterable[int], side: Padded, options: ModelConfig) -> Tensor:
+def arcs_from(leaves: Iterable[int], side: PaddedSentences, options: ModelConfig) -> Tensor:
     """(B, n, n + 1) bool, the arcs from words whose tokens are `leaves`.
 
     None of a sentence that has no tree without these.
@@ -76,7 +76,7 @@ def arcs_from(leaves: Iterable[int], side: Padded, options: ModelConfig) -> Tens
     return heads[:, None].expand(-1, leaf.shape[1], -1)
 
 
-class Read(NamedTuple):
+class WordInput(NamedTuple):
     """What a model reads of a word.
 
     Attributes:
@@ -88,20 +88,20 @@ class Read(NamedTuple):
     embedding: bool
 
 
-def read_of(options: ModelConfig) -> Read:
+def word_input(options: ModelConfig) -> WordInput:
     """What is read of a word for a composer, or a reader, and for what scores trees."""
-    row = parse(options.estimator)
+    chosen = from_name(options.estimator)
     words = options.composer_input == "words"
-    if isinstance(row, Reader):
-        context = row.input == "context" or (options.pretrained and not words)
-        return Read(context, not context)
+    if isinstance(chosen, Reader):
+        context = chosen.input == "context" or (options.pretrained and not words)
+        return WordInput(context, not context)
     # Without a parser nothing else would read context.
-    return Read(not words or row.reads_scores, words)
+    return WordInput(not words or chosen.reads_scores, words)
 
 
 def has_embeddings(options: ModelConfig) -> bool:
     """Whether words have embeddings: a pretrained encoder reads none."""
-    read = read_of(options)
+    read = word_input(options)
     return read.embedding or not options.pretrained
 
 
@@ -117,7 +117,7 @@ def encoders(
     """
     size, dropout = options.embedding, options.dropout
     plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)
-    read = read_of(options)
+    read = word_input(options)
     if not read.context:
         return plain(), None
     own = read.embedding and (options.own_embeddings or options.pretrained)

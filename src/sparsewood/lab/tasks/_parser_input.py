@@ -32,7 +32,7 @@ class ParserBatch:
         punctuation: (B, n) bool, the words that are nothing but punctuation.
         lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
-        subwords, owners: as `Padded` has them, for a pretrained encoder.
+        subwords, owners: as `PaddedSentences` has them, for a pretrained encoder.
     """
 
     rows: Tensor

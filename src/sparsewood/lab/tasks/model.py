@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Problem
-from sparsewood.lab.data.batches import Batch, EncodedSplit, Padded, class_targets
+from sparsewood.lab.data.batches import Batch, EncodedSplit, PaddedSentences, class_targets
 from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
@@ -17,14 +17,14 @@ from sparsewood.lab.tasks._modules import (
     encoders,
     has_embeddings,
     latent_trees,
-    read_of,
     with_trees,
+    word_input,
 )
 from sparsewood.lab.tasks.brackets import BracketStatistics
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output, TreeStatistics
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder, saved, unread_vectors
-from sparsewood.lab.tasks.readers import Reader, SentenceReader, name_of, parse
+from sparsewood.lab.tasks.readers import Reader, SentenceReader, from_name, name_of
 from sparsewood.lab.tasks.task import Model
 from sparsewood.lab.tasks.words import WordModel
 from sparsewood.nn.encoder import SentenceEncoder
@@ -72,14 +72,14 @@ class TreeModel(WordModel, Model):
         self.task = task or self.task
         self.options = options
         self.labels = labels
-        row = parse(options.estimator)
+        chosen = from_name(options.estimator)
         self.trees: LatentTreeEncoder | None = None
         self.reader: SentenceReader | None = None
-        if isinstance(row, Reader):
-            size = options.hidden if read_of(options).context else options.embedding
-            self.reader = SentenceReader(row, (size, options.hidden))
+        if isinstance(chosen, Reader):
+            size = options.hidden if word_input(options).context else options.embedding
+            self.reader = SentenceReader(chosen, (size, options.hidden))
         else:
-            self.trees = latent_trees(options, row)
+            self.trees = latent_trees(options, chosen)
         self.dropout = nn.Dropout(options.dropout)
         self.add_layers()
 
@@ -140,7 +140,7 @@ class TreeModel(WordModel, Model):
     def config(self) -> dict[str, Any]:
         return {
             **super().config(),
-            "options": asdict(replace(self.options, estimator=name_of(self._row))),
+            "options": asdict(replace(self.options, estimator=name_of(self._chosen))),
             "words": self.vocabulary.words,
             "labels": self.labels,
             "lowercase": self.vocabulary.lowercase,
@@ -162,7 +162,7 @@ class TreeModel(WordModel, Model):
         )
 
     @property
-    def _row(self) -> Estimator | Reader:
+    def _chosen(self) -> Estimator | Reader:
         """What the option `estimator` names, as it is now."""
         if self.reader is not None:
             return self.reader.kind
@@ -177,10 +177,10 @@ class TreeModel(WordModel, Model):
     @property
     def temperature(self) -> float | None:
         """Of the trees at test, None where they have none; may be set, as the search then does."""
-        row = self._row
-        if isinstance(row, Reader):
-            return row.temperature_at_test
-        return getattr(row.at_test(), "temperature", None)
+        chosen = self._chosen
+        if isinstance(chosen, Reader):
+            return chosen.temperature_at_test
+        return getattr(chosen.at_test(), "temperature", None)
 
     @temperature.setter
     def temperature(self, value: float) -> None:
@@ -231,14 +231,14 @@ class TreeModel(WordModel, Model):
         """What is to be said of the examples, as `Batch.targets` has it."""
         return class_targets(examples, self.labels)
 
-    def context(self, side: Padded) -> Tensor:
+    def context(self, side: PaddedSentences) -> Tensor:
         """(B, n, hidden) the vectors of the encoder, embeddings where it is nothing else."""
         if not isinstance(self.encoder, PretrainedEncoder):
             return self.encoder(side.tokens, side.lengths)
         assert side.subwords is not None, "the batch was made for another model"
         return self.encoder(side.subwords, side.owners, *side.tokens.shape)
 
-    def read(self, side: Padded) -> tuple[Posterior, Tensor]:
+    def read(self, side: PaddedSentences) -> tuple[Posterior, Tensor]:
         """The trees of the sentences of one side, and a vector (T, hidden) for each tree.
 
         With a reader, a posterior of weight 1 and a vector (B, hidden) for each sentence.
@@ -246,7 +246,7 @@ class TreeModel(WordModel, Model):
         return self.composed(side, self.context(side))
 
     def composed(
-        self, side: Padded, x: Tensor, words: Tensor | None = None
+        self, side: PaddedSentences, x: Tensor, words: Tensor | None = None
     ) -> tuple[Posterior, Tensor]:
         """What `read` returns, of word vectors `x`.
 
@@ -262,20 +262,20 @@ class TreeModel(WordModel, Model):
         posterior, roots = self.trees(x, side.lengths, heads, words=words, forbidden=forbidden)
         return posterior, self.dropout(roots)
 
-    def trees_of(self, side: Padded, x: Tensor) -> Posterior:
+    def trees_of(self, side: PaddedSentences, x: Tensor) -> Posterior:
         """Those of word vectors `x`, not composed; there must be no reader."""
         assert self.trees is not None
         heads, forbidden = self._told(side)
         return self.trees.posterior(x, side.lengths, heads, forbidden=forbidden)
 
-    def _told(self, side: Padded) -> tuple[Tensor | None, Tensor | None]:
+    def _told(self, side: PaddedSentences) -> tuple[Tensor | None, Tensor | None]:
         """What is known of the trees of one side beforehand: heads, and arcs that none has."""
         assert self.trees is not None
         heads = side.heads if self.reads_heads else None
         latent = self.trees.scorer is not None
         return heads, self._forbidden(side, latent=latent)
 
-    def _words(self, side: Padded, estimator: Estimator) -> Tensor | None:
+    def _words(self, side: PaddedSentences, estimator: Estimator) -> Tensor | None:
         """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
         if self.second is not None:
             return self.second(side.tokens, side.lengths)
@@ -284,7 +284,7 @@ class TreeModel(WordModel, Model):
         assert isinstance(self.encoder, SentenceEncoder)
         return self.dropout(self.encoder.embedding(side.tokens))
 
-    def _forbidden(self, side: Padded, *, latent: bool) -> Tensor | None:
+    def _forbidden(self, side: PaddedSentences, *, latent: bool) -> Tensor | None:
         """(B, n, n + 1) bool, the arcs from words that are leaves; None without such words."""
         if not self.options.leaves or not latent:
             return None
@@ -327,10 +327,10 @@ class TreeModel(WordModel, Model):
         return [self.new_metric(training=training), *self._tree_metrics(training=training)]
 
     def _tree_metrics(self, *, training: bool) -> list[Metric]:
-        row = self._row
-        if isinstance(row, Reader):
-            return [BracketStatistics()] if row.learns_trees and not training else []
-        latent = row.reads_scores and row.gives_structures
+        chosen = self._chosen
+        if isinstance(chosen, Reader):
+            return [BracketStatistics()] if chosen.learns_trees and not training else []
+        latent = chosen.reads_scores and chosen.gives_structures
         return [] if training and not latent else [TreeStatistics()]
 
     def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:

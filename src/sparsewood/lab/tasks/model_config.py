@@ -7,14 +7,21 @@ from typing import Annotated, Any, Literal, Self
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
-from sparsewood.lab.tasks.readers import MAX_ACTIVE, Reader, name_of, name_stored, parse, rows
+from sparsewood.lab.tasks.readers import (
+    MAX_ACTIVE,
+    Reader,
+    from_name,
+    known_names,
+    name_of,
+    name_stored,
+)
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.ordered import OrderedComposer
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.nn.tree_messages import TreeMessages
 
-ESTIMATORS = "|".join(rows())  # what help offers
+ESTIMATORS = "|".join(known_names())  # what help offers
 
 COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
     "tree_lstm": ChildSumTreeLSTM,
@@ -81,7 +88,7 @@ class ModelConfig:
     @property
     def needs_heads(self) -> bool:
         """Whether examples need heads."""
-        return isinstance(parse(self.estimator), Given)
+        return isinstance(from_name(self.estimator), Given)
 
     @property
     def pretrained(self) -> bool:
@@ -94,7 +101,7 @@ class ModelConfig:
         return not self.pretrained or self.composer_input == "words"
 
     def __post_init__(self) -> None:
-        estimator = parse(self.estimator)
+        estimator = from_name(self.estimator)
         fitting = [name for name, composer in COMPOSERS.items() if _fits(composer, estimator)]
         composers = f"{' or '.join(fitting)} with {self.estimator}"
         check(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from sparsewood.lab.data.batches import Batch, Padded
+from sparsewood.lab.data.batches import Batch, PaddedSentences
 from sparsewood.lab.data.vectors import VectorReference
-from sparsewood.lab.tasks._modules import composer_of, read_of
+from sparsewood.lab.tasks._modules import composer_of, word_input
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.pair_config import PairConfig
 from sparsewood.lab.tasks.pretrained import Pretrained
@@ -17,8 +17,8 @@ from sparsewood.nn.cross_attention import CrossAttention
 from sparsewood.posterior import Posterior
 from sparsewood.structures.matching import Matching
 
-_Side = tuple[Padded, Tensor]  # sentences, and vectors (B, n, .) of their words
-_Read = tuple[Posterior, Tensor]  # over trees, and a vector (T, hidden) for each
+_Side = tuple[PaddedSentences, Tensor]  # sentences, and vectors (B, n, .) of their words
+_Composed = tuple[Posterior, Tensor]  # over trees, and a vector (T, hidden) for each
 
 
 class PairModel(TargetModel):
@@ -63,7 +63,7 @@ class PairModel(TargetModel):
         self.second_composer: nn.Module | None = None
         if self.options.attention != "none":
             self.attention = CrossAttention(
-                hidden if read_of(self.options).context else self.options.embedding,
+                hidden if word_input(self.options).context else self.options.embedding,
                 structure=Matching() if self.options.attention == "matching" else None,
             )
         if self.options.attention_over == "subtrees":
@@ -79,7 +79,9 @@ class PairModel(TargetModel):
         output = self.answered(self.dropout(hidden), pairs, batch.targets, left, right)
         return replace(output, attention=attention)
 
-    def read_pair(self, left: Padded, right: Padded) -> tuple[_Read, _Read, Tensor | None]:
+    def read_pair(
+        self, left: PaddedSentences, right: PaddedSentences
+    ) -> tuple[_Composed, _Composed, Tensor | None]:
         """What `read` returns of each side, which has looked at the other if there is attention.
 
         That comes last, (B, n, m): the mean of both ways.
@@ -92,7 +94,7 @@ class PairModel(TargetModel):
         a, b, attention = self._joined((left, x), (right, y))
         return self.composed(left, x, a), self.composed(right, y, b), attention
 
-    def _over_subtrees(self, left: _Side, right: _Side) -> tuple[_Read, _Read, Tensor]:
+    def _over_subtrees(self, left: _Side, right: _Side) -> tuple[_Composed, _Composed, Tensor]:
         assert self.trees is not None
         first, second = self.trees.composer, self.second_composer
         assert isinstance(first, TreeComposer)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from sparsewood._internal.numbers import check_choice
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.model_config import ModelConfig
-from sparsewood.lab.tasks.readers import Reader, parse
+from sparsewood.lab.tasks.readers import Reader, from_name
 
 Attention = Literal["none", "softmax", "matching"]
 Over = Literal["words", "subtrees"]
@@ -31,7 +31,9 @@ class PairConfig(ModelConfig):
         check_choice("model.attention", self.attention, Attention)
         check_choice("model.attention_over", self.attention_over, Over)
         attends, subtrees = self.attention != "none", self.attention_over == "subtrees"
-        has_subtrees = not isinstance(parse(self.estimator), Reader) and self.composer != "messages"
+        has_subtrees = (
+            not isinstance(from_name(self.estimator), Reader) and self.composer != "messages"
+        )
         check(
             "model",
             self,

@@ -168,19 +168,19 @@ READERS: dict[str, tuple[type[Reader], dict[str, Any]]] = {
 }
 
 
-def rows() -> Names:
+def known_names() -> Names:
     """All that the option `estimator` may name: estimators, and readers."""
     return {**NAMES, **READERS}
 
 
-def parse(text: str) -> Estimator | Reader:
+def from_name(text: str) -> Estimator | Reader:
     """The estimator or the reader of a name such as "flat" or "chart:choice=gumbel"."""
-    return parse_among(text, rows(), _defaults)
+    return parse_among(text, known_names(), _defaults)
 
 
 def name_of(value: Estimator | Reader) -> str:
-    """The name that `parse` turns into this estimator or reader."""
-    return name_among(value, rows(), _defaults)
+    """The name that `from_name` turns into this estimator or reader."""
+    return name_among(value, known_names(), _defaults)
 
 
 def name_stored(text: str) -> str:
@@ -190,14 +190,14 @@ def name_stored(text: str) -> str:
     stays as it is.
     """
     try:
-        return name_of(parse_among(text, rows()))
+        return name_of(parse_among(text, known_names()))
     except ValueError:
         return text
 
 
 def earlier_name(text: str) -> str:
     """What earlier versions called the estimator or the reader of this name."""
-    return name_among(parse(text), rows())
+    return name_among(from_name(text), known_names())
 
 
 def _defaults(cls: type, options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sparsewood.lab.data.examples import Corpus, Example
 from sparsewood.lab.data.heads_file import attach_heads, count_missing
-from sparsewood.lab.data.reading import TOO_LONG, listed, long_rows
+from sparsewood.lab.data.read_options import TOO_LONG, listed, long_rows
 from sparsewood.lab.data.vectors import WordVectors, load_vectors
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from sparsewood._internal.numbers import check_choice
 from sparsewood.lab.data.examples import Corpus, TargetKind, task_name
-from sparsewood.lab.data.reading import Reading
+from sparsewood.lab.data.read_options import ReadOptions
 from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.data.user_files import read_own_splits
 
-_SEPARATOR = Reading.label_separator
+_SEPARATOR = ReadOptions.label_separator
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Classify(Source):
 
     def read(self) -> Corpus:
         files = self.train, self.validation, self.test
-        how = Reading(
+        how = ReadOptions(
             self.encoding, self.delimiter, self.skip_bad, self.target, self.label_separator
         )
         splits = read_own_splits(*files, self.label, self._texts(), self.split_seed, how)

@@ -20,7 +20,7 @@ class BadRow(ValueError):  # noqa: N818 (what the row is)
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How a file of rows is read.
 
     Attributes:
@@ -76,7 +76,7 @@ class Reading:
         warnings.warn(f"{name}: {len(self.skipped)} of {rows} rows skipped: {told}", stacklevel=3)
 
 
-STRICT = Reading()
+STRICT = ReadOptions()
 
 
 def listed(entries: list[str]) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.data import Classify, Pairs, Reading
+from sparsewood.lab.data import Classify, Pairs, ReadOptions
 from sparsewood.lab.data.examples import Example
-from sparsewood.lab.data.reading import LONG, TOO_LONG, listed
+from sparsewood.lab.data.read_options import LONG, TOO_LONG, listed
 from sparsewood.lab.data.user_files import read_own
 
 # A file of each form with two good rows and, between them, the lines 2 or 3 and on, a bad one.
@@ -23,7 +23,7 @@ BAD = {
 }
 
 
-def read(path: Path, how: Reading) -> list[tuple[str, tuple[str, ...]]]:
+def read(path: Path, how: ReadOptions) -> list[tuple[str, tuple[str, ...]]]:
     return [(e.label, e.sentences[0].words) for e in read_own(path, None, [None], how)]
 
 
@@ -32,9 +32,9 @@ def test_bad_rows_are_skipped_counted_and_listed(name: str, tmp_path: Path) -> N
     path = tmp_path / name
     path.write_text(BAD[name])
     with pytest.raises(ValueError, match=rf"{name}:[23]: "):
-        read(path, Reading())
+        read(path, ReadOptions())
     with pytest.warns(UserWarning, match=rf"{name}: 1 of 3 rows skipped: .*{name}:[23]: ") as told:
-        found = read(path, Reading(skip_bad=True))
+        found = read(path, ReadOptions(skip_bad=True))
     assert found == [("x", ("a", "b")), ("y", ("c",))]
     assert len(told) == 1
 
@@ -43,7 +43,7 @@ def test_rows_that_are_no_text_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(b"x\ta b\nz\t\xff\nz\t\0\ny\tc\n")
     with pytest.warns(UserWarning, match="2 of 4 rows skipped: .*not UTF-8 text .*a NUL byte"):
-        assert len(read(path, Reading(skip_bad=True))) == 2
+        assert len(read(path, ReadOptions(skip_bad=True))) == 2
 
 
 def test_sentences_of_conllu_are_skipped(tmp_path: Path) -> None:
@@ -52,14 +52,14 @@ def test_sentences_of_conllu_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text(f"# label = x\n{row}\n{row}\n# label = y\nnothing\n\n# label = z\n{row}\n")
     with pytest.warns(UserWarning, match=r"2 of 4 rows skipped: .*:4: .*:6: not a sentence"):
-        assert [label for label, _ in read(path, Reading(skip_bad=True))] == ["x", "z"]
+        assert [label for label, _ in read(path, ReadOptions(skip_bad=True))] == ["x", "z"]
 
 
 def test_a_header_that_is_wrong_is_no_row(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("y,s\nx,a\n")
     with pytest.raises(ValueError, match="no column 'label'; the columns are y, s"):
-        read(path, Reading(skip_bad=True))
+        read(path, ReadOptions(skip_bad=True))
 
 
 def test_nothing_but_bad_rows(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_nothing_but_bad_rows(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=r"no examples in this file; all 2 rows are bad: .*a.tsv:1"
     ):
-        read(path, Reading(skip_bad=True))
+        read(path, ReadOptions(skip_bad=True))
 
 
 def test_many_bad_rows_are_not_all_listed() -> None:
@@ -84,17 +84,17 @@ def test_encodings(encoding: str, name: str, tmp_path: Path) -> None:
         "a.jsonl": '{"label": "x", "text": "été"}\n',
     }[name]
     (tmp_path / name).write_bytes(text.encode(encoding))
-    assert read(tmp_path / name, Reading(encoding)) == [("x", ("été",))]
+    assert read(tmp_path / name, ReadOptions(encoding)) == [("x", ("été",))]
 
 
 def test_a_wrong_encoding_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_bytes("x\tétés\n".encode("latin-1"))
     with pytest.raises(ValueError, match="a.tsv:1: not UTF-8 text .*--encoding names .*latin-1"):
-        read(tmp_path / "a.tsv", Reading())
+        read(tmp_path / "a.tsv", ReadOptions())
     with pytest.raises(ValueError, match="a.tsv: not utf-16 text"):
-        read(tmp_path / "a.tsv", Reading("utf-16"))
+        read(tmp_path / "a.tsv", ReadOptions("utf-16"))
     with pytest.raises(ValueError, match="encoding: there is none named 'utf-9'"):
-        Reading("utf-9")
+        ReadOptions("utf-9")
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_a_wrong_encoding_is_told(tmp_path: Path) -> None:
 )
 def test_delimiters(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    ((label, words),) = read(tmp_path / name, Reading(delimiter=";"))
+    ((label, words),) = read(tmp_path / name, ReadOptions(delimiter=";"))
     assert (label, words[0], words[2]) == ("x", "a", "b")
 
 
 @pytest.mark.parametrize("delimiter", ["", ";;", "\n", '"'])
 def test_what_is_no_delimiter(delimiter: str) -> None:
     with pytest.raises(ValueError, match="delimiter: expected one character"):
-        Reading(delimiter=delimiter)
+        ReadOptions(delimiter=delimiter)
 
 
 def examples(path: Path, **options: object) -> dict[str, list[Example]]:
