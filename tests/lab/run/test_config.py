@@ -84,6 +84,7 @@ def test_missing_and_unknown_parts(make_config) -> None:
         {"lr": float("nan")},
         {"decay": 1.5},
         {"beta2": 1.0},
+        {"weight_decay": -0.1},
         {"batch_words": 0},
         {"warm_up": -1},
         {"patience": 0},

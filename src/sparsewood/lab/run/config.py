@@ -41,6 +41,7 @@ class TrainingConfig:
         average: validate and keep an exponential moving average of the weights, of which every
             step keeps this share, 0.999 say; 0: the weights themselves.
         beta2: of Adam, the share of the mean of squared gradients that a step keeps.
+        weight_decay: decoupled weight decay (AdamW; SGD: L2) of the parameters at the rate `lr`.
         batch: examples in a step, of all processes together.
         batch_words: the most words in a step, padding included, in place of `batch`; sentences of
             like length come together.
@@ -82,6 +83,7 @@ class TrainingConfig:
     anneal_epochs: int = 0
     average: float = 0.0
     beta2: float = 0.999
+    weight_decay: float = 0.0
     batch: int = 16
     batch_words: int | None = None
     reduction: Literal["mean", "sum"] = "mean"
@@ -129,6 +131,7 @@ class TrainingConfig:
             ("decay", 0 < self.decay <= 1, "more than 0 and at most 1"),
             ("average", 0 <= self.average < 1, "at least 0, less than 1"),
             ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
+            ("weight_decay", 0 <= self.weight_decay < float("inf"), "at least 0"),
             *((name, v is None or v > 0, "a positive number") for name, v in limits.items()),
             ("encoder_lr", given, f"a positive number, or {AS_LR!r}"),
         )

@@ -1,6 +1,7 @@
 """The optimizer of a run: parameters by their learning rates, and the moving average of weights."""
 
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -32,12 +33,18 @@ def by_rate(
 def make_optimizer(
     groups: list[list[nn.Parameter]], config: TrainingConfig
 ) -> torch.optim.Optimizer:
-    options = [{"params": parameters} for parameters in groups]
+    # Only the parameters at the rate `lr`, the first group, decay.
+    decays = [config.weight_decay, *(0.0 for _ in groups[1:])]
+    options: list[dict[str, Any]] = [
+        {"params": parameters, "weight_decay": decay}
+        for parameters, decay in zip(groups, decays, strict=True)
+    ]
     # On a GPU one kernel changes all weights, and tells by itself whether a gradient overflowed.
     fused = all(p.is_cuda for parameters in groups for p in parameters) or None
     if config.optimizer == "sgd":
         return torch.optim.SGD(options, config.lr, fused=fused)
-    return torch.optim.Adam(options, config.lr, betas=(0.9, config.beta2), fused=fused)
+    adam = torch.optim.AdamW if config.weight_decay else torch.optim.Adam
+    return adam(options, config.lr, betas=(0.9, config.beta2), fused=fused)
 
 
 class Average:
