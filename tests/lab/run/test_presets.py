@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sparsewood.lab.data.sources import SOURCES, ListOps, Parse, RevDict, Sst
+from sparsewood.lab.data.sources import SOURCES, ListOps, Logic, Parse, RevDict, Sst
 from sparsewood.lab.run import PRESETS, RunConfig, TrainingConfig, preset
 from sparsewood.lab.run.presets import find_preset
 from sparsewood.lab.tasks import TASKS, DictionaryConfig, ModelConfig
@@ -57,6 +57,14 @@ def test_the_data_of_sums() -> None:
     words = [s.words for e in splits["train"] for s in e.sentences]
     assert {w for tokens in words for w in tokens if w[0] == "["} == {"[MIN", "[MAX", "[MED", "[SM"}
     assert sum(sum(w[0] == "[" for w in tokens) == 1 for tokens in words) >= 30  # of depth 1
+
+
+def test_logic_with_an_arc_scorer_that_holds_on_longer_expressions(tmp_path: Path) -> None:
+    config = preset("logic", Logic, data=tmp_path, hidden=64)
+    assert (config.model.scorer, config.model.hidden) == ("between", 64)
+    assert {"(", ")", "a", "f"} <= set(config.model.leaves)
+    assert config.source == Logic(tmp_path)
+    assert RunConfig.from_json(config.to_json()) == config
 
 
 def test_what_is_no_preset_or_option_of_it_is_named() -> None:

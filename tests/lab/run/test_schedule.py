@@ -14,6 +14,7 @@ from sparsewood.lab.run.schedule import (
     ended_by_budget,
     epochs_allowed,
     is_raised,
+    rounded,
     seconds_left,
     share,
 )
@@ -43,6 +44,30 @@ def test_lower_is_better() -> None:
 
 def test_an_equal_value_is_no_new_best() -> None:
     assert _run([1, 1])[1] == [True, False]
+
+
+def test_the_first_settled_epoch_is_better_than_all_before() -> None:
+    schedule, best = Schedule(1.0), []
+    for epoch, (value, settled) in enumerate(
+        [(5, False), (4, False), (3, True), (2, True), (4, True)], 1
+    ):
+        best.append(
+            schedule.update(epoch, value, higher_is_better=True, decay=0.5, settled=settled)
+        )
+        if epoch == 2:
+            assert (schedule.lr, schedule.bad) == (1.0, 0)
+    assert best == [True, False, True, False, True]
+    assert (schedule.lr, schedule.best, schedule.best_epoch) == (0.5, 4, 5)
+
+
+def test_how_far_steps_are_rounded() -> None:
+    found = [rounded(done, (0.2, 0.6)) for done in (0, 0.2, 0.3, 0.6, 1)]
+    assert found == pytest.approx([0, 0, 0.25, 1, 1])
+    assert [rounded(done, (0, 0)) for done in (0, 1)] == [1, 1]
+    assert rounded(1, None) == 0
+    for span in ((0.6, 0.2), (-0.1, 1), (0, 1.1), (0.5,)):
+        with pytest.raises(ValueError, match="rounding: expected two rising shares from 0 to 1"):
+            TrainingConfig(rounding=span)  # type: ignore[arg-type]
 
 
 def test_the_most_epochs() -> None:

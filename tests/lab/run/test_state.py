@@ -175,6 +175,46 @@ def test_all_of_it_resumes(make_config, outcome, recording, tmp_path: Path) -> N
     assert (tmp_path / "parts" / "checkpoints" / "0004" / "average.safetensors").exists()
 
 
+def test_rounding_rises_step_by_step(make_config, tmp_path: Path) -> None:
+    """Five steps an epoch: it rises from the fourth step to the eighth, of twenty."""
+    seen: list[float] = []
+    config = make_config(max_epochs=4, patience=1, rounding=(0.2, 0.4), average=0.5)
+    state = watch(
+        with_words(config, scorer="between"), tmp_path, lambda state: seen.append(state.rounding)
+    )
+    rising = [0, 0, 0, 0, 0, 0.25, 0.5, 0.75]
+    assert seen == pytest.approx([*rising, *[1] * (len(seen) - 8)])
+    told = [record["rounding"] for record in state.history]
+    assert told == pytest.approx([0.25, 1, 1, 1][: state.epoch])
+    assert state.history[1]["best"]  # the epoch before is of another model
+    assert state.schedule.best_epoch >= 2
+    kept: Any = load_model(tmp_path / "model")
+    assert kept.trees.scorer.rounding == 1
+    never = with_words(
+        replace(config, training=replace(config.training, rounding=None)), scorer="both"
+    )
+    assert watch(never, tmp_path / "never", lambda _: None).history[-1]["rounding"] == 0
+
+
+@pytest.mark.parametrize("scorer", ["between", "both"])
+def test_rounding_resumes(make_config, outcome, recording, tmp_path: Path, scorer: str) -> None:
+    class Stops(recording):
+        def step(self, step: int, values: Any) -> None:
+            super().step(step, values)
+            if self.steps in (3, 8):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    config = make_config(max_epochs=3, temperatures=False, linear=True, lr=0.01, average=0.8)
+    config = with_words(config, scorer=scorer)
+    train(config, tmp_path / "whole", progress=QUIET)
+    stops = Stops()
+    for _ in range(2):
+        with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
+            train(config, tmp_path / "parts", resume=True, progress=stops)
+    train(config, tmp_path / "parts", resume=True, progress=QUIET)
+    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+
+
 @pytest.mark.parametrize(
     ("estimator", "composer"),
     [

@@ -11,6 +11,7 @@ from sparsewood.lab.tasks import ModelConfig
         *({"hidden": 7}, {"embedding": 0}, {"dropout": 1.0}),
         *({"composer": "tree_rnn"}, {"message_steps": 0}),
         *({"composer_input": "letters"}, {"own_embeddings": True}),
+        *({"scorer": "bilinear"}, {"channels": 0}),
         *({"known_root": 0}, {"noise": -1.0}, {"entropy": float("nan")}),
     ],
 )
@@ -31,3 +32,13 @@ def test_a_composer_that_does_not_fit_the_estimator(estimator, composer, expecte
     with pytest.raises(ValueError, match=f"^model.composer: expected {expected}, got '{composer}'"):
         ModelConfig(estimator=estimator, composer=composer)
     assert ModelConfig(estimator=estimator, composer="messages").composer == "messages"
+
+
+def test_what_a_scorer_of_embeddings_needs():
+    with pytest.raises(ValueError, match='composer_input: expected "words" with the scorer'):
+        ModelConfig(scorer="between")
+    for scorer in ("between", "both"):
+        with pytest.raises(ValueError, match='scorer: expected "mlp" with a pretrained encoder'):
+            ModelConfig(scorer=scorer, composer_input="words", encoder="hf:elm")
+    assert ModelConfig(scorer="both").composer_input == "context"
+    assert ModelConfig.from_stored({"hidden": 8}).scorer == "mlp"

@@ -112,6 +112,7 @@ def load_best(state: TrainingState) -> None:
     path = state.folder / "checkpoints" / name_of(best)
     load_weights(path, state.evaluated, average=state.average is not None)
     state.anneal(ordinary(state.history[: best - 1]))
+    state.give_rounding(state.history[best - 1].get("rounding", 0.0))
 
 
 def close(state: TrainingState) -> None:

@@ -98,6 +98,7 @@ class Trainer:
         start = time.perf_counter() - state.seconds
         for rows in order[state.step :]:
             state.set_rate(len(order))
+            state.set_rounding(len(order))
             stopping = self._step(rows)
             state.step += 1
             state.seconds = time.perf_counter() - start
@@ -108,6 +109,7 @@ class Trainer:
             if self._checkpoint_due():
                 self._losses.check()
                 save(state)
+        state.set_rounding(len(order))
         self._losses.check()  # which waits for what a GPU has still to do
         state.seconds = time.perf_counter() - start
         return seen

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sparsewood.lab.data.listops import CLOSE, DIGITS
+from sparsewood.lab.data.logic import BRACKETS, LETTERS
 from sparsewood.lab.data.sources import SOURCES, Source
 from sparsewood.lab.run.config import RunConfig, TrainingConfig
 from sparsewood.lab.tasks.build import TASKS
@@ -75,6 +76,34 @@ PRESETS = {
             "batch": 64,
             "eval_batch": 256,
             "max_epochs": 6,
+            "patience": None,
+            "decay": 1.0,
+            "linear": True,
+            "clip": 5.0,
+            "temperatures": False,
+        },
+    ),
+    "logic": Preset(
+        "logical inference",
+        ("logic",),
+        model={
+            "estimator": "sparsemap:max_active=5",
+            "scorer": "between",
+            "hidden": 128,
+            "embedding": 128,
+            "dropout": 0.1,
+            "composer": "ordered",
+            "composer_input": "words",
+            "own_embeddings": True,
+            "projective": True,
+            "leaves": (*BRACKETS, *LETTERS),
+        },
+        training={
+            "lr": 0.001,
+            "batch": 512,
+            "eval_batch": 512,
+            "average": 0.999,
+            "max_epochs": 40,
             "patience": None,
             "decay": 1.0,
             "linear": True,

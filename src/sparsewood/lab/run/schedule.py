@@ -24,19 +24,35 @@ class Schedule:
         best: the best value on validation so far.
         best_epoch: the epoch that reached it; 0 before the first.
         bad: epochs since then.
+        settled: whether the model is what it is going to be, so that epochs compare.
     """
 
     lr: float
     best: float | None = None
     best_epoch: int = 0
     bad: int = 0
+    settled: bool = True
 
-    def update(self, epoch: int, value: float, *, higher_is_better: bool, decay: float) -> bool:
-        """Take the value of an epoch into account; whether it is the best so far."""
+    def update(
+        self,
+        epoch: int,
+        value: float,
+        *,
+        higher_is_better: bool,
+        decay: float,
+        settled: bool = True,
+    ) -> bool:
+        """Take the value of an epoch into account; whether it is the best so far.
+
+        The first settled epoch is better than all before. Until then the rate does not fall.
+        """
+        if settled and not self.settled:
+            self.best = None
+        self.settled = settled
         better = self.best is None or (value > self.best if higher_is_better else value < self.best)
         if better:
             self.best, self.best_epoch, self.bad = value, epoch, 0
-        else:
+        elif settled:
             self.lr *= decay
             self.bad += 1
         return better
@@ -54,6 +70,16 @@ def share(done: int, *, warm_up: int = 0, steps: int | None = None) -> float:
     risen = (done + 1) / warm_up if warm_up else 1.0
     left = 1.0 if steps is None else max(0.0, 1 - done / steps)
     return min(1.0, risen, left)
+
+
+def rounded(done: float, span: tuple[float, float] | None) -> float:
+    """How far the steps of a scorer are rounded when this share of training is done, from 0 to 1.
+
+    Evenly more between the shares of `span`; never, where that is None.
+    """
+    if span is None or done < span[0]:
+        return 0.0
+    return 1.0 if done >= span[1] else (done - span[0]) / (span[1] - span[0])
 
 
 def check_stages(config: "TrainingConfig", lengths: Sequence[int]) -> None:

@@ -20,12 +20,14 @@ from sparsewood.lab.run.schedule import (
     annealings,
     epochs_allowed,
     ordinary,
+    rounded,
     share,
     stage_after,
 )
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.metrics import Metric
 from sparsewood.lab.tasks.task import Model
+from sparsewood.nn.between import BetweenArcScorer
 
 
 class TrainingState:
@@ -37,6 +39,7 @@ class TrainingState:
         step: how many steps of the next one are done.
         seconds: what those took.
         metrics: what those saw, in this process.
+        rounding: how far scorers round their steps now.
         history: the metrics of each complete epoch.
         saved: when the state was last saved, by the monotonic clock.
         fingerprint: of the data and of what training does not change.
@@ -63,12 +66,19 @@ class TrainingState:
         self.optimizer = make_optimizer(groups, config)
         self._average = Average(model, config.average) if config.average else None
         self._annealed = annealings(config.anneal, getattr(model.options, "estimator", ""))
+        self._rounding = [
+            module
+            for kept in {model, self.evaluated}
+            for module in kept.modules()
+            if isinstance(module, BetweenArcScorer)
+        ]
         half = config.precision == "float16" and group.device.type == "cuda"
         self.scaler = torch.amp.GradScaler(group.device.type, enabled=half)
         self.schedule = Schedule(config.lr)
         self.epoch, self.step, self.seconds = 0, 0, 0.0
         self._calls = 0
         self._counted: list[Calls] = []
+        self.rounding = 0.0
         self.metrics = self.new_metrics()
         self.history: list[dict[str, Any]] = []
         self.saved = time.monotonic()
@@ -139,6 +149,20 @@ class TrainingState:
         for parameters, part in zip(self.optimizer.param_groups, self._shares, strict=True):
             parameters["lr"] = rate * part
 
+    def set_rounding(self, steps: int) -> None:
+        """Round steps of scorers as the next of an epoch's `steps` steps has them, or its end."""
+        done = 0.0
+        if self.stage is None:
+            allowed = epochs_allowed(self.history, self._config)
+            done = (self.ordinary + self.step / steps) / allowed
+        self.give_rounding(rounded(done, self._config.rounding))
+
+    def give_rounding(self, value: float) -> None:
+        """Give the models' scorers this rounding."""
+        self.rounding = value
+        for scorer in self._rounding:
+            scorer.rounding = value
+
     def anneal(self, epoch: int) -> None:
         """Give the models what is annealed, as it is after `epoch` epochs of no stage."""
         for number in self._annealed:
@@ -188,6 +212,7 @@ class TrainingState:
             validation[criterion.name],
             decay=self._config.decay,
             higher_is_better=criterion.higher_is_better,
+            settled=not self._rounding or self._config.rounding is None or self.rounding == 1,
         )
         record = {
             "epoch": self.epoch + 1,
@@ -197,6 +222,7 @@ class TrainingState:
             "sentences_per_second": examples / seconds,
             "calls": calls / examples,
             "lr": self.optimizer.param_groups[0]["lr"],
+            **({"rounding": self.rounding} if self._rounding else {}),
             "best": best,
             "train": {name: v for metric in metrics for name, v in metric.values().items()},
             "validation": validation,

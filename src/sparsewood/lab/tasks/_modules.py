@@ -12,6 +12,7 @@ from sparsewood.lab.data.batches import PaddedSentences
 from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
 from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder
 from sparsewood.lab.tasks.readers import Reader, from_name
+from sparsewood.nn.between import BetweenArcScorer
 from sparsewood.nn.chart_posterior import ChartPosterior
 from sparsewood.nn.encoder import SentenceEncoder
 from sparsewood.nn.latent import LatentTreeEncoder
@@ -30,7 +31,7 @@ def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncode
         projective=options.projective, single_root=options.single_root, root=options.known_root
     )
     return LatentTreeEncoder(
-        MLPArcScorer(options.hidden) if latent else None,
+        scorer_of(options) if latent else None,
         composer_of(
             options, options.embedding if options.composer_input == "words" else options.hidden
         ),
@@ -38,6 +39,37 @@ def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncode
         estimator=estimator,
         noise=GumbelNoise(options.noise),
     )
+
+
+class SumOfScorers(nn.Module):
+    """The scores of an MLP over the encoder's vectors, plus those of what lies between the words.
+
+    Args:
+        sizes: of a vector of the encoder, and of an embedding.
+        channels: of `nn.BetweenArcScorer`.
+    """
+
+    def __init__(self, sizes: tuple[int, int], channels: int) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.mlp = MLPArcScorer(sizes[0])
+        self.between = BetweenArcScorer(sizes[1], channels=channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, n, sum of sizes), the vectors of both side by side -> (B, n, n + 1)."""
+        context, words = x.split(self.sizes, -1)
+        return self.mlp(context) + self.between(words)
+
+
+def scorer_of(options: ModelConfig) -> nn.Module:
+    """What scores the arcs of latent trees."""
+    match options.scorer:
+        case "mlp":
+            return MLPArcScorer(options.hidden)
+        case "between":
+            return BetweenArcScorer(options.embedding, channels=options.channels)
+        case "both":
+            return SumOfScorers((options.hidden, options.embedding), options.channels)
 
 
 def composer_of(options: ModelConfig, input_size: int) -> nn.Module:
@@ -95,8 +127,15 @@ def word_input(options: ModelConfig) -> WordInput:
     if isinstance(chosen, Reader):
         context = chosen.input == "context" or (options.pretrained and not words)
         return WordInput(context, not context)
-    # Without a parser nothing else would read context.
-    return WordInput(not words or chosen.reads_scores, words)
+    # Without a parser, or with one that reads embeddings, nothing else would read context.
+    parser_reads = chosen.reads_scores and options.scorer != "between"
+    return WordInput(not words or parser_reads, words)
+
+
+def scores_embeddings(options: ModelConfig) -> bool:
+    """Whether embeddings alone are read for the arc scores."""
+    chosen = from_name(options.estimator)
+    return options.scorer == "between" and not isinstance(chosen, Reader) and chosen.reads_scores
 
 
 def has_embeddings(options: ModelConfig) -> bool:
@@ -118,9 +157,10 @@ def encoders(
     size, dropout = options.embedding, options.dropout
     plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)
     read = word_input(options)
-    if not read.context:
-        return plain(), None
     own = read.embedding and (options.own_embeddings or options.pretrained)
+    if not read.context:
+        apart = own and scores_embeddings(options)
+        return plain(), plain() if apart else None
     encoder = (
         PretrainedEncoder.make(
             options.encoder,

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self, cast
 
+import torch
 from torch import Tensor, nn
 
 from sparsewood.estimators import Estimator, Problem
@@ -13,6 +14,7 @@ from sparsewood.lab.data.examples import Corpus, Example, Sentence
 from sparsewood.lab.data.vectors import VectorReference, WordVectors
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.tasks._modules import (
+    SumOfScorers,
     arcs_from,
     encoders,
     has_embeddings,
@@ -203,13 +205,14 @@ class TreeModel(WordModel, Model):
             return []
         parts: list[nn.Module] = [self.trees.scorer]
         if self.options.composer_input == "words":
-            parts.append(self.encoder if self.second is not None else self._lstm)
+            alone = self.encoder if self.second is not None else self._lstm
+            parts += [] if alone is None else [alone]
         return [p for part in parts for p in part.parameters() if p.requires_grad]
 
     @property
-    def _lstm(self) -> nn.LSTM:
+    def _lstm(self) -> nn.LSTM | None:
+        """That of the encoder; None where the parser reads embeddings, as the composer does."""
         assert isinstance(self.encoder, SentenceEncoder)
-        assert self.encoder.lstm is not None
         return self.encoder.lstm
 
     @property
@@ -259,14 +262,29 @@ class TreeModel(WordModel, Model):
         if words is None:
             words = self._words(side, self.trees.estimator)
         heads, forbidden = self._told(side)
-        posterior, roots = self.trees(x, side.lengths, heads, words=words, forbidden=forbidden)
+        posterior, roots = self.trees(
+            self._scored(side, x),
+            side.lengths,
+            heads,
+            words=x if words is None else words,
+            forbidden=forbidden,
+        )
         return posterior, self.dropout(roots)
 
     def trees_of(self, side: PaddedSentences, x: Tensor) -> Posterior:
         """Those of word vectors `x`, not composed; there must be no reader."""
         assert self.trees is not None
         heads, forbidden = self._told(side)
-        return self.trees.posterior(x, side.lengths, heads, forbidden=forbidden)
+        scored = self._scored(side, x)
+        return self.trees.posterior(scored, side.lengths, heads, forbidden=forbidden)
+
+    def _scored(self, side: PaddedSentences, x: Tensor) -> Tensor:
+        """What the scorer reads where the encoder's vectors are `x`."""
+        assert self.trees is not None
+        if not isinstance(self.trees.scorer, SumOfScorers):
+            return x
+        assert isinstance(self.encoder, SentenceEncoder)
+        return torch.cat([x, self.dropout(self.encoder.embedding(side.tokens))], -1)
 
     def _told(self, side: PaddedSentences) -> tuple[Tensor | None, Tensor | None]:
         """What is known of the trees of one side beforehand: heads, and arcs that none has."""
@@ -311,12 +329,15 @@ class TreeModel(WordModel, Model):
         trees = self.trees
         if trees is None or trees.scorer is None:
             return ()
-        read = map(self.context, batch.sides)
         return tuple(
             Problem(
-                trees.scores(x, self._forbidden(side, latent=True)), trees.structure, side.lengths
+                trees.scores(
+                    self._scored(side, self.context(side)), self._forbidden(side, latent=True)
+                ),
+                trees.structure,
+                side.lengths,
             )
-            for x, side in zip(read, batch.sides, strict=True)
+            for side in batch.sides
         )
 
     @abstractmethod

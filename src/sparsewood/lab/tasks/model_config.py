@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from sparsewood.estimators import Estimator, Given
 from sparsewood.lab._checks import check
@@ -23,6 +23,7 @@ from sparsewood.nn.tree_messages import TreeMessages
 
 ESTIMATORS = "|".join(known_names())  # what help offers
 
+Scorer = Literal["mlp", "between", "both"]
 COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
     "tree_lstm": ChildSumTreeLSTM,
     "tree_gru": TreeGRU,
@@ -43,6 +44,11 @@ class ModelConfig:
             sentence. The BiLSTM reads embeddings; a pretrained encoder takes the place of both.
             NAME is a folder or a name on the Hugging Face hub; a word is the mean of its sub-words.
         tune_encoder: fine-tune the pretrained encoder, at the learning rate `encoder_lr`.
+        scorer: what scores the arcs of latent trees: "mlp" reads the vectors of the encoder
+            (`nn.MLPArcScorer`); "between" reads embeddings and what lies between two words, and
+            holds on sentences longer than those trained on (`nn.BetweenArcScorer`, no encoder is
+            built for it); "both" adds the two scores.
+        channels: of the scorer "between", the sums that it keeps of the words between two others.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.
@@ -67,6 +73,8 @@ class ModelConfig:
     """
 
     estimator: Annotated[str, ESTIMATORS] = f"sparsemap:max_active={MAX_ACTIVE}"
+    scorer: Annotated[Scorer, "mlp|between|both"] = "mlp"
+    channels: int = 4
     hidden: int = 300
     embedding: int = 300
     tune_vectors: bool = False
@@ -108,6 +116,13 @@ class ModelConfig:
             "model",
             self,
             *encoder_checks(self.encoder, self.tune_encoder),
+            ("scorer", self.scorer in get_args(Scorer), "mlp, between or both"),
+            (
+                "scorer",
+                self.scorer == "mlp" or not self.pretrained,
+                '"mlp" with a pretrained encoder, which has no embeddings',
+            ),
+            ("channels", self.channels >= 1, "at least 1"),
             ("hidden", self.hidden >= 2 and self.hidden % 2 == 0, "an even number of at least 2"),
             ("embedding", self.embedding >= 1, "at least 1"),
             ("dropout", 0 <= self.dropout < 1, "at least 0, less than 1"),
@@ -118,6 +133,11 @@ class ModelConfig:
                 "own_embeddings",
                 self.composer_input == "words" or not self.own_embeddings,
                 'False unless composer_input is "words"',
+            ),
+            (
+                "composer_input",
+                self.composer_input == "words" or self.scorer != "between",
+                '"words" with the scorer "between", which builds no encoder',
             ),
             ("known_root", self.known_root is None or self.known_root >= 1, "at least 1"),
             ("noise", 0 <= self.noise < float("inf"), "at least 0"),

@@ -120,7 +120,7 @@ class PairModel(TargetModel):
 
 TASKS = tasks_of(
     PairModel,
-    also=("encoder", "attention", "attention_over"),
+    also=("encoder", "scorer", "attention", "attention_over"),
     sides=("premise", "hypothesis"),
     example=("Two girls are playing in the snow.", "Somebody is outside."),
 )

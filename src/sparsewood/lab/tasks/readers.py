@@ -195,6 +195,15 @@ def name_stored(text: str) -> str:
         return text
 
 
+def scores_arcs(name: str) -> bool:
+    """Whether this is the name of an estimator that reads arc scores."""
+    try:
+        value = from_name(name)
+    except ValueError:
+        return False
+    return isinstance(value, Estimator) and value.reads_scores
+
+
 def earlier_name(text: str) -> str:
     """What earlier versions called the estimator or the reader of this name."""
     return name_among(from_name(text), known_names())

@@ -22,7 +22,7 @@ from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import MetricSpec
 from sparsewood.lab.tasks.metrics import Metric, Output
 from sparsewood.lab.tasks.pretrained import PretrainedEncoder
-from sparsewood.lab.tasks.readers import name_stored
+from sparsewood.lab.tasks.readers import name_stored, scores_arcs
 from sparsewood.posterior import Posterior
 
 PLUS = " + "  # between an estimator and what else tells a run apart
@@ -220,7 +220,7 @@ class Task:
     answer: TargetKind = "class"
     few: bool = False
     varies: str = "estimator"
-    also: tuple[str, ...] = ("encoder",)
+    also: tuple[str, ...] = ("encoder", "scorer")
     sides: tuple[str, ...] = ("sentence",)
     example: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -249,6 +249,8 @@ class Task:
         own = str(options.get(self.varies, "unknown"))
         if self.varies == "estimator":
             own = name_stored(own)
-        named = ((name, options.get(name, default[name])) for name in self.also)
+        # A scorer has no say where no dependency trees are scored.
+        also = [name for name in self.also if name != "scorer" or scores_arcs(own)]
+        named = ((name, options.get(name, default[name])) for name in also)
         others = [str(value) for name, value in named if value != default[name]]
         return PLUS.join([own, *others])
