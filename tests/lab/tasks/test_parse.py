@@ -77,6 +77,20 @@ def test_learns_the_treebank(loss: Any) -> None:
     assert parser.parse(words) == [s.heads for s in sentences]
 
 
+def test_what_lies_between_two_words_is_learned_beside_the_biaffine_scorer(tmp_path: Path) -> None:
+    sentences = treebank(24, seed=0)
+    parser = build(sentences, vectors(), replace(SMALL, scorer="both"))
+    between = parser.between
+    assert between is not None
+    before = between.between.detach().clone()
+    train(parser, sentences, steps=80)
+    assert not torch.equal(between.between, before)
+    words = [s.words for s in sentences]
+    assert parser.parse(words) == [s.heads for s in sentences]
+    parser.save_pretrained(tmp_path)
+    assert load_parser(tmp_path).parse(words) == parser.parse(words)
+
+
 def test_trees_have_one_root_and_batches_do_not_matter() -> None:
     parser = build(treebank(8, seed=0), vectors())
     words = [s.words for s in treebank(12, seed=2)]
@@ -169,7 +183,12 @@ def test_a_run_or_its_model_is_a_parser_and_nothing_else_is(tmp_path: Path, make
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"layers": 0}, "layers"), ({"dropout": 1.0}, "dropout"), ({"loss": "mse"}, "loss")],
+    [
+        ({"layers": 0}, "layers"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"loss": "mse"}, "loss"),
+        ({"scorer": "mlp"}, "scorer"),
+    ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=rf"model\.{message}: expected"):

@@ -21,6 +21,7 @@ from sparsewood.lab.tasks.parser_config import LOSSES, ParserConfig
 from sparsewood.lab.tasks.pretrained import Pretrained, PretrainedEncoder, saved, unread_vectors
 from sparsewood.lab.tasks.task import Model, Task
 from sparsewood.nn._bilstm import run_bilstm
+from sparsewood.nn.between import BetweenArcScorer
 from sparsewood.nn.scorers import BiaffineArcScorer
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
@@ -84,6 +85,9 @@ class DependencyParser(Model):
         if vector_size:
             self.projection = nn.Linear(vector_size, options.embedding)
             width += options.embedding
+        self.between: BetweenArcScorer | None = None
+        if options.scorer == "both":
+            self.between = BetweenArcScorer(width, options.arc)
         sizes = [width, *[2 * options.hidden] * (options.layers - 1)]
         self.layers = nn.ModuleList(
             nn.LSTM(size, options.hidden, batch_first=True, bidirectional=True) for size in sizes
@@ -138,23 +142,33 @@ class DependencyParser(Model):
 
     def scores(self, batch: ParserBatch) -> Tensor:
         """Arc scores (B, n, n + 1) of a batch on the parser's device."""
-        if self.encoder is None:
-            x = self._read(batch)
-        else:
+        if self.encoder is not None:
             assert batch.subwords is not None, "the batch was made for another parser"
             x = self.encoder(batch.subwords, batch.owners, *batch.words.shape)
+            return self._of_pairs(x)
+        words = self._words(batch)
+        scores = self._of_pairs(self._in_sentence(words, batch.lengths))
+        if self.between is None:
+            return scores
+        return scores + self.between(self._drop_features(words)).float()
+
+    def _of_pairs(self, x: Tensor) -> Tensor:
+        """The biaffine scores of the encoder's vectors (B, n, 2 * hidden)."""
         return self.scorer(self._drop_features(x)).float()
 
-    def _read(self, batch: ParserBatch) -> Tensor:
-        """(B, n, 2 * hidden) the vectors of the BiLSTM."""
+    def _words(self, batch: ParserBatch) -> Tensor:
+        """(B, n, .) word vectors: the learned ones, the spellings, the projected ones."""
         known = [self.embedding(batch.words), self.spelling(batch.spellings)[batch.spelled]]
         if self.vectors.shape[1]:
             rows = self.vectors[batch.vectors].to(self.projection.weight.dtype)
             known.append(self.projection(rows))
-        x = torch.cat([self._drop_words(part) for part in known], -1)
+        return torch.cat([self._drop_words(part) for part in known], -1)
+
+    def _in_sentence(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """(B, n, 2 * hidden) the vectors of the BiLSTM, from those of the words."""
         for layer in self.layers:
             assert isinstance(layer, nn.LSTM)
-            x = run_bilstm(layer, self._drop_features(x), batch.lengths)
+            x = run_bilstm(layer, self._drop_features(x), lengths)
         return x
 
     def forward(self, batch: ParserBatch) -> Output:

@@ -12,7 +12,7 @@ from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 
 # Of the BiLSTM and of what it reads: a pretrained encoder takes the place of both.
-_OF_BILSTM = ("embedding", "characters", "filters", "layers")
+_OF_BILSTM = ("embedding", "characters", "filters", "layers", "scorer")
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "crf": crf_loss,
     # The scores of an untrained parser are all alike: SparseMAP would keep some n^2 trees.
@@ -37,7 +37,9 @@ class ParserConfig:
         filters: of the convolution over characters; the size of what it says of a word.
         layers: of the BiLSTM.
         hidden: of each direction of a layer; of a pretrained encoder's vectors, half the size.
-        arc: size of the vectors that the biaffine scorer compares.
+        scorer: "biaffine", over the vectors of the encoder, or "both": the sum of that and of
+            `nn.BetweenArcScorer`, which reads what the BiLSTM reads.
+        arc: size of the vectors that the biaffine scorer compares; of the other's hidden layer too.
         dropout: on words as a whole, between layers, and in the scorer.
         projective: parse to projective trees only.
     """
@@ -50,6 +52,7 @@ class ParserConfig:
     filters: int = 100
     layers: int = 3
     hidden: int = 400
+    scorer: Literal["biaffine", "both"] = "biaffine"
     arc: int = 500
     dropout: float = 0.33
     projective: bool = False
@@ -67,13 +70,14 @@ class ParserConfig:
         return not self.pretrained
 
     def __post_init__(self) -> None:
-        sizes = (*_OF_BILSTM, "hidden", "arc")
+        sizes = ("embedding", "characters", "filters", "layers", "hidden", "arc")
         defaults = {name: getattr(ParserConfig, name) for name in _OF_BILSTM}
         unread = defaults if self.pretrained else {}
         check(
             "model",
             self,
             ("loss", self.loss in LOSSES, f"one of {', '.join(LOSSES)}"),
+            ("scorer", self.scorer in ("biaffine", "both"), "biaffine or both"),
             *encoder_checks(self.encoder, self.tune_encoder),
             *((name, getattr(self, name) >= 1, "at least 1") for name in sizes),
             *(
