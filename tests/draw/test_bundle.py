@@ -59,8 +59,8 @@ def test_files_come_after_what_they_import(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("sources", "message"),
     [
-        ({"mount": 'import * as a from "./a.js";\n'}, "not a line that can be joined: import"),
-        ({"mount": "export default 1;\n"}, "not a line that can be joined: export default"),
+        ({"mount": 'import * as a from "./a.js";\n'}, "cannot bundle this line: import"),
+        ({"mount": "export default 1;\n"}, "cannot bundle this line: export default"),
         (
             {
                 "mount": 'import { a } from "./a.js";\nexport const c = 1;\n',

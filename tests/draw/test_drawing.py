@@ -22,19 +22,19 @@ def test_every_format_draws(form: Format) -> None:
 
 
 def test_unknown_format() -> None:
-    with pytest.raises(ValueError, match="format 'png', expected one of text, svg"):
+    with pytest.raises(ValueError, match="format: expected one of text, svg.*, got 'png'"):
         draw(["a"], [[0]], [1.0], None, "png")  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
     ("trees", "weights", "given", "message"),
     [
-        ([[0, 1]], [0.5, 0.5], None, "1 trees but 2 weights"),
-        ([[0, 1], [0]], [0.5, 0.5], None, "tree 1: 1 heads for 2 words"),
+        ([[0, 1]], [0.5, 0.5], None, "expected a weight per tree, got 2 for 1"),
+        ([[0, 1], [0]], [0.5, 0.5], None, "tree 1: expected 2 heads, one per word, got 1"),
         ([[0, 2]], [1.0], None, "tree 0: word 2 of 2 has head 2"),
         ([[0, 1]], [float("nan")], None, "tree 0: weight nan"),
         ([[0, 1]], [1.5], None, "tree 0: weight 1.5"),
-        ([[0, 1]], [1.0], [0], "given heads: 1 heads for 2 words"),
+        ([[0, 1]], [1.0], [0], "given heads: expected 2 heads, one per word, got 1"),
     ],
 )
 def test_bad_input(
@@ -81,5 +81,5 @@ def test_thousands_of_structures_are_counted_not_shown() -> None:
 
 
 def test_a_drawing_has_no_other_format() -> None:
-    with pytest.raises(ValueError, match="Drawing.to: format 'png', expected one of text, svg"):
+    with pytest.raises(ValueError, match="Drawing.to: format: expected one of text, svg"):
         show(posterior()).to("png")  # pyright: ignore[reportArgumentType]

@@ -76,7 +76,7 @@ def test_a_batch_draws_its_first_instances(draw: Draw) -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(ValueError, match="words: expected a list for each of 2 instances, got 1"):
+    with pytest.raises(ValueError, match="words: expected 2 lists, one per instance, got 1"):
         sp.draw(trees(2), [WORDS])
     with pytest.raises(TypeError, match=r"expected a Posterior, got list.*sp.draw.draw\(words"):
         sp.draw(WORDS)  # pyright: ignore[reportArgumentType]

@@ -99,7 +99,7 @@ def test_conllu_holds_dependency_trees(name: str) -> None:
 
 
 def test_conllu_holds_nothing_else() -> None:
-    with pytest.raises(ValueError, match="conllu holds dependency trees, not taggings"):
+    with pytest.raises(ValueError, match="expected dependency trees, got taggings"):
         drawing("chain").to("conllu")
 
 
@@ -187,14 +187,14 @@ def test_a_factor_of_a_graph_is_drawn_as_its_family() -> None:
         (
             "trees",
             {"other": OTHER},
-            r"DependencyTrees\(.*\) is drawn with words and given, .* other",
+            r"other: expected None: DependencyTrees\(.*\) is drawn with words and given",
         ),
         ("chain", {"labels": ["a"]}, "labels: expected 3 names, got 1"),
         ("chain", {"given": [0, 1]}, r"given: expected \(4,\), got \(2,\)"),
         ("chain", {"given": [0, 1, 2, 3]}, "given: label 3 at 3, expected 0 to 2"),
         ("labelled", {"given": [0, 1, 1, 1]}, r"given: expected \(4, 2\), got \(4,\)"),
-        ("binary", {"labels": LABELS}, "have no labels to name"),
-        ("custom", {"words": WORDS}, "is drawn with numbers alone, it has no words"),
+        ("binary", {"labels": LABELS}, "labels: expected None, as BinaryTrees"),
+        ("custom", {"words": WORDS}, "words: expected None: .* is drawn with numbers"),
     ],
 )
 def test_names_that_do_not_fit(name: str, names: dict[str, list[str]], message: str) -> None:

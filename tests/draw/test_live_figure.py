@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_named() -> None:
         live(scores, trees, temperature=0)
     with pytest.raises(ValueError, match="live: max_support must be at least 1, got 0"):
         live(scores, trees, max_support=0)
-    with pytest.raises(ValueError, match="max_support and max_active: expected one of them"):
+    with pytest.raises(ValueError, match="expected max_support or max_active, got both"):
         live(scores, trees, max_support=2, max_active=2)
     with pytest.raises(ValueError, match="scores: expected a tensor of a floating dtype, got list"):
         live([[0.0, 1.0]], trees)  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_one_instance_folds_what_is_many() -> None:
 def test_what_is_too_large_is_told() -> None:
     post = sp.MAP()(torch.zeros(1, 700), sp.Hypercube())
     shown = texts(post._repr_html_())
-    assert shown[-1] == "too large to be drawn here"
+    assert shown[-1] == "too large to draw"
     long = trees(1, 300)
     assert len(long._repr_html_() or "") < 300_000
 

@@ -30,7 +30,7 @@ def test_caption(count: int, status: Status | None, gap: float | None, caption: 
 
 def test_a_part_of_the_support_is_not_counted_as_the_whole() -> None:
     part = sheet("tree", "a", [Items(("a",), ())], [0.25], Status.SOLVED)
-    assert part.caption == "the likeliest 1 tree, certified"
+    assert part.caption == "the most likely 1 tree, certified"
 
 
 def test_small_words() -> None:

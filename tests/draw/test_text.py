@@ -114,8 +114,8 @@ def test_tensor_and_padding() -> None:
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ([0], "1 heads for 2 words"),
-        ([0, 1, 1], "3 heads for 2 words"),
+        ([0], "expected 2 heads, one per word, got 1"),
+        ([0, 1, 1], "expected 2 heads, one per word, got 3"),
         ([0, 3], "word 2 of 2 has head 3"),
         ([0, 2], "word 2 of 2 has head 2"),
         ([0, -1], "word 2 of 2 has head -1"),

@@ -137,5 +137,5 @@ import torch, sparsewood as sp
 sp.draw.live(torch.zeros(2, 3), sp.DependencyTrees()).widget()"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ModuleNotFoundError: a widget needs anywidget ")
+    assert last.startswith("ModuleNotFoundError: the widget needs anywidget ")
     assert last.endswith("(extra [notebook]): pip install anywidget")

@@ -42,7 +42,7 @@ def test_any_batch_dimensions() -> None:
 
 def test_what_is_refused() -> None:
     scores = torch.zeros(3, 4, 5)
-    with pytest.raises(ValueError, match="no structures are given"):
+    with pytest.raises(ValueError, match="expected structures, got None"):
         sp.Given()(scores, TREES, LENGTHS)
     with pytest.raises(ValueError, match=r"given of shape \(3, 3\) does not fit"):
         sp.Given(HEADS[:, 1:])(scores, TREES, LENGTHS)

@@ -62,7 +62,7 @@ def test_no_instances(loss: Loss) -> None:
     [
         ([[0, 1, 2], [2, 1, 0]], r"gold\[1\] is not one of"),  # a cycle
         ([[0, 1, 2], [0, 1, 9]], r"gold\[1\] is not one of"),
-        ([[0, 1, 2]], "each of the 2 instances"),
+        ([[0, 1, 2]], "expected 2 structures"),
         ([[0, 1], [0, 1]], "does not fit"),
         ([[0, 1, 2], [0, 1, 1]], r"gold\[1\] uses a part that is forbidden"),
     ],

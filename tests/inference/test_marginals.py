@@ -65,7 +65,7 @@ def test_structures_that_do_not_fit() -> None:
     assert "DependencyTrees" in repr(dist)
     assert "(2, 3, 4)" in repr(dist)
     assert dist.log_prob(torch.tensor([[0, 1, 2], [2, 1, 0]])).tolist()[1] == -math.inf
-    with pytest.raises(ValueError, match="2 instances"):
+    with pytest.raises(ValueError, match="expected 2 structures"):
         dist.log_prob(torch.tensor([[0, 1, 2]]))
     with pytest.raises(ValueError, match="does not fit"):
         dist.log_prob(torch.tensor([[0, 1], [0, 1]]))

@@ -72,7 +72,7 @@ def test_a_minimiser_is_named(options: dict[str, Any], temperature: float) -> No
     scores = torch.zeros(2, 2, 5, dtype=torch.float64)
     scores[1, 0] = torch.tensor([3.0, 1.0, 0.0, -1.0, -2.0])  # of the others all choices are alike
     temperatures = temperature * torch.ones(2, 2)
-    found = f"{-3 / temperature:.6g}, although .* scores {4 / temperature:.6g}: {MESSAGE}"
+    found = f"{-3 / temperature:.6g}, but .* scores {4 / temperature:.6g}: {MESSAGE}"
     message = rf"instance \(1, 0\): the oracle returned a structure that scores {found}"
     with pytest.raises(OracleValueError, match=message):
         sp.sparsemap(scores, WorstSeats(), temperature=temperatures, **options)

@@ -241,7 +241,7 @@ def test_the_posterior_mixes_with_others_and_shows_its_likeliest_tree():
     assert repr(posterior) == (
         "ChartPosterior(BinaryTrees(labelled=False), 2 instances, parts of shape (3, 3))"
     )
-    with pytest.raises(TypeError, match="no list of trees"):
+    with pytest.raises(TypeError, match="not a list of trees"):
         posterior.sample()
 
 

@@ -110,7 +110,7 @@ def test_bad_input_is_refused():
     module = CrossAttention(3)
     with pytest.raises(ValueError, match=r"word vectors: expected floating .* 3\)"):
         module(torch.zeros(2, 4, 3), torch.zeros(2, 4, 5))
-    with pytest.raises(ValueError, match=r"two sentences .* \(2, 4, 3\) and \(1, 4, 3\)"):
+    with pytest.raises(ValueError, match=r"two batches .* \(2, 4, 3\) and \(1, 4, 3\)"):
         module(torch.zeros(2, 4, 3), torch.zeros(1, 4, 3))
     with pytest.raises(ValueError, match="lengths"):
         module(torch.zeros(2, 4, 3), torch.zeros(2, 4, 3), (torch.tensor([5, 1]), None))

@@ -42,7 +42,7 @@ def test_without_layers_the_embeddings_are_returned() -> None:
     encoder.eval()
     assert torch.equal(encoder(batch), encoder.embedding(batch))
     assert [name for name, _ in encoder.named_parameters()] == ["embedding.weight"]
-    with pytest.raises(ValueError, match="hidden_size: expected the 4 of the embeddings .* got 6"):
+    with pytest.raises(ValueError, match="hidden_size: expected 4, the size of .*got 6"):
         make(layers=0)
 
 

@@ -214,9 +214,9 @@ def test_dtypes(estimator: sp.Estimator) -> None:
 def test_what_is_refused() -> None:
     choice = sp.Simplex()
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"structure": sp.BinaryTrees()}, "no single value"),
-        ({"structure": sp.LinearChain()}, "needs the state"),
-        ({"structure": choice, "state": 1}, "has no states"),
+        ({"structure": sp.BinaryTrees()}, "select single values"),
+        ({"structure": sp.LinearChain()}, "expected the state"),
+        ({"structure": choice, "state": 1}, "it has no states"),
     ]
     for options, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -125,10 +125,10 @@ def test_state_dict_round_trip(forest: sp.Forest) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda net, f: net(torch.zeros(3, 4, 2), f), r"over \(B, n\) = \(3, 5\)"),
+        (lambda net, f: net(torch.zeros(3, 4, 2), f), r"expected \(B, n\) = \(3, 5\)"),
         (lambda net, f: net(torch.zeros(3, 5, 3), f), r"\(\*batch, n, 2\)"),
-        (lambda net, f: net(torch.zeros(3, 5, 1, 2), f), r"over \(B, n\) = \(3, 5\)"),
-        (lambda net, f: net(torch.zeros(3, 5, 2), f.to("meta")), "words on meta"),
+        (lambda net, f: net(torch.zeros(3, 5, 1, 2), f), r"expected \(B, n\) = \(3, 5\)"),
+        (lambda net, f: net(torch.zeros(3, 5, 2), f.to("meta")), "on meta for this forest"),
         (lambda net, f: sp.nn.ChildSumTreeLSTM(2, 3, root="mean"), "'zero' or 'learned'"),  # type: ignore[arg-type]
     ],
 )

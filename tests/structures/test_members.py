@@ -22,7 +22,7 @@ GOLD = torch.tensor([[0, 1, 2], [2, 0, 2]])
         (None, "expected a tensor, got NoneType"),
         (GOLD.tolist(), "expected a tensor, got list"),
         (GOLD.double(), "expected an integer dtype, got torch.float64"),
-        (GOLD[:1], r"2 for scores of shape \(2, 3, 4\), got shape \(1, 3\)"),
+        (GOLD[:1], r"expected 2 structures, .* \(2, 3, 4\), got shape \(1, 3\)"),
         (
             GOLD[:, :2],
             r"shape \(2, 2\) does not fit scores .*\(2, 3, 4\): expected \(2, 3\)",

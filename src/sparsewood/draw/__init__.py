@@ -1,4 +1,4 @@
-"""Structures and posteriors as something to look at: `sp.draw(post)` draws one."""
+"""Drawings of structures and posteriors: `sp.draw(post)` draws one."""
 
 import sys
 

@@ -1,19 +1,19 @@
-"""Where the arcs of a tree go: a level for each, and a place on the word for each leg."""
+"""Layout of the arcs of a tree: a level per arc, and a position on the word per leg."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_STEP = 7.0  # between two legs that have room
+_STEP = 7.0  # preferred distance between two legs
 
 
 @dataclass
 class Arc:
-    """An arc between two words, counted from 0, and where it is drawn.
+    """An arc between two words, counted from 0, and its layout.
 
     Attributes:
         head, dependent: the words.
         level: height above the words, from 1.
-        start, end: where the legs stand on the head and on the dependent.
+        start, end: x of the legs on the head and on the dependent.
     """
 
     head: int
@@ -32,9 +32,9 @@ class Arc:
 
 
 def stacked_arcs(heads: Sequence[int]) -> list[Arc]:
-    """The arcs between words, short ones low; arcs above a common gap have different levels."""
+    """The arcs between words, short arcs lowest; arcs that overlap have different levels."""
     arcs = [Arc(head - 1, word) for word, head in enumerate(heads) if head > 0]
-    tallest = [0] * len(heads)  # of the gap to the right of each word
+    tallest = [0] * len(heads)  # highest level over the gap to the right of each word
     for arc in sorted(arcs, key=lambda arc: (arc.right - arc.left, arc.left)):
         gaps = slice(arc.left, arc.right)
         arc.level = 1 + max(tallest[gaps])
@@ -45,17 +45,17 @@ def stacked_arcs(heads: Sequence[int]) -> list[Arc]:
 def place_legs(
     arcs: Sequence[Arc], roots: Sequence[int], centers: Sequence[float], rooms: Sequence[float]
 ) -> list[float]:
-    """Sets where the legs of each arc stand, and returns where the arrows from the root do.
+    """Set the x of the legs of each arc, and return the x of the arrows from the root.
 
-    From left to right a word has the legs of the arcs to its left, low ones first, then the arrow
-    from the root, then the arcs to its right, high ones first. So only arcs that cross in the tree
-    cross in the picture.
+    The legs on a word are, from left to right: arcs to its left, low arcs first; the arrow from the
+    root; arcs to its right, high arcs first. So arcs cross in the picture only if they cross in the
+    tree.
 
     Args:
-        arcs: with their levels.
-        roots: the words that hang from the root.
+        arcs: the arcs with their levels.
+        roots: the words whose head is the root.
         centers: the middle of each word.
-        rooms: how far apart the outermost legs of each word may be.
+        rooms: the maximum distance of the outermost legs of each word.
     """
     legs: list[list[tuple[float, Arc | None]]] = [[] for _ in centers]
     for word in roots:
@@ -65,7 +65,7 @@ def place_legs(
         legs[arc.right].append((-1 / arc.level, arc))
     places = []
     for word, standing in enumerate(legs):
-        # High arcs are nearest the middle, so they are given the keys next to 0.
+        # High arcs are nearest the middle, so their keys are closest to 0.
         standing.sort(key=lambda leg: leg[0])
         step = min(_STEP, rooms[word] / max(1, len(standing) - 1))
         for i, (_, arc) in enumerate(standing):

@@ -6,9 +6,9 @@
      ▼   │▼│   ▼   │▼
     She  saw  the  man
 
-All arcs from one head to one side share a line. The leg of a line without an arrowhead stands on
-the head, the legs with one (▼) stand on the dependents. Two lines that only cross (a non-projective
-tree has such) meet in ┼; a line never branches there.
+All arcs from one head to one side share a line. The leg of a line without an arrowhead is at the
+head, the legs with an arrowhead (▼) are at the dependents. Lines that cross (in non-projective
+trees) meet in ┼; a line never branches there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from sparsewood.draw._characters import cell_len, padded, row_of
 
 ROOT = "ROOT"
 _GAP = 2  # columns between two words
-_CELL = 3  # a word has three legs: to its left dependents, from its head, to its right dependents
+_CELL = 3  # columns for three legs: to left dependents, from the head, to right dependents
 
 
 @dataclass
@@ -46,7 +46,7 @@ def arcs_text(
     Args:
         heads: (n,), the head of each word, 0 for the root, j for word j (counted from 1).
         words: the n words.
-        below: rows of n texts each to stand under the words.
+        below: rows of n texts each, written under the words.
     """
     if not words:
         return []
@@ -69,7 +69,7 @@ def _columns(cells: Iterable[int]) -> tuple[list[int], int]:
 
 
 def _lines(heads: Sequence[int], centers: Sequence[int]) -> list[_Line]:
-    """One line for each head and side that has dependents."""
+    """One line per head and side with dependents."""
     groups: dict[tuple[int, int], _Line] = {}
     for i, head in enumerate(heads):
         if head == 0:
@@ -81,7 +81,7 @@ def _lines(heads: Sequence[int], centers: Sequence[int]) -> list[_Line]:
 
 
 def _stacked(lines: list[_Line]) -> list[_Line]:
-    """Gives each line its level: short lines low, lines that overlap on different levels."""
+    """Set the level of each line: short lines lowest, overlapping lines on different levels."""
     placed: list[_Line] = []
     for line in sorted(lines, key=lambda line: (line.right - line.left, line.left)):
         below = (o.level for o in placed if o.left <= line.right and line.left <= o.right)

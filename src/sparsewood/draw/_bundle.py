@@ -1,7 +1,7 @@
-"""The web files as one script and one style, so that a page needs no other file and no network.
+"""Bundles the web files into one script and one style, so that pages need no network.
 
-Each file becomes a function that is called once and returns what it exports, so that only exported
-names have to differ from file to file.
+Each file becomes a function that is called once and returns its exports, so only exported names
+must be unique.
 """
 
 import gzip
@@ -15,8 +15,8 @@ _IMPORT = re.compile(r'^import \{ ?([^}]*?),? ?\} from "\./([\w.]+)";\n', re.MUL
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
 _ANY = re.compile(r"^\s*(?:import|export)\b.*$", re.MULTILINE)
 _ENTRY = "mount.js"
-_NAMES = ("mount", "load", "Solver")  # what pages that make figures later are given
-# Pages may hold many figures: one is mounted when it comes near the view.
+_NAMES = ("mount", "load", "Solver")  # exposed to pages that create figures later
+# A page may hold many figures: each is mounted when it comes near the viewport.
 _START = """const near = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     if (!isIntersecting) continue;
@@ -37,13 +37,12 @@ def style() -> str:
 def module() -> str:
     """The script of live figures: a module without imports that defines `globalThis.sparsewood`.
 
-    It mounts nothing by itself; the names `mount`, `load` and `Solver` are there for code that
-    follows it.
+    It does not mount figures; code that follows it can use `mount`, `load` and `Solver`.
     """
     order: dict[str, str] = {}
     _visit(_ENTRY, order, ())
     _check_unique(order)
-    # Compressed without a time stamp: the same files give the same page.
+    # Compressed without a time stamp, so that equal files give equal pages.
     core = b64encode(gzip.compress(_file("sparsewood.wasm").read_bytes(), 9, mtime=0)).decode()
     names = ", ".join(_NAMES)
     return "".join(
@@ -57,14 +56,14 @@ def module() -> str:
 
 @cache
 def live_assets() -> str:
-    """What a page with live figures (`Live.fragment`) needs once: a style and a script, inline.
+    """The inline style and script that a page with live figures (`Live.fragment`) needs once.
 
-    The script mounts every figure of the page when it comes near the view, and leaves
-    `globalThis.sparsewood.mount(element, data)` for figures that are made later.
+    The script mounts each figure when it comes near the viewport, and defines
+    `globalThis.sparsewood.mount(element, data)` for figures that are created later.
     """
     script = module() + _START
     if "</script" in script or "<!--" in script:
-        raise ValueError("the script of live figures would end the element that it stands in")
+        raise ValueError("the script of live figures contains an end tag of its element")
     return f'<style>\n{style()}</style>\n<script type="module">\n{script}\n</script>\n'
 
 
@@ -75,7 +74,7 @@ def widget_module() -> str:
 
 
 def _visit(name: str, order: dict[str, str], above: tuple[str, ...]) -> None:
-    """Adds a file to `order`, after those that it imports."""
+    """Add a file to `order`, after its imports."""
     if name in above:
         raise ValueError(f"web files import each other: {' -> '.join((*above, name))}")
     if name in order:
@@ -92,7 +91,7 @@ def _scoped(source: str) -> str:
     body = _EXPORT.sub("", _IMPORT.sub("", source))
     left = _ANY.search(body)
     if left is not None:
-        raise ValueError(f"not a line that can be joined: {left.group().strip()}")
+        raise ValueError(f"cannot bundle this line: {left.group().strip()}")
     shared = ", ".join(names)
     return f"const {{ {shared} }} = (() => {{\n{body}return {{ {shared} }};\n}})();\n"
 

@@ -1,4 +1,4 @@
-"""Rows of characters, measured in the columns of a terminal."""
+"""Text measured in terminal columns."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _WIDE = ("W", "F")  # of East Asian width: wide, full
 
 
 def cell_len(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """The width of the text in terminal columns."""
     return sum(map(_cells, text))
 
 
@@ -20,39 +20,39 @@ def _cells(character: str) -> int:
 
 
 def in_columns(text: str) -> str:
-    """The text in characters of known width: those that a joiner makes one stand apart."""
+    """The text with joiners removed, so that every character has a known width."""
     return printable(text).replace("\u200d", "")
 
 
 def centered(text: str, width: int, fill: str = " ") -> str:
-    """The text in the middle of `width` columns, more to its left than to its right."""
+    """The text centred in `width` columns; an odd column goes to its left."""
     left = max(0, width - cell_len(text)) // 2
     return padded(fill * left + text, width, fill)
 
 
 def padded(text: str, width: int, fill: str = " ") -> str:
-    """The text with enough after it to fill `width` columns."""
+    """The text, padded on the right to `width` columns."""
     return text + fill * (width - cell_len(text))
 
 
 def row_of(texts: Sequence[str], cells: Sequence[int], gap: int) -> str:
-    """One text in the middle of each cell, the cells `gap` columns apart."""
+    """One text centred in each cell, with `gap` columns between cells."""
     return (" " * gap).join(centered(*pair) for pair in zip(texts, cells, strict=True))
 
 
 def marks(agrees: Sequence[bool | None]) -> list[str]:
-    """✓ for what agrees, ✗ for what differs, nothing for what is not compared."""
+    """✓ where words agree, ✗ where they differ, empty where they are not compared."""
     return ["" if same is None else "✓" if same else "✗" for same in agrees]
 
 
 class Canvas:
-    """Rows that are written on at any column; what is written last stays."""
+    """Rows of text; later writes overwrite earlier ones."""
 
     def __init__(self, height: int) -> None:
         self._rows: list[list[str]] = [[] for _ in range(height)]
 
     def put(self, row: int, column: int, text: str, *, centered: bool = False) -> None:
-        """Writes `text` from a column on, or around it. A wide character takes two columns."""
+        """Write `text` from a column on, or centred on it. A wide character takes two columns."""
         if centered:
             column -= (cell_len(text) - 1) // 2
         cells = self._rows[row]

@@ -1,4 +1,4 @@
-"""Where words stand side by side in a picture."""
+"""Horizontal layout of words."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,15 +14,15 @@ def centers_of(
 
     Args:
         sizes: the width of each word.
-        apart: (i, j, least) with i < j: how far the middles of words i and j must be apart.
-        gap: between two words.
+        apart: (i, j, least) with i < j: minimum distance of the middles of words i and j.
+        gap: distance between two words.
     """
     centers: list[float] = []
     edge = MARGIN
     for size in sizes:
         centers.append(edge + size / 2)
         edge += size + gap
-    for i, j, least in apart:  # room that is made stays: words only move away from those before
+    for i, j, least in apart:  # words only move right, so earlier constraints stay satisfied
         missing = max(0.0, least - (centers[j] - centers[i]))
         for word in range(i + 1, len(centers)):
             centers[word] += missing * min(1.0, (word - i) / (j - i))

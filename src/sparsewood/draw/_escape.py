@@ -1,12 +1,12 @@
-"""The one rule for characters that must not reach a terminal, a page or a file."""
+"""Replacement of characters that must not reach a terminal, a page or a file."""
 
-_JOINERS = "\u200c\u200d"  # without a picture, but part of Persian and Indic spelling
+_JOINERS = "\u200c\u200d"  # not printable, but part of Persian and Indic spelling
 
 
 def printable(text: str) -> str:
-    """The text with each character that has no picture replaced by a dot.
+    """The text with each unprintable character replaced by a dot.
 
-    Those are control characters (a terminal obeys them, XML forbids them), lone surrogates (UTF-8
-    has none), marks that turn the direction of writing, line separators and unassigned numbers.
+    Unprintable are control characters (executed by terminals, forbidden in XML), lone surrogates
+    (invalid in UTF-8), marks of writing direction, line separators and unassigned code points.
     """
     return "".join(c if c.isprintable() or c in _JOINERS else "·" for c in text)

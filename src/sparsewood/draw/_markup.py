@@ -1,11 +1,11 @@
-"""XML and HTML written by hand: one function that escapes, and the width of a text."""
+"""XML and HTML elements, escaping, and the approximate width of a text."""
 
 import unicodedata
 from html import escape
 
 from sparsewood.draw._escape import printable
 
-FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"  # the widths below are theirs
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"  # fonts of the widths below
 
 _WIDTHS = {  # thousandths of the font size
     191: "'",
@@ -33,10 +33,10 @@ _WIDTH_OF = {character: width for width, line in _WIDTHS.items() for character i
 
 
 def element(name: str, content: str | None = None, /, **attributes: str | float | None) -> str:
-    """An element with its attributes escaped; `content` is markup already.
+    """An element with escaped attributes; `content` is markup.
 
-    Underscores in attribute names stand for hyphens, a trailing one is dropped (`class_`).
-    Attributes that are None are left out.
+    Underscores in attribute names become hyphens; a trailing one is dropped (`class_`). Attributes
+    that are None are omitted.
     """
     parts = [name]
     for key, value in attributes.items():
@@ -48,17 +48,17 @@ def element(name: str, content: str | None = None, /, **attributes: str | float 
 
 
 def escaped(text: str) -> str:
-    """Text for XML and HTML, in content and in attributes."""
+    """Escape text for XML and HTML, in content and in attributes."""
     return escape(printable(text))
 
 
 def number(value: float) -> str:
-    """A coordinate with two decimals at most."""
+    """A coordinate with at most two decimals."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is in `FONT` at a font size, as `escaped` writes it."""
+    """The approximate width of an escaped text in `FONT` at a font size."""
     return size / 1000 * sum(_character_width(character) for character in printable(text))
 
 

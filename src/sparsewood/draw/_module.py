@@ -1,4 +1,4 @@
-"""The package `sparsewood.draw` as a function, too: `sp.draw(post)` is what people type first."""
+"""Makes the package `sparsewood.draw` callable, for `sp.draw(post)`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DrawModule(ModuleType):
         """See `Posterior.show`."""
         return drawn(post, words, instance, given, other=other, labels=labels)
 
-    if TYPE_CHECKING:  # what the module holds, for checkers: they know no module that is called
+    if TYPE_CHECKING:  # type checkers do not support callable modules
         Drawing, Drawings, Live = Drawing, Drawings, Live
         draw, show, live = staticmethod(draw), staticmethod(show), staticmethod(live)
         live_assets = staticmethod(live_assets)

@@ -1,4 +1,4 @@
-"""What the things in a picture are called, checked."""
+"""Names of the words, columns and labels in a picture."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Given = Tensor | Sequence[int] | Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Names:
-    """What the caller calls things; None: by their numbers, as the family counts them.
+    """The names given by the caller; None: use numbers, as the family counts.
 
     Attributes:
-        words: the words, the items or the rows.
+        words: the words, items or rows.
         other: the columns of a matching or an alignment.
         labels: the labels or tags, in the order of their scores.
-        given: a structure to compare with, as the family encodes it.
+        given: a structure to compare with, in the encoding of the family.
     """
 
     words: Sequence[str] | None = None
@@ -46,7 +46,7 @@ def size_of(post: Posterior) -> tuple[int, ...]:
 def named(
     names: Sequence[str] | None, n: int, what: str, first: int = 0, call: str = "show"
 ) -> tuple[str, ...]:
-    """`n` names, or the numbers from `first` on; `call` is who asks, in messages."""
+    """`n` names, or the numbers from `first` on; `call` names the caller in messages."""
     if names is None:
         return tuple(map(str, range(first, first + n)))
     found = tuple(names)
@@ -67,12 +67,12 @@ def labels_of(numbers: Tensor, labels: Sequence[str], what: str) -> tuple[str, .
 
 
 def given_rows(post: Posterior, given: Given | None, n: int) -> Tensor | None:
-    """The given structure, an event (n, ...) of the family; what is beyond n is padding."""
+    """The given structure, an event (n, ...) of the family, without padding beyond n."""
     return None if given is None else given_event(given, (n, *post.structures.shape[2:]))
 
 
 def given_event(given: Given, event: tuple[int, ...], call: str = "show") -> Tensor:
-    """A given structure cut to the shape `event`, or ValueError; what is beyond is padding, -1."""
+    """A given structure cut to the shape `event`, or ValueError; padding beyond must be -1."""
     n = event[0]
     try:
         table = torch.as_tensor(given)

@@ -1,4 +1,4 @@
-"""One instance as the data of a live figure: what a page must know to solve and to draw it."""
+"""The data of a live figure: what a page needs to solve and draw one instance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparsewood.draw.families import family_of
 from sparsewood.inference._check import check_finite, check_input
 from sparsewood.structures.base import NativeStructure, Structure
 
-WORDS_MAX = 120  # of a figure that answers; what is larger is drawn once
+WORDS_MAX = 120  # of an interactive figure; larger instances are drawn once
 PARTS_MAX = 20_000
 
 Shape = tuple[int, ...]
@@ -28,9 +28,9 @@ class _Kind:
 
     Attributes:
         picture: the name of its web file.
-        cut: the shape of the scores of an instance of a size, in those of a batch (size, shape).
-        labels: which dimension of the scores counts labels, if one does.
-        first: the number of the first word where words have none but numbers.
+        cut: maps the size of an instance and the batch's shape to the shape of its scores.
+        labels: the dimension of the scores over labels, if any.
+        first: the number of the first word, if words have no names.
     """
 
     picture: str
@@ -72,10 +72,10 @@ class Problem:
 
     Attributes:
         structure: the family.
-        scores: (*parts) float64 on the CPU, -inf for what is not read.
-        size: of the instance.
-        names: what its things are called, all of them checked.
-        noun: what one structure is called.
+        scores: (*parts) float64 on the CPU, -inf at parts that are not read.
+        size: size of the instance.
+        names: the names of words, columns and labels, checked.
+        noun: the name of one structure.
     """
 
     structure: NativeStructure
@@ -86,17 +86,17 @@ class Problem:
 
     @property
     def too_large(self) -> str:
-        """Why a page cannot answer in time; empty where it can."""
+        """Why the instance is too large to be interactive; empty if it is not."""
         words, parts = max(self.size), self.scores.numel()
         if words <= WORDS_MAX and parts <= PARTS_MAX:
             return ""
         return (
-            f"{words:,} words and {parts:,} parts: a figure answers up to {WORDS_MAX} words and "
-            f"{PARTS_MAX:,} parts"
+            f"{words:,} words and {parts:,} parts: an interactive figure has at most {WORDS_MAX} "
+            f"words and {PARTS_MAX:,} parts"
         )
 
     def data(self) -> dict[str, Any]:
-        """What the page is told of it, ready for JSON; scores are None where it is too large."""
+        """The problem as JSON data for the page; scores are None if it is too large."""
         family, options = self.structure.native
         shape = tuple(self.scores.shape)
         event = self.structure.event_shape(shape)
@@ -126,17 +126,17 @@ class Problem:
 def problem(
     scores: Tensor, structure: Structure, lengths: Tensor | None, instance: int, names: Names
 ) -> Problem:
-    """One instance of a batch with its names, or a ValueError that says what does not fit.
+    """One instance of a batch with its names. Raises ValueError if they do not fit.
 
     Args:
         scores: (*parts), or (B, *parts).
-        lengths: (B,) or (B, d), the size of each instance; of (*parts) a number or (d,).
-        instance: which of B.
+        lengths: (B,) or (B, d), the size of each instance; for (*parts) a number or (d,).
+        instance: index into the batch.
     """
     if not isinstance(structure, NativeStructure):
         raise ValueError(
-            f"live: {structure} has no native family, so that a page cannot solve it; "
-            "show(post) draws its posterior"
+            f"live: expected a family with a native oracle, got {structure}; "
+            "draw its posterior with show(post)"
         )
     kind, family = _KINDS[structure.native.name], family_of(structure, names, "live")
     table, size = _one(scores, structure, lengths, instance)
@@ -149,11 +149,11 @@ def problem(
 def _one(
     scores: Tensor, structure: NativeStructure, lengths: Tensor | None, instance: int
 ) -> tuple[Tensor, Shape]:
-    """The scores of one instance in the shape of the batch's, -inf where not read; and its size."""
+    """The scores of one instance, -inf at parts that are not read, and its size."""
     batch, table, sizes = check_input(scores, structure, lengths)
     table = table.detach()
     if not -len(table) <= instance < len(table):
-        raise ValueError(f"live: instance {instance} of a batch of shape {tuple(batch.shape)}")
+        raise ValueError(f"live: instance {instance} exceeds the batch shape {tuple(batch.shape)}")
     with batch:
         read = structure.reads(table, sizes)
         check_finite(table, read)
@@ -165,14 +165,14 @@ def _one(
 def _names(
     structure: NativeStructure, kind: _Kind, shape: Shape, size: Shape, names: Names
 ) -> Names:
-    """The names of all things, numbers where the caller has none, and the given structure."""
+    """The names of words, columns and labels, by default numbers, and the given structure."""
     words = named(names.words, size[0], "words", kind.first, "live")
     other = named(names.other, size[1], "other", call="live") if len(size) > 1 else None
     labels = None
     if kind.labels is not None and len(shape) > kind.labels:
         labels = named(names.labels, shape[kind.labels], "labels", call="live")
     elif names.labels is not None:
-        raise ValueError(f"live: {structure} has no labels")
+        raise ValueError(f"live: labels: expected None, as {structure} has no labels")
     given = None if names.given is None else _given(structure, shape, names.given, labels)
     return Names(words, other, labels, given)
 

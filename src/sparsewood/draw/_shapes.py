@@ -1,4 +1,4 @@
-"""The shapes that pictures are made of, the same for SVG and for LaTeX; y points down."""
+"""The shapes of pictures, shared by SVG and LaTeX; y points down."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -9,12 +9,12 @@ Point = tuple[float, float]
 SIZE = 15.0  # of words
 SMALL = 12.0  # of labels
 MARGIN = 4.0
-BELOW = 2 * MARGIN + 1 + SIZE  # from the foot of the shapes to the end of the row of words
+BELOW = 2 * MARGIN + 1 + SIZE  # from the bottom of the shapes to the bottom of the words
 
 
 @dataclass(frozen=True)
 class Text:
-    """One line of text, its middle at `x` and its baseline at `y`."""
+    """One line of text, centred at `x` with its baseline at `y`."""
 
     x: float
     y: float
@@ -25,15 +25,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points, its corners rounded.
+    """A line through points, with rounded corners.
 
     Attributes:
         points: two or more.
-        kind: agreeing and differing lines have colours.
-        arrow: an arrowhead at the last point.
-        dot: a dot at the first point.
-        title: what it says when pointed at.
-        share: of its ink: less is fainter.
+        kind: lines that agree or differ are coloured.
+        arrow: draw an arrowhead at the last point.
+        dot: draw a dot at the first point.
+        title: tooltip.
+        share: opacity.
     """
 
     points: tuple[Point, ...]
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners, shaded or not; `x` and `y` are its upper left corner."""
+    """A rectangle with rounded corners, optionally shaded; (`x`, `y`) is the upper left corner."""
 
     x: float
     y: float
@@ -57,7 +57,7 @@ class Box:
 
 
 class Panel(NamedTuple):
-    """The shapes of one picture, all between (0, 0) and (width, height)."""
+    """The shapes of one picture, within (0, 0) and (width, height)."""
 
     shapes: list[Text | Line | Box]
     width: float

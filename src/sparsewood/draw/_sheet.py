@@ -1,4 +1,4 @@
-"""What is drawn: the structures of one instance, each as a picture, with their weights."""
+"""A sheet: the structures of one instance as pictures, with their weights."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -9,14 +9,14 @@ from typing import ClassVar
 from sparsewood.draw._shapes import Kind, Panel
 from sparsewood.status import Status
 
-_ALL = 0.99  # weights of a sum below this are not all there are (16 bits are not exact)
+_ALL = 0.99  # if the weights sum to less, some are missing (16 bits are not exact)
 
 
 class Picture(ABC):
-    """One structure, drawn in every way; one class for each family of pictures.
+    """One structure, drawable in every format; one subclass per kind of picture.
 
     Attributes:
-        kind: what the structure is, to begin its description with.
+        kind: what the structure is; the start of its description.
     """
 
     kind: ClassVar[str]
@@ -31,19 +31,19 @@ class Picture(ABC):
 
     @abstractmethod
     def parts(self) -> list[str]:
-        """The parts of the structure in words, for the description."""
+        """The parts of the structure as texts, for the description."""
 
     @cached_property
     def agrees(self) -> Sequence[bool | None] | None:
-        """Whether each word is as in the structure given to compare with; None without one.
+        """Whether each word agrees with the given structure; None if no structure is given.
 
-        None for a word that is not compared.
+        Entries are None for words that are not compared.
         """
         return None
 
     @property
     def note(self) -> str:
-        """How many words are as given; empty where nothing is given."""
+        """How many words agree with the given structure; empty if none is given."""
         if self.agrees is None:
             return ""
         compared = [same for same in self.agrees if same is not None]
@@ -58,26 +58,26 @@ class Picture(ABC):
         return "agree" if self.agrees[word] else "differ"
 
     def tikz(self) -> str | None:
-        """LaTeX of its own; None: its shapes are drawn."""
+        """Special LaTeX code; None: draw the shapes."""
         return None
 
     def description(self, weight: float | None = None) -> str:
-        """The structure in one line of words."""
+        """The structure as one line of text."""
         share = "" if weight is None else f" with probability {percent(weight)}"
         return f"{self.kind}{share}: {', '.join(self.parts()) or 'nothing'}"
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The pictures of one instance, in falling order of weight.
+    """The pictures of one instance, by decreasing weight.
 
     Attributes:
-        noun: what one structure is called.
-        title: what the instance is: the words of a sentence, say.
-        pictures: one of each structure.
-        weights: the probability of each.
-        status: how the solve ended that the weights are of; None: not known.
-        gap: the duality gap, if it is known.
+        noun: the name of one structure.
+        title: a title of the instance, such as the words of a sentence.
+        pictures: one per structure.
+        weights: the probability of each structure.
+        status: how the solve ended; None: unknown.
+        gap: the duality gap, if known.
     """
 
     noun: str
@@ -89,13 +89,13 @@ class Sheet:
 
     @property
     def caption(self) -> str:
-        """How many structures there are, and whether they are certified; empty if not known."""
+        """The number of structures, and whether they are certified; empty if unknown."""
         if self.status is None:
             return ""
         count = len(self.pictures)
         kept = f"{count} {self.noun}{'s' * (count != 1)}"
         if sum(self.weights) < _ALL:
-            kept = f"the likeliest {kept}"
+            kept = f"the most likely {kept}"
         if self.status == Status.SOLVED:
             return f"{kept}, certified"
         gap = "" if self.gap is None else f" (gap {self.gap:.1e})"
@@ -110,11 +110,11 @@ def sheet(
     status: Status | None = None,
     gap: float | None = None,
 ) -> Sheet:
-    """The pictures by falling weight, or a ValueError that names the weight at fault."""
+    """The pictures by decreasing weight. Raises ValueError for invalid weights."""
     drawn = list(pictures)
     shares = [float(weight) for weight in weights]
     if len(drawn) != len(shares):
-        raise ValueError(f"{len(drawn)} {noun}s but {len(shares)} weights")
+        raise ValueError(f"expected a weight per {noun}, got {len(shares)} for {len(drawn)}")
     for t, weight in enumerate(shares):
         if not 0 <= weight <= 1.001:
             raise ValueError(f"{noun} {t}: weight {weight}, expected a probability")
@@ -130,10 +130,10 @@ def sheet(
 
 
 def percent(weight: float) -> str:
-    """A probability as people read it; what is not zero does not become so."""
+    """A probability in percent; a nonzero value is not shown as 0."""
     return "<0.1%" if 0 < weight < 0.0005 else f"{weight:.1%}"
 
 
 def more(weights: Sequence[float]) -> str:
-    """What is left out: how many, and their probability."""
+    """The number of omitted structures and their total probability."""
     return f"{len(weights)} more, together {percent(sum(weights))}"

@@ -1,4 +1,4 @@
-"""Trees as they come in: checked heads, or checked spans, made into pictures."""
+"""Pictures of trees given as heads or spans, with checks."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ def checked(
     given: Heads | None = None,
     status: Status | None = None,
 ) -> Sheet:
-    """The trees by falling weight, or a ValueError that names the tree and the word at fault."""
+    """The trees by decreasing weight. Raises ValueError naming an invalid tree and its word."""
     n, names = len(words), tuple(words)
     wanted = None if given is None else checked_heads(given, n, "given heads", unknown=True)
     rows = [checked_heads(heads, n, f"tree {t}") for t, heads in enumerate(trees)]
@@ -26,7 +26,7 @@ def checked(
 def checked_brackets(
     words: Sequence[str], trees: Iterable[Iterable[Sequence[int]]], weights: Iterable[float]
 ) -> Sheet:
-    """The same of binary trees, each the spans of its words, counted from 0, both ends included."""
+    """As `checked`, for binary trees given as spans of words, counted from 0, ends included."""
     names = tuple(words)
     pictures = [Brackets(names, _spans(spans, len(names), t)) for t, spans in enumerate(trees)]
     return sheet("tree", " ".join(names), pictures, weights)

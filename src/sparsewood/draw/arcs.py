@@ -1,7 +1,7 @@
-"""Dependency trees: the sentence below, an arc from each head to its dependent above it.
+"""Dependency trees: the sentence, with an arc from each head to its dependent above it.
 
-The arrow from a dot at the top is the root's. Labels stand on their arcs; in text, where the arcs
-of a head share a line, they stand below the words.
+The arrow from a dot at the top comes from the root. Labels are on their arcs; in text, where the
+arcs of a head share a line, they are below the words.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 Heads = Tensor | Sequence[int]
 
 UNKNOWN = -1  # the given head of a word that is not compared
-_CELL = 18.0  # a word is given at least this width
-_FIRST, _STEP, _LEAST = 21.0, 14.0, 3.5  # height of the lowest arc, from one to the next
-_HIGH = 130.0  # arcs that would go higher come closer together
-_LABELLED = 17.0  # from one arc to the next where labels stand between them
+_CELL = 18.0  # minimum width of a word
+_FIRST, _STEP, _LEAST = 21.0, 14.0, 3.5  # height of the lowest arc; preferred, minimum distance
+_HIGH = 130.0  # maximum height, above which the distance shrinks
+_LABELLED = 17.0  # distance of arcs with labels between them
 _ROOT = 15.0  # from the highest arc to the dot of the root
 
 _EDGES = {
@@ -48,11 +48,11 @@ class Arcs(Picture):
     """One dependency tree.
 
     Attributes:
-        words: of the sentence.
+        words: the words of the sentence.
         heads: the head of each word, 0 for the root, j for word j (counted from 1).
-        labels: of the arc to each word, if they have any.
-        given: heads to compare with, if there are any; -1 for a word that is not compared.
-        given_labels: labels to compare with, if there are any.
+        labels: the label of the arc to each word, or None.
+        given: heads to compare with, or None; -1 for a word that is not compared.
+        given_labels: labels to compare with, or None.
     """
 
     kind: ClassVar[str] = "Dependency tree"
@@ -65,7 +65,7 @@ class Arcs(Picture):
 
     @cached_property
     def agrees(self) -> list[bool | None] | None:
-        """Whether each word has the given head, and label; None where there are none."""
+        """Whether each word has the given head (and label); None if there is none."""
         if self.given is None:
             return None
         pairs = zip(self.heads, self.given, strict=True)
@@ -98,7 +98,7 @@ class Arcs(Picture):
             step = _LABELLED
         highest = _FIRST + step * (levels - 1) if levels else _FIRST - _ROOT
         top = MARGIN + 3 + (0 if self.labels is None else SMALL)
-        ground = top + _ROOT + highest  # where arrowheads end
+        ground = top + _ROOT + highest  # the tips of arrowheads
         titles = self.parts()
         shapes: list[Text | Line | Box] = []
         for word, x in roots.items():
@@ -116,12 +116,12 @@ class Arcs(Picture):
         return Panel(shapes, width, ground + BELOW)
 
     def _above(self, word: int, x: float, center: float) -> float:
-        """Where the label of a root stands: over its arrow, but not over another word's room."""
+        """The x of the label of a root: over its arrow, within the room of its word."""
         spare = (self._size(word) - self._label_width(word)) / 2
         return min(max(x, center - spare), center + spare)
 
     def _free(self, arc: Arc, arcs: list[Arc], roots: Mapping[int, float]) -> float:
-        """Where the label of an arc stands: in the middle, or beside the legs that cross there."""
+        """The x of the label of an arc: in the middle, or beside the legs that cross there."""
         left, right = sorted((arc.start, arc.end))
         half = self._label_width(arc.dependent) / 2 + 2
         legs = [x for other in arcs if other.level > arc.level for x in (other.start, other.end)]
@@ -133,10 +133,10 @@ class Arcs(Picture):
         return min(spots, key=lambda x: abs(x - middle))
 
     def _place(self, arcs: list[Arc]) -> tuple[dict[int, float], list[float], float]:
-        """Places the legs of the arcs.
+        """Place the legs of the arcs.
 
         Returns:
-            where the arrow from the root stands on each word that has one, the middle of each word,
+            the x of the arrow from the root for each word that has one, the middle of each word,
             and the width of the picture.
         """
         roots = [word for word, head in enumerate(self.heads) if head == 0]
@@ -150,12 +150,12 @@ class Arcs(Picture):
         return dict(zip(roots, places, strict=True)), centers, width
 
     def _room(self, arc: Arc, centers: list[float]) -> tuple[int, int, float]:
-        """How far apart the two words must be for the label to stand between the legs."""
+        """The distance of the two words at which the label fits between the legs."""
         missing = self._label_width(arc.dependent) + 10 - abs(arc.end - arc.start)
         return arc.left, arc.right, centers[arc.right] - centers[arc.left] + missing
 
     def _size(self, word: int) -> float:
-        """The width that a word is given; the label of a root stands above its word."""
+        """The width reserved for a word, including the label of its root arrow."""
         label = 0.0 if self.heads[word] else self._label_width(word)
         return max(_CELL, text_width(self.words[word], SIZE), label)
 
@@ -191,16 +191,18 @@ class Arcs(Picture):
 
 
 def checked_heads(heads: Heads, n: int, what: str, *, unknown: bool = False) -> tuple[int, ...]:
-    """The heads of the n words, padding (-1) beyond them left out, or ValueError.
+    """The heads of the n words, without padding (-1) beyond them, or ValueError.
 
-    If some may be `unknown`, -1 stands for these.
+    With `unknown`, heads may be -1.
     """
     arcs = tuple(int(head) for head in (heads.tolist() if isinstance(heads, Tensor) else heads))
     if len(arcs) < n or any(head != -1 for head in arcs[n:]):
-        raise ValueError(f"{what}: {len(arcs)} heads for {n} words")
+        raise ValueError(f"{what}: expected {n} heads, one per word, got {len(arcs)}")
     for word, head in enumerate(arcs[:n], start=1):
         if not (0 <= head <= n or (unknown and head == UNKNOWN)) or head == word:
-            raise ValueError(f"{what}: word {word} of {n} has head {head}")
+            raise ValueError(
+                f"{what}: word {word} of {n} has head {head}, expected 0 or another word"
+            )
     return arcs[:n]
 
 

@@ -1,4 +1,4 @@
-"""Binary trees: the sentence below, the spans above it as a tree of constituents."""
+"""Binary trees: the sentence, with its spans above it as a tree of constituents."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Span = tuple[int, int]  # first and last word, both included, counted from 0
 
 _GAP = 2  # columns between two words
-_STEP, _LEAST = 16.0, 4.0  # from one height of the tree to the next
-_HIGH = 160.0  # trees that would go higher come closer together
-_LABEL = 17.0  # for the label on a line
+_STEP, _LEAST = 16.0, 4.0  # preferred and minimum distance between levels
+_HIGH = 160.0  # maximum height, above which the distance shrinks
+_LABEL = 17.0  # height of the label on a line
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Node:
     """A span of the tree.
 
     Attributes:
-        span: its words.
-        label: empty if the tree has none.
-        left, right: the nodes that it splits into, as indices; -1 over a single word.
+        span: the words of the node.
+        label: empty if the tree has no labels.
+        left, right: indices of its children; -1 over a single word.
         height: 0 over a single word.
     """
 
@@ -47,8 +47,8 @@ class Brackets(Picture):
     """One binary tree.
 
     Attributes:
-        words: of the sentence.
-        spans: the label of each span of the tree, empty if it has none.
+        words: the words of the sentence.
+        spans: the label of each span of the tree, empty without labels.
         labelled: whether the spans have labels.
     """
 
@@ -62,7 +62,7 @@ class Brackets(Picture):
     def nodes(self) -> list[Node]:
         """Children before parents, the whole sentence last."""
         nodes: list[Node] = []
-        starting: dict[int, int] = {}  # the longest node so far that starts at a word
+        starting: dict[int, int] = {}  # the longest node so far that starts at each word
         ending: dict[int, int] = {}
         for span in sorted(self.spans, key=lambda span: (span[1] - span[0], span)):
             first, last = span
@@ -91,13 +91,13 @@ class Brackets(Picture):
         names = [in_columns(node.label) for node in self.nodes]
         leaves: list[float] = []
         edge = 0
-        for word, name in zip(words, names, strict=False):  # single words are the first nodes
+        for word, name in zip(words, names, strict=False):  # the first nodes are single words
             cell = max(1, cell_len(word), cell_len(name))
             leaves.append(edge + (cell - 1) // 2)
             edge += cell + _GAP
         columns = [int(x) for x in self._places(leaves, [cell_len(name) + 3 for name in names])]
         top = self.nodes[-1].height
-        canvas = Canvas(top + 2)  # the words, those over single words, and so on
+        canvas = Canvas(top + 2)  # the words, then one row per height
         for node, column, name in zip(self.nodes, columns, names, strict=True):
             if node.height:
                 left, right = columns[node.left], columns[node.right]
@@ -118,7 +118,7 @@ class Brackets(Picture):
         leaves, _ = centers_of([max(pair) for pair in zip(words, names, strict=False)])
         places = self._places(leaves, [name + 14 for name in names])
         levels = self.nodes[-1].height
-        label = _LABEL if self.labelled else 0.0  # a label stands on the line of its node
+        label = _LABEL if self.labelled else 0.0  # a label is on the line of its node
         step = max(_LEAST, min(_STEP, _HIGH / max(1, levels))) + label
         ground = MARGIN + label + step * levels
         feet = [ground - step * node.height for node in self.nodes]
@@ -140,9 +140,9 @@ class Brackets(Picture):
         return f"{label} {' '.join(self.words[first : last + 1])}".strip()
 
     def _places(self, leaves: list[float], rooms: list[float]) -> list[float]:
-        """The middle of each node, with `rooms[i]` at least between the children of node i.
+        """The middle of each node, with at least `rooms[i]` between the children of node i.
 
-        What is right of a split moves away to make room; that brings no other nodes closer.
+        Nodes right of a split move right to make room, which brings no other nodes closer.
         """
         leaves = list(leaves)
         for i, node in enumerate(self.nodes):
@@ -156,7 +156,7 @@ class Brackets(Picture):
         return self._middles(leaves)
 
     def _middles(self, leaves: list[float]) -> list[float]:
-        """A node stands midway between its children, in whole columns if the words do."""
+        """Centre each node between its children, in integer columns if the words are."""
         middles: list[float] = []
         for node in self.nodes:
             if not node.height:
@@ -174,7 +174,7 @@ def binary_trees(post: Posterior, names: Names) -> list[Picture]:
     words = named(names.words, n, "words")
     labelled = len(post.shape) == 3
     if names.labels is not None and not labelled:
-        raise ValueError(f"show: the spans of {post.structure} have no labels to name")
+        raise ValueError(f"show: labels: expected None, as {post.structure} has no labels")
     labels = named(names.labels, post.shape[-1], "labels") if labelled else ()
     pictures: list[Picture] = []
     for table in post.structures:

@@ -1,8 +1,8 @@
-"""Dependency trees as CoNLL-U: one block for each tree of a sentence.
+"""Dependency trees as CoNLL-U, one block per tree of a sentence.
 
-The comment `# weight` is the tree's probability, `# certificate` says whether it is certified to be
-the solution's. Where heads are given to compare with, `# agreement` counts the words that are as
-given, and the last column of the others holds `GivenHead` and, with labels, `GivenDeprel`.
+The comment `# weight` is the tree's probability; `# certificate` says whether the solution is
+certified. If heads are given to compare with, `# agreement` counts the words that agree; for the
+others, the last column holds `GivenHead` and, with labels, `GivenDeprel`.
 """
 
 from sparsewood.draw._escape import printable
@@ -11,12 +11,12 @@ from sparsewood.draw.arcs import Arcs
 
 
 def sheet_conllu(sheet: Sheet) -> str:
-    """One block for each tree; each ends with an empty line."""
+    """One block per tree, each ending with an empty line."""
     blocks = []
     for tree, weight in zip(sheet.pictures, sheet.weights, strict=True):
         if not isinstance(tree, Arcs):
             others = "binary trees" if sheet.noun == "tree" else f"{sheet.noun}s"
-            raise ValueError(f"conllu holds dependency trees, not {others}")
+            raise ValueError(f"format 'conllu': expected dependency trees, got {others}")
         lines = [f"# weight = {weight:.6g}"]
         if sheet.caption:
             lines.append(f"# certificate = {sheet.caption}")
@@ -48,5 +48,5 @@ def _misc(tree: Arcs, word: int) -> str:
 
 
 def form(word: str) -> str:
-    """The word in one column: white space inside it becomes one space; nothing becomes `_`."""
+    """The word as one column: white space becomes single spaces, an empty word `_`."""
     return printable(" ".join(word.split())) or "_"

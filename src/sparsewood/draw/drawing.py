@@ -1,4 +1,4 @@
-"""One call for every way of drawing the structures of an instance."""
+"""Drawings of the structures of one instance, in every format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Format = Literal["text", "svg", "html", "tikz", "conllu"]
 
-_SHOWN = 32  # structures that show themselves; the rest is counted
+_SHOWN = 32  # structures shown by default; the rest is only counted
 _WRITERS: dict[str, Callable[[Sheet], str]] = {
     "text": sheet_text,
     "svg": sheet_svg,
@@ -42,17 +42,17 @@ def draw(
     *,
     status: Status | str | None = None,
 ) -> str:
-    """Draws the dependency trees of one sentence, the most probable first.
+    """Draw the dependency trees of one sentence, the most probable first.
 
     Args:
         words: the n words.
         trees: the heads (n,) of each tree: 0 for the root, j for word j (counted from 1).
         weights: the probability of each tree.
-        given: (n,) heads to compare with, a parser's for example.
-        format: "text" for the terminal, "svg", "html" (a page of its own), "tikz" (for the LaTeX
+        given: (n,) heads to compare with, for example a parser's.
+        format: "text" for the terminal, "svg", "html" (a complete page), "tikz" (for the LaTeX
             package tikz-dependency) or "conllu".
-        status: how the solve ended that the weights are of: "solved", "capped", "stalled" or
-            "limited". None: nothing is said of it.
+        status: how the solve of the weights ended: "solved", "capped", "stalled" or "limited".
+            None: unknown.
     """
     _check_format("draw", format)
     ended = None if status is None else Status(status)
@@ -61,12 +61,12 @@ def draw(
 
 @dataclass(frozen=True, repr=False)
 class Drawing:
-    """Structures that show themselves: as text, and as HTML in notebooks."""
+    """A drawing of structures, displayed as text, or as HTML in notebooks."""
 
     sheet: Sheet
 
     def to(self, format: Format) -> str:  # noqa: A002
-        """All structures as "text", "svg", "html" (a page), "tikz" or, if trees, "conllu"."""
+        """All structures as "text", "svg", "html" (a page), "tikz" or, for trees, "conllu"."""
         _check_format("Drawing.to", format)
         return _WRITERS[format](self.sheet)
 
@@ -86,22 +86,21 @@ def show(
     other: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Drawing:
-    """The structures of one instance of a posterior, each family drawn as what it is.
+    """A drawing of the structures of one instance of a posterior.
 
     Args:
         post: the posterior.
-        words: the words of a sentence, the items of a set, the rows of a matching or alignment; by
-            default their numbers, as the family counts them.
-        instance: which element of the batch.
+        words: names of the words of a sentence, items of a set, or rows of a matching or alignment.
+            Default: numbers, as the family counts.
+        instance: index into the batch.
         given: a structure to compare with, for dependency trees (heads (n,); with labels (n, 2))
             and taggings (tags (n,)).
-        other: the columns of a matching or an alignment.
-        labels: the names of the labels or tags, in the order of their scores; by default their
-            numbers.
+        other: names of the columns of a matching or an alignment.
+        labels: names of the labels or tags, in the order of their scores. Default: numbers.
     """
     return Drawing(posterior_sheet(post, instance, Names(words, other, labels, given)))
 
 
 def _check_format(what: str, form: str) -> None:
     if form not in _WRITERS:
-        raise ValueError(f"{what}: format {form!r}, expected one of {', '.join(_WRITERS)}")
+        raise ValueError(f"{what}: format: expected one of {', '.join(_WRITERS)}, got {form!r}")

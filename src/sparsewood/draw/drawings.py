@@ -1,4 +1,4 @@
-"""What a posterior draws of itself: one instance, or the first ones of a batch."""
+"""Drawings of a posterior: one instance, or the first instances of a batch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sparsewood.soft_posterior import SoftPosterior
 
 Words = Sequence[str] | Sequence[Sequence[str]]
 
-_INSTANCES, _EACH = 4, 3  # shown of a batch, and structures of each
-_FEW = 2  # instances of a batch, and structures, that are printed beside the summary
-_PARTS = 400  # numbers in a structure that is printed
+_INSTANCES, _EACH = 4, 3  # instances of a batch to show, and structures per instance
+_FEW = 2  # instances, and structures per instance, printed with the summary
+_PARTS = 400  # maximum size of a structure to print
 
 
 @dataclass(frozen=True, repr=False)
 class Drawings:
-    """The instances of a batch, which show themselves as text, and as HTML in notebooks.
+    """Drawings of the instances of a batch, displayed as text, or as HTML in notebooks.
 
     `drawings[i]` draws instance `i` with all of its structures.
     """
@@ -42,7 +42,7 @@ class Drawings:
         return show(self.post, words, i, other=self.other, labels=self.labels)
 
     def to(self, format: Format) -> str:  # noqa: A002
-        """All structures of all instances as "text", "tikz" or, if trees, "conllu".
+        """All structures of all instances as "text", "tikz" or, for trees, "conllu".
 
         A picture ("svg") or page ("html") holds one instance: `drawings[i].to(format)`.
         """
@@ -67,7 +67,7 @@ class Drawings:
         return element("div", "".join([*blocks, *(element("p", one) for one in self._rest())]))
 
     def _rest(self) -> list[str]:
-        """What is not shown."""
+        """A line about the instances that are not shown."""
         left = len(self) - _INSTANCES
         if left <= 0:
             return [] if len(self) else ["no instances"]
@@ -83,19 +83,19 @@ def drawn(
     other: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Drawing | Drawings:
-    """The structures of a posterior over any family, drawn: what `sp.draw(post)` shows.
+    """Draw the structures of a posterior over any family: the function behind `sp.draw(post)`.
 
     Args:
         post: the posterior.
-        words: the names of one instance as for `show`, or a list of them for each instance.
-        instance: which element of the batch. Default: the only one; the first one if `words` or
-            `given` are those of one instance; otherwise all of the batch.
+        words: names for one instance, as for `show`, or a list of names per instance.
+        instance: index into the batch. Default: the only instance; the first one if `words` or
+            `given` are for one instance; otherwise the whole batch.
         given, other, labels: as for `show`.
     """
     if not isinstance(post, Posterior):
         raise TypeError(
-            f"draw: expected a Posterior, got {type(post).__name__}; bare trees are drawn by "
-            "sp.draw.draw(words, trees, weights)"
+            f"draw: expected a Posterior, got {type(post).__name__}; to draw trees without one, "
+            "call sp.draw.draw(words, trees, weights)"
         )
     if words is not None and all(isinstance(word, str) for word in words):
         own = cast("Sequence[str]", words)  # of one instance
@@ -103,7 +103,7 @@ def drawn(
     each = cast("Sequence[Sequence[str]] | None", words)
     if each is not None and len(each) != len(post):
         raise ValueError(
-            f"draw: words: expected a list for each of {len(post)} instances, got {len(each)}"
+            f"draw: words: expected {len(post)} lists, one per instance, got {len(each)}"
         )
     if instance is None and given is None and len(post) != 1:
         return Drawings(post, each, other, labels)
@@ -112,9 +112,9 @@ def drawn(
 
 
 def posterior_summary(post: Posterior) -> str:
-    """What `print(post)` shows: the summary, and the likeliest structures of the first instances.
+    """The text of `print(post)`: a summary, and the top structures of the first instances.
 
-    The summary alone where there is nothing to draw, or what there is would fill the screen.
+    Only the summary if there is nothing to draw, or if drawings would fill the screen.
     """
     if isinstance(post, SoftPosterior) or len(post) == 0 or post.structures[:1].numel() > _PARTS:
         return repr(post)

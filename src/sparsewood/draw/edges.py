@@ -1,6 +1,6 @@
 """Spanning trees of undirected graphs: the vertices on a circle, the edges between them.
 
-In text the tree hangs from its first vertex:
+In text the tree is rooted at its first vertex:
 
     Rome
     ├─ Pisa
@@ -24,10 +24,10 @@ from sparsewood.draw._sheet import Picture
 if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
 
-_DOT = 8.0  # the width of a vertex
-_OUT = 9.0  # from a vertex to its name
-_APART = 14.0  # between two names
-_LEAST = 46.0  # the radius of the circle
+_DOT = 8.0  # width of a vertex
+_OUT = 9.0  # distance from a vertex to its name
+_APART = 14.0  # distance between two names
+_LEAST = 46.0  # minimum radius of the circle
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Edges(Picture):
 
     Attributes:
         words: the names of the vertices.
-        parents: of the vertices 1 to n - 1 when the tree is rooted at vertex 0.
+        parents: parents of the vertices 1 to n - 1, with the tree rooted at vertex 0.
     """
 
     kind: ClassVar[str] = "Spanning tree"
@@ -53,7 +53,7 @@ class Edges(Picture):
         for child, parent in enumerate(self.parents, start=1):
             children[parent].append(child)
         lines = []
-        waiting = [(0, "", "")]  # a vertex, what stands before it, and before those below it
+        waiting = [(0, "", "")]  # a vertex, its prefix, and the prefix of its children
         while waiting:
             vertex, before, below = waiting.pop()
             lines.append(before + in_columns(self.words[vertex]))
@@ -65,12 +65,12 @@ class Edges(Picture):
 
     def panel(self) -> Panel:
         widths = [text_width(word, SIZE) for word in self.words]
-        # A vertex has as much of the circle as its name is wide.
+        # Each vertex gets a share of the circle proportional to the width of its name.
         centers, width = centers_of(widths, gap=_APART)
         around = width - 2 * MARGIN + _APART
         turns = [2 * pi * (x - centers[0]) / around - pi / 2 for x in centers]
         radius = max(_LEAST, around / (2 * pi))
-        names = [  # the middle of each name, from that of the circle
+        names = [  # the middle of each name, relative to the circle
             cos(turn) * (radius + _OUT + width / 2)
             for turn, width in zip(turns, widths, strict=True)
         ]
@@ -91,7 +91,7 @@ class Edges(Picture):
 
 
 def _between(start: Point, end: Point) -> tuple[Point, Point]:
-    """The line from the rim of one vertex to that of another."""
+    """The line from the rim of one vertex to the rim of another."""
     x, y = end[0] - start[0], end[1] - start[1]
     share = _DOT / 2 / hypot(x, y)
     return (start[0] + share * x, start[1] + share * y), (end[0] - share * x, end[1] - share * y)

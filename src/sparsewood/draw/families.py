@@ -1,4 +1,4 @@
-"""Which picture each family of structures has: each its own, and none another's."""
+"""The picture of each family of structures."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -34,9 +34,9 @@ class Family(NamedTuple):
     """How a family is drawn.
 
     Attributes:
-        noun: what one structure is called.
-        pictures: of the structures of a posterior over one instance.
-        taken: the names (fields of `Names`) that the pictures have a place for.
+        noun: the name of one structure.
+        pictures: makes the pictures of a posterior over one instance.
+        taken: the fields of `Names` that the pictures support.
     """
 
     noun: str
@@ -56,22 +56,22 @@ FAMILIES: dict[type, Family] = {
     Simplex: Family("choice", item_sets, ("words",)),
     Subset: Family("set", item_sets, ("words",)),
     Hypercube: Family("set", item_sets, ("words",)),
-    Structure: Family("structure", listings, ()),  # logic, `Custom` and your own: parts as numbers
+    Structure: Family("structure", listings, ()),  # logic factors, `Custom` and others
 }
 
 
 def family_of(structure: Structure, names: Names, call: str) -> Family:
-    """How a structure is drawn, or a ValueError where its pictures have no place for a name."""
+    """How a structure is drawn. Raises ValueError for names that its pictures do not support."""
     family = next(FAMILIES[kind] for kind in type(structure).__mro__ if kind in FAMILIES)
     for name in ("words", "other", "labels", "given"):
         if getattr(names, name) is not None and name not in family.taken:
-            taken = " and ".join(family.taken) or "numbers alone"
-            raise ValueError(f"{call}: {structure} is drawn with {taken}, it has no {name}")
+            taken = " and ".join(family.taken) or "numbers"
+            raise ValueError(f"{call}: {name}: expected None: {structure} is drawn with {taken}")
     return family
 
 
 def posterior_sheet(post: Posterior, instance: int, names: Names) -> Sheet:
-    """The structures of one instance of a posterior, drawn as what they are."""
+    """The pictures of the structures of one instance of a posterior."""
     if not isinstance(post, Posterior):
         raise TypeError(f"show: expected a Posterior, got {type(post).__name__}")
     one = post[instance]

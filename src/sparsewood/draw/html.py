@@ -1,4 +1,4 @@
-"""Pictures as HTML: probability, bar and picture of each structure."""
+"""Pictures as HTML: the probability, a bar and the picture of each structure."""
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._sheet import Picture, Sheet, more, percent
@@ -31,8 +31,8 @@ body {{ font-family: system-ui, sans-serif; margin: 2rem; color: #1a1a1a; backgr
 def trees_html(sheet: Sheet, shown: int = 8, folded: int = 24) -> str:
     """A fragment of HTML with the certificate and the pictures, the most probable first.
 
-    Needs no style sheet. After the first `shown` pictures, `folded` more are folded away; the rest
-    is counted.
+    Needs no style sheet. The first `shown` pictures are visible, `folded` more are collapsed, and
+    the rest is only counted.
     """
     pairs = list(zip(sheet.pictures, sheet.weights, strict=True))[: shown + folded]
     rows = [_row(picture, weight) for picture, weight in pairs]
@@ -54,7 +54,7 @@ def _caption(sheet: Sheet) -> str:
 
 
 def page_html(sheet: Sheet) -> str:
-    """A page of its own with the pictures of one instance."""
+    """A complete page with the pictures of one instance."""
     return PAGE.format(title=escaped(sheet.title), content=trees_html(sheet))
 
 

@@ -1,4 +1,4 @@
-"""Choices and sets of items: all items, the chosen ones marked."""
+"""Choices and sets of items: all items, with the chosen items marked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsewood.draw._sheet import Picture
 if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
 
-_SHOWN = 40  # of more items only the chosen ones are drawn
+_SHOWN = 40  # with more items, only the chosen ones are drawn
 _COLUMNS = 78  # of a line of text
 _WIDTH = 640.0  # of a row of boxes
 _HEIGHT = 25.0
@@ -26,8 +26,8 @@ class Items(Picture):
     """One set of items.
 
     Attributes:
-        names: of all items.
-        chosen: those in the set, counted from 0, in rising order.
+        names: the names of all items.
+        chosen: the items in the set, counted from 0, in increasing order.
     """
 
     kind: ClassVar[str] = "Chosen"
@@ -68,13 +68,13 @@ class Items(Picture):
         return Panel(shapes, right + MARGIN, y + _HEIGHT + MARGIN)
 
     def _marked(self) -> list[tuple[str, bool]]:
-        """The items that are drawn, and whether each is chosen."""
+        """The items to draw, and whether each is chosen."""
         inside = set(self.chosen)
         drawn = range(len(self.names)) if len(self.names) <= _SHOWN else self.chosen
         return [(self.names[i], i in inside) for i in drawn]
 
     def _count(self) -> list[str]:
-        """Said where items are left out."""
+        """A line with the counts, if items are omitted."""
         if len(self.names) <= _SHOWN:
             return []
         return [f"{len(self.chosen):,} of {len(self.names):,} items"]

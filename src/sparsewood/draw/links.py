@@ -1,7 +1,7 @@
-"""Matchings, alignments and attention: two rows, and a line between what belongs together.
+"""Matchings, alignments and attention: two rows of words, with lines between pairs.
 
-What has no partner is faint. In text, a matching is its pairs one under another, and an alignment
-is written as such are: one column for each step of the path, a dash for a gap.
+Words without a partner are faint. In text, a matching is a list of pairs, and an alignment has one
+column per step of the path, with a dash for a gap.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Links(Picture):
     Attributes:
         rows: their names.
         columns: their names.
-        pairs: (row, column), counted from 0, in rising order.
+        pairs: (row, column), counted from 0, in increasing order.
     """
 
     rows: tuple[str, ...]
@@ -43,7 +43,7 @@ class Links(Picture):
         return [f"{self.rows[i]} – {self.columns[j]}" for i, j in self.pairs]
 
     def shares(self) -> list[float]:
-        """Of the ink of each line."""
+        """The opacity of each line."""
         return [1.0] * len(self.pairs)
 
     def panel(self) -> Panel:
@@ -66,7 +66,7 @@ class Links(Picture):
 
 
 def _justified(sizes: list[float], width: float) -> list[float]:
-    """The middles of words that fill `width`; one word stands in its middle."""
+    """The middles of words spread over `width`; a single word is centred."""
     centers, own = centers_of(sizes)
     missing = width - own
     if len(centers) == 1:
@@ -96,10 +96,10 @@ class Pairing(Links):
 
 @dataclass(frozen=True)
 class Attention(Links):
-    """How much the words of two sentences attend to each other.
+    """The attention between the words of two sentences.
 
     Attributes:
-        weights: of the pairs, from 0 to 1.
+        weights: weights of the pairs, from 0 to 1.
     """
 
     kind: ClassVar[str] = "Attention"
@@ -128,13 +128,13 @@ class Attention(Links):
 def attention(
     rows: Sequence[str], columns: Sequence[str], links: Iterable[tuple[int, int, float]]
 ) -> Attention:
-    """The picture of links (row, column, weight), or a ValueError that names the one at fault."""
+    """The picture of links (row, column, weight). Raises ValueError for an invalid link."""
     found = sorted((int(i), int(j), float(weight)) for i, j, weight in links)
     for i, j, weight in found:
         if not (0 <= i < len(rows) and 0 <= j < len(columns) and 0 <= weight <= 1.001):
             raise ValueError(
-                f"link {(i, j, weight)}: expected a word of {len(rows)}, one of {len(columns)} and "
-                "a weight from 0 to 1"
+                f"link: expected a row below {len(rows)}, a column below {len(columns)} and a "
+                f"weight from 0 to 1, got {(i, j, weight)}"
             )
     pairs, weights = tuple((i, j) for i, j, _ in found), tuple(weight for *_, weight in found)
     return Attention(tuple(rows), tuple(columns), pairs, weights)
@@ -158,7 +158,7 @@ class Path(Links):
             for i, j in steps
         ]
         for before, step, texts in zip(steps, steps[1:], table[1:], strict=False):
-            # A row or column that goes on from the step before is named once.
+            # A row or column that continues from the previous step is named once.
             for side, place in ((0, 0), (1, 2)):
                 if step[side] is not None and step[side] == before[side]:
                     texts[place] = "″"
@@ -166,7 +166,7 @@ class Path(Links):
         return [row_of(row, cells, _GAP) for row in zip(*table, strict=True)]
 
     def _steps(self) -> list[tuple[int | None, int | None]]:
-        """The pairs in order, and what they leave out: (row, None) and (None, column)."""
+        """The pairs in order, with gaps as (row, None) and (None, column)."""
         steps: list[tuple[int | None, int | None]] = []
         i = j = 0  # the first row and column not yet reached
         for row, column in (*self.pairs, (len(self.rows), len(self.columns))):

@@ -1,4 +1,4 @@
-"""Structures of any family, your own among them: the parts that each uses, as numbers."""
+"""Structures of any family, including user-defined ones: the indices of their parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Listing(Picture):
     """One structure.
 
     Attributes:
-        indices: of the parts that it uses, in the order of the scores.
+        indices: the indices of its parts, in the order of the scores.
     """
 
     kind: ClassVar[str] = "Structure with the parts"

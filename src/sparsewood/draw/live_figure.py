@@ -1,4 +1,4 @@
-"""A figure that answers: the solver in the page, drawn again whenever something is changed."""
+"""Interactive figures: the solver runs in the page, and the drawing follows every change."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from sparsewood.draw.widget import LiveWidget
     from sparsewood.sparse_posterior import SparsePosterior
 
-_SHOWN = 4  # structures that are drawn where no script runs
-_DRAWN_ONCE = 50 * PARTS_MAX  # parts of an instance that is drawn at all
+_SHOWN = 4  # structures drawn without scripts
+_DRAWN_ONCE = 50 * PARTS_MAX  # maximum parts of an instance that is drawn
 _FRAME = "width:100%;height:760px;border:0"
 
 
 @dataclass(frozen=True, repr=False)
 class Live:
-    """A live figure: as a page, as part of one, or in a notebook. Made by `live`.
+    """A live figure, for a page, as part of one, or in a notebook. Created by `live`.
 
     Attributes:
         problem: the instance that is solved and drawn.
-        temperature: of SparseMAP to begin with; the page changes it, and the cap.
+        temperature: initial temperature of SparseMAP; can be changed in the page, as can the cap.
         max_support: a cap that lowers the temperature, or None.
         max_active: a cap that stops early, or None.
-        title: what the figure is called.
+        title: title of the figure.
     """
 
     problem: Problem
@@ -53,7 +53,7 @@ class Live:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """What the page is told, ready for JSON."""
+        """The data of the page, as JSON values."""
         most = self.max_active if self.max_support is None else self.max_support
         return {
             **self.problem.data(),
@@ -64,25 +64,25 @@ class Live:
         }
 
     def fragment(self) -> str:
-        """The figure for a page that has `live_assets()` once; without scripts it is a drawing."""
-        # An end tag inside a string would end the element.
+        """The figure as HTML for a page with `live_assets()`; static if scripts are disabled."""
+        # An end tag in a string would end the element.
         text = json.dumps(self.data).replace("<", "\\u003c")
         script = element("script", text, type="application/json")
         return element("div", script + self._still(), class_="sparsewood-live")
 
     def page(self) -> str:
-        """A page of its own, which works from a file without any network."""
+        """A complete page, which can be opened locally."""
         content = f'<main class="sparsewood-page">{self.fragment()}</main>{live_assets()}'
         return PAGE.format(title=escaped(self.title), content=content)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page to a file, which is there in full or not at all."""
+        """Write the page to a file, atomically."""
         with written_whole(Path(path)) as draft:
             draft.write_text(self.page(), encoding="utf-8")
 
     @property
     def posterior(self) -> SparsePosterior:
-        """The posterior that the figure begins with."""
+        """The initial posterior of the figure."""
         return sparsemap(
             self.problem.scores[None],
             self.problem.structure,
@@ -92,10 +92,10 @@ class Live:
         )
 
     def widget(self) -> LiveWidget:
-        """The figure as a widget of a notebook, which tells Python what its reader does.
+        """The figure as a notebook widget, which reports changes made by the user to Python.
 
         Raises:
-            ModuleNotFoundError: without the extra `notebook`.
+            ModuleNotFoundError: the extra `notebook` is not installed.
         """
         from sparsewood.draw.widget import LiveWidget
 
@@ -103,7 +103,7 @@ class Live:
 
     @property
     def drawing(self) -> Drawing:
-        """That posterior, drawn once."""
+        """A static drawing of the initial posterior."""
         names = self.problem.names
         taken = family_of(self.problem.structure, Names(), "live").taken
         known = Names(**{name: getattr(names, name) for name in taken})
@@ -116,7 +116,7 @@ class Live:
         return element("iframe", "", srcdoc=self.page(), style=_FRAME, title=self.title)
 
     def _still(self) -> str:
-        """What is shown where no script runs, or the instance is too large for one."""
+        """The static figure, shown if scripts are disabled or the instance is too large."""
         note = self.problem.too_large
         said = element("p", escaped(note), class_="sparsewood-note") if note else ""
         if self.problem.scores.numel() > _DRAWN_ONCE:
@@ -140,30 +140,32 @@ def live(
     max_active: int | None = None,
     title: str | None = None,
 ) -> Live:
-    """A figure of one instance that solves SparseMAP in the page and answers at once.
+    """An interactive figure of one instance, which solves SparseMAP in the page.
 
-    Temperature and the most structures are sliders, scores are dragged or typed; the posterior
-    is drawn beside the best structure and the k best. The solver is the native one, compiled to
-    WebAssembly: its weights are those of `sparsemap`. Pages need no network.
+    Sliders set the temperature and the maximum number of structures; scores can be dragged or
+    typed. The posterior is drawn next to the best structure and the k best. The solver is the
+    native one, compiled to WebAssembly, so weights equal those of `sparsemap`. Pages need no
+    network.
 
     Args:
         scores: (*parts), or (B, *parts) of which one `instance` is shown; -inf forbids a part.
         structure: a family with a native oracle.
-        words: the words of a sentence, the items of a set, the rows of a matching or alignment; by
-            default their numbers.
+        words: names of the words of a sentence, items of a set, or rows of a matching or alignment.
+            Default: numbers.
         lengths: as for `sparsemap`.
-        instance: which element of the batch.
-        other: the columns of a matching or an alignment.
-        labels: the names of the labels or tags, in the order of their scores.
+        instance: index into the batch.
+        other: names of the columns of a matching or an alignment.
+        labels: names of the labels or tags, in the order of their scores.
         given: a structure to compare with, for dependency trees (heads (n,); with labels (n, 2))
             and taggings (tags (n,)).
-        temperature: to begin with.
-        max_support: keep at most so many structures by lowering the temperature.
-        max_active: or keep at most so many by stopping early, as a model that was trained so.
-        title: of the page; by default the words.
+        temperature: initial temperature.
+        max_support: maximum number of structures, reached by lowering the temperature.
+        max_active: maximum number of structures, reached by stopping early; for models trained
+            with this cap.
+        title: title of the page. Default: the words.
 
     Raises:
-        ValueError: a structure without native family, a name too few, scores that do not fit.
+        ValueError: a structure without native oracle, a wrong number of names, bad scores.
 
     Example:
         >>> figure = sp.draw.live(torch.zeros(2, 3), sp.DependencyTrees(), ["She", "slept"])
@@ -175,7 +177,7 @@ def live(
         if most is not None:
             check_whole(f"live: {name}", most)
     if max_support is not None and max_active is not None:
-        raise ValueError("live: max_support and max_active: expected one of them")
+        raise ValueError("live: expected max_support or max_active, got both")
     names = Names(words, other, labels, given)
     shown = problem(scores, structure, lengths, instance, names)
     if title is None:

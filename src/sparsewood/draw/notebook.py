@@ -1,4 +1,4 @@
-"""What posteriors and forests show of themselves where they are looked at: never an error."""
+"""Display of posteriors and forests in notebooks and by `print`, which never raises."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from sparsewood.forest import Forest
 from sparsewood.posterior import Posterior
 from sparsewood.soft_posterior import SoftPosterior
 
-_INSTANCES, _EACH = 2, 3  # drawn of a batch, and structures of each
-_ALONE, _FOLDED = 8, 24  # structures of one instance
-_PARTS = 600  # in the pictures of one instance, together
-_TREES, _NODES = 3, 90  # of a graph
-_CELL, _CELLS = 14.0, 40  # of a table of marginals: size, and the most rows or columns
+_INSTANCES, _EACH = 2, 3  # instances of a batch to draw, structures per instance
+_ALONE, _FOLDED = 8, 24  # structures of a single instance, visible and collapsed
+_PARTS = 600  # maximum parts in the pictures of one instance
+_TREES, _NODES = 3, 90  # maximum trees and nodes of a graph
+_CELL, _CELLS = 14.0, 40  # size of a cell of a table of marginals; maximum rows or columns
 _NOTE = "margin:0 0 8px;font-size:13px"
 
 
 def html(result: Posterior | Forest) -> str | None:
-    """A fragment of HTML; None where it cannot be made, and the text is shown instead."""
+    """A fragment of HTML; None if it fails, so that the text is shown instead."""
     try:
         return forest_html(result) if isinstance(result, Forest) else posterior_html(result)
     except Exception:
-        return None  # looking at a result must not stop a notebook, whatever is wrong with it
+        return None  # displaying a result must never stop a notebook
 
 
 def text(post: Posterior) -> str | None:
-    """What `print` shows of a posterior; None where it cannot be made."""
+    """The text of `print(post)`; None if it fails."""
     try:
         return posterior_summary(post)
     except Exception:
@@ -38,7 +38,7 @@ def text(post: Posterior) -> str | None:
 
 
 def posterior_html(post: Posterior) -> str:
-    """One instance with its structures; of a batch the first ones, and the rest counted."""
+    """One instance with its structures, or the first instances of a batch and a count."""
     if isinstance(post, SoftPosterior):
         return _block(_note(repr(post)), _soft(post) if len(post) else "")
     if len(post) == 1:
@@ -54,7 +54,7 @@ def posterior_html(post: Posterior) -> str:
 
 
 def forest_html(forest: Forest) -> str:
-    """How much the trees share, and the graph of the first sentence that shows it."""
+    """Statistics of shared nodes, and the graph of the first sentence with several trees."""
     nodes, trees = forest.num_nodes, len(forest.roots)
     if not nodes:
         return _block(_note(repr(forest)))
@@ -70,7 +70,7 @@ def forest_html(forest: Forest) -> str:
 
 
 def _graph(forest: Forest) -> str:
-    """The first trees of the first sentence that has several; empty where it is too long."""
+    """The first trees of the first sentence that has several; empty if it is too long."""
     of = sentences_of(forest)
     trees = of.bincount(minlength=forest.shape[0])
     sentence = int((trees > 1).int().argmax()) if (trees > 1).any() else int(of[0])
@@ -84,17 +84,17 @@ def _graph(forest: Forest) -> str:
 
 
 def _drawn(one: Posterior, shown: int, folded: int) -> str:
-    """The pictures of one instance, as many as stay small."""
+    """The pictures of one instance, limited in size."""
     size = max(1, one.structures[:1].numel())
     room = _PARTS // size
     if room == 0:
-        return _block(_note(repr(one).partition("\n")[0]), _note("too large to be drawn here"))
+        return _block(_note(repr(one).partition("\n")[0]), _note("too large to draw"))
     shown = min(shown, room)
     return trees_html(posterior_sheet(one, 0, Names()), shown, min(folded, room - shown))
 
 
 def _soft(post: SoftPosterior) -> str:
-    """The marginals of the first instance as a table of shades; empty where it is no table."""
+    """The marginals of the first instance as a heat map; empty if they are not a table."""
     table = post[0].marginals[0].detach().double().cpu()
     table = table[None] if table.ndim == 1 else table
     if table.ndim != 2 or max(table.shape) > _CELLS:
@@ -117,7 +117,7 @@ def _soft(post: SoftPosterior) -> str:
     title = element("title", "Marginals of the first instance")
     content = title + "".join(cells)
     drawn = element("svg", content, width=width, height=height, viewBox=box, fill="currentColor")
-    return drawn + _note("the marginals of its parts" if len(post) == 1 else "those of instance 0")
+    return drawn + _note("marginals" if len(post) == 1 else "marginals of instance 0")
 
 
 def _note(text: str, tag: str = "span") -> str:

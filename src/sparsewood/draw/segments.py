@@ -1,4 +1,4 @@
-"""Segmentations: the sequence below, a labelled brace over each segment."""
+"""Segmentations: the sequence, with a labelled brace over each segment."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Segments(Picture):
     """One segmentation.
 
     Attributes:
-        words: of the sequence.
-        segments: from left to right; each word is in one.
+        words: the words of the sequence.
+        segments: the segments from left to right, covering all words.
     """
 
     kind: ClassVar[str] = "Segmentation"
@@ -60,7 +60,7 @@ class Segments(Picture):
 
     def panel(self) -> Panel:
         sizes = [text_width(word, SIZE) for word in self.words]
-        widths = []  # of the words of each segment together, or of its label
+        widths = []  # of each segment: its words or its label
         for first, last, label in self.segments:
             inner, width = centers_of(sizes[first : last + 1])
             name = text_width(label, SMALL) + 4

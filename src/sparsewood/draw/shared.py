@@ -1,7 +1,7 @@
-"""The trees of one sentence as the graph that a forest keeps: each distinct subtree once.
+"""The trees of one sentence as the graph of a forest: each distinct subtree once.
 
-Roots stand on top, one for each tree; a node stands in the column of its word, as high as its
-subtree. Nodes that several trees share are shaded.
+Roots are on top, one per tree; a node is in the column of its word, at the height of its subtree.
+Nodes shared by several trees are shaded.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from sparsewood.forest import Forest
 
-_TALL, _LEAST, _GAP = 20.0, 22.0, 6.0  # height and least width of a node, between two of one word
-_STEP = 46.0  # from one level to the next
+_TALL, _LEAST, _GAP = 20.0, 22.0, 6.0  # height and minimum width of a node, gap between nodes
+_STEP = 46.0  # distance between levels
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Node:
     """A subtree.
 
     Attributes:
-        word: of its top, counted from 0; None for a root.
+        word: the word at its top, counted from 0; None for a root.
         level: its height.
-        uses: how many trees have it.
-        children: places of the nodes below it.
+        uses: number of trees that contain it.
+        children: indices of its children.
     """
 
     word: int | None
@@ -93,7 +93,7 @@ class SharedGraph(Picture):
         return names
 
     def _places(self, wide: Sequence[float]) -> tuple[list[float], float]:
-        """The x of each node and the width of all: nodes of a word and level side by side."""
+        """The x of each node, and the total width; nodes of one word and level are adjacent."""
         rows: dict[tuple[int | None, int], list[int]] = {}
         for i, node in enumerate(self.nodes):
             rows.setdefault((node.word, node.level), []).append(i)
@@ -119,7 +119,7 @@ def _breadth(sizes: Sequence[float]) -> float:
 
 
 def uses_of(forest: Forest) -> Tensor:
-    """(N,) int64: how many trees have each node; the sum is `num_tree_nodes`."""
+    """(N,) int64: how many trees contain each node; the sum is `num_tree_nodes`."""
     uses = torch.zeros(forest.num_nodes, dtype=torch.int64, device=forest.row.device)
     uses.index_add_(0, forest.roots, torch.ones_like(forest.roots))
     for level in reversed(forest.levels):
@@ -129,13 +129,13 @@ def uses_of(forest: Forest) -> Tensor:
 
 
 def sentences_of(forest: Forest) -> Tensor:
-    """(T,) int64: the sentence of each tree, which is that of any of its words."""
+    """(T,) int64: the sentence of each tree, found from any of its words."""
     first = forest.children[forest.child_offsets[forest.roots]]
     return forest.word[first] // forest.shape[1]
 
 
 def shared_graph(forest: Forest, roots: Sequence[int]) -> SharedGraph:
-    """The picture of some trees of one sentence, given by their root nodes; words are numbers."""
+    """The picture of some trees of one sentence, given their root nodes; words are numbers."""
     below: dict[int, tuple[int, ...]] = {}
     waiting = list(roots)
     while waiting:

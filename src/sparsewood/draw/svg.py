@@ -1,7 +1,7 @@
 """Pictures as SVG.
 
-Lines and words have the colour of the surrounding text, so a picture serves on light and on dark
-ground. Where a structure is given to compare with, what agrees is solid and blue, what differs is
+Lines and words have the colour of the surrounding text, for light and dark backgrounds. If a
+structure is given to compare with, parts that agree are solid and blue, parts that differ are
 dashed and orange; the classes `sparsewood-agree` and `sparsewood-differ` may be styled.
 """
 
@@ -15,11 +15,11 @@ from sparsewood.status import Status
 _GAP = 13.0  # between two pictures
 _RADIUS = 9.0
 _ARROW = 6.5
-_GUTTER = 104.0  # for the weights
-_ROW, _LOW = 50.0, 40.0  # the least height of a picture with its weight, without a note
+_GUTTER = 104.0  # width of the column of weights
+_ROW, _LOW = 50.0, 40.0  # minimum height of a row, with and without a note
 _CAPTION = 26.0
 
-# Blue and orange that people tell apart, readable on white and on black.
+# Blue and orange, distinguishable for colour-blind readers and readable on white and black.
 COLOURS: dict[Kind, str] = {
     "plain": "currentColor",
     "faint": "currentColor",
@@ -34,25 +34,25 @@ _DARK = (
 
 
 def picture_svg(picture: Picture, weight: float | None = None) -> str:
-    """One picture for use inside a page; `weight` is told in its description."""
+    """One picture for use in a page; its description mentions `weight`."""
     panel = picture.panel()
     content = element("title", escaped(picture.description(weight))) + _shapes(panel)
-    # A page may shrink a long sentence somewhat before it has to scroll.
+    # A page may shrink a long sentence to 70 % before it scrolls.
     style = f"max-width:100%;min-width:{number(0.7 * panel.width)}px;height:auto"
     return _svg(content, panel.width, panel.height, "sparsewood-tree", style)
 
 
 def picture_file(picture: Picture) -> str:
-    """One picture as a file of its own, with its colours for light and dark ground."""
+    """One picture as a complete file, with colours for light and dark backgrounds."""
     panel = picture.panel()
     told = element("title", escaped(picture.description())) + element("style", _DARK)
     return _svg(told + _shapes(panel), panel.width, panel.height, "sparsewood-alone")
 
 
 def sheet_svg(sheet: Sheet) -> str:
-    """The pictures one under another, their probabilities at the left, the certificate on top.
+    """All pictures in one column, with probabilities on the left and the certificate on top.
 
-    A file of its own: it brings its colours for light and dark ground with it.
+    A complete file, with colours for light and dark backgrounds.
     """
     about = f"{sheet.noun.capitalize()}s of: {sheet.title}"
     parts = [element("title", escaped(about)), element("style", _DARK)]
@@ -103,7 +103,7 @@ def _weight(y: float, weight: float, note: str) -> str:
 
 
 def _shapes(panel: Panel) -> str:
-    """Lines and boxes below, texts above, each with the properties they have in common."""
+    """Lines and boxes, then texts on top, grouped by common properties."""
     lines = "".join(
         _line(shape) if isinstance(shape, Line) else _box(shape)
         for shape in panel.shapes
@@ -174,12 +174,12 @@ def _line(shape: Line) -> str:
 
 
 def _path(points: list[Point]) -> str:
-    """The commands of a line, a quarter of a circle in place of each corner."""
+    """The commands of a line, with rounded corners."""
     path = f"M{number(points[0][0])} {number(points[0][1])}"
     at = points[0]
     for i in range(1, len(points) - 1):
         before, corner, after = points[i - 1 : i + 2]
-        rest = _length(corner, after) / (1 if i == len(points) - 2 else 2)  # half is the next's
+        rest = _length(corner, after) / (1 if i == len(points) - 2 else 2)  # or half, if shared
         radius = min(_RADIUS, _length(at, corner), rest)
         (ax, ay), (bx, by) = _towards(corner, before, radius), _towards(corner, after, radius)
         path += _straight(at, (ax, ay))

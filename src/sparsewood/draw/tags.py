@@ -1,4 +1,4 @@
-"""Taggings of linear chains: the sentence below, the tag of each word above it."""
+"""Taggings of linear chains: the sentence, with the tag of each word above it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
 
 _GAP = 2  # columns between two words
-_HEIGHT = 20.0  # of the box around a tag
+_HEIGHT = 20.0  # height of the box around a tag
 _PADDING = 6.0
 _FOOT = 7.0  # from the box to the words
 
@@ -27,9 +27,9 @@ class Tags(Picture):
     """One tagging.
 
     Attributes:
-        words: of the sentence.
-        tags: of each word.
-        given: tags to compare with, if there are any.
+        words: the words of the sentence.
+        tags: the tag of each word.
+        given: tags to compare with, or None.
     """
 
     kind: ClassVar[str] = "Tagging"
@@ -40,7 +40,7 @@ class Tags(Picture):
 
     @cached_property
     def agrees(self) -> list[bool | None] | None:
-        """Whether each word has the given tag; None without given ones."""
+        """Whether each word has the given tag; None if no tags are given."""
         if self.given is None:
             return None
         return [tag == wanted for tag, wanted in zip(self.tags, self.given, strict=True)]

@@ -1,4 +1,4 @@
-"""Pictures as text, one under another, each after its probability."""
+"""Pictures as text, each after its probability."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sparsewood.draw.families import posterior_sheet
 if TYPE_CHECKING:
     from sparsewood.posterior import Posterior
 
-_BAR = 20  # columns of a probability of one
+_BAR = 20  # columns of the bar for probability 1
 
 
 def sheet_text(sheet: Sheet, k: int | None = None) -> str:
-    """The certificate, and the `k` most probable structures; by default all."""
+    """The certificate, and the `k` most probable structures (default: all)."""
     shown = len(sheet.pictures) if k is None else min(k, len(sheet.pictures))
     blocks = [sheet.caption] if sheet.caption else []
     for picture, weight in zip(sheet.pictures[:shown], sheet.weights[:shown], strict=True):
@@ -29,11 +29,11 @@ def sheet_text(sheet: Sheet, k: int | None = None) -> str:
 
 
 def tree_text(heads: Heads, words: Sequence[str], given: Heads | None = None) -> str:
-    """Draws one dependency tree.
+    """Draw one dependency tree.
 
     Args:
         heads: (n,) integers: the head of each word, 0 for the root, j for word j (counted from 1).
-            Padding (-1) beyond the words is left out.
+            Padding (-1) beyond the words is ignored.
         words: the n words of the sentence.
         given: (n,) heads to compare with: a row below the words marks those that agree (✓) and
             those that differ (✗).
@@ -56,11 +56,11 @@ def posterior_text(
     other: Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> str:
-    """Draws the structures of one instance of a posterior as text, the most probable first.
+    """Draw the structures of one instance of a posterior as text, the most probable first.
 
     Args:
         post: the posterior.
-        k: how many structures to draw; all by default.
+        k: number of structures to draw. Default: all.
         words, instance, given, other, labels: as for `show`.
     """
     return sheet_text(posterior_sheet(post, instance, Names(words, other, labels, given)), k)

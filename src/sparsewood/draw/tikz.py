@@ -1,4 +1,4 @@
-"""Pictures for LaTeX: dependency trees by the package tikz-dependency, the others by tikz."""
+"""Pictures for LaTeX: dependency trees with the package tikz-dependency, others with tikz."""
 
 from sparsewood.draw._escape import printable
 from sparsewood.draw._shapes import SIZE, Box, Kind, Line, Panel, Text
@@ -9,7 +9,7 @@ _ESCAPES = {
     "{": r"\{",
     "}": r"\}",
     "$": r"\$",
-    "&": r"\symbol{38}",  # \& parts the words of a deptext
+    "&": r"\symbol{38}",  # \& separates the words of a deptext
     "#": r"\#",
     "%": r"\%",
     "_": r"\_",
@@ -31,7 +31,7 @@ _STYLES: dict[Kind, str] = {
 
 
 def sheet_tikz(sheet: Sheet) -> str:
-    """The certificate, and the pictures one under another, each after its probability."""
+    """The certificate, and the pictures, each after its probability."""
     drawn = [picture.tikz() for picture in sheet.pictures]
     blocks = [_PREAMBLE.replace("PACKAGE", "tikz-dependency" if any(drawn) else "tikz")]
     if sheet.caption:
@@ -45,7 +45,7 @@ def sheet_tikz(sheet: Sheet) -> str:
 
 
 def panel_tikz(panel: Panel) -> str:
-    """One `tikzpicture` of the shapes, a pixel as three quarters of a point."""
+    """The shapes as one `tikzpicture`; a pixel is 0.75 pt."""
     lines = [r"\begin{tikzpicture}[x=.75pt, y=-.75pt, every node/.style={inner sep=0pt}]"]
     lines.append(rf"  \path (0, 0) rectangle ({panel.width:.1f}, {panel.height:.1f});")
     lines += [f"  {_shape(shape)}" for shape in panel.shapes]
@@ -77,5 +77,5 @@ def _options(*options: str) -> str:
 
 
 def latex(text: str) -> str:
-    """Text with the characters that LaTeX reads as commands escaped."""
+    """Escape the special characters of LaTeX."""
     return "".join(_ESCAPES.get(character, character) for character in printable(text))

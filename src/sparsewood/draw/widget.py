@@ -1,4 +1,4 @@
-"""The live figure as a widget of a notebook; needs the extra `notebook`."""
+"""The live figure as a notebook widget; needs the extra `notebook`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("anywidget", "traitlets"):
         raise
     raise ModuleNotFoundError(
-        f"a widget needs anywidget (extra [notebook]): {how_to_install('notebook')}",
+        f"the widget needs anywidget (extra [notebook]): {how_to_install('notebook')}",
         name=error.name,
     ) from None
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 class LiveWidget(AnyWidget):
-    """A live figure that Python can watch: `widget.observe(function, "weights")`.
+    """A live figure that Python can observe: `widget.observe(function, "weights")`.
 
-    What the reader changes arrives in the traits; `temperature`, `most` and `scores` may be set
-    from Python too, and the figure answers. `structures` and `weights` are then the browser's.
+    The traits follow changes by the user. `temperature`, `most` and `scores` can also be set from
+    Python, which updates the figure. `structures` and `weights` are computed in the browser.
 
     Attributes:
-        data: of the figure, `Live.data`.
-        temperature: of the slider; with few structures to keep, that of the answer may be lower.
-        most: the most structures to keep; None: as many as it takes.
-        scores: flat, None for -inf. None where the instance is too large for a figure that answers.
-        structures: of the support, each flat, in the order of the solver.
-        weights: of each structure.
-        pinned: structures that the reader has pinned, each flat.
+        data: the data of the figure, `Live.data`.
+        temperature: temperature of the slider; with `most`, the solution's may be lower.
+        most: maximum number of structures; None: no limit.
+        scores: flat, None for -inf. None if the instance is too large to be interactive.
+        structures: structures of the support, each flat, in the order of the solver.
+        weights: the weight of each structure.
+        pinned: structures pinned by the user, each flat.
     """
 
     _esm = widget_module()
@@ -51,7 +51,7 @@ class LiveWidget(AnyWidget):
 
     @classmethod
     def of(cls, figure: Live) -> LiveWidget:
-        """The widget of a figure, with the posterior that it begins with."""
+        """The widget of a figure, with its initial posterior."""
         data, post = figure.data, figure.posterior
         return cls(
             data=data,

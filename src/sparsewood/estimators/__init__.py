@@ -1,4 +1,4 @@
-"""How a model learns through a latent structure: one file per estimator."""
+"""Gradient estimators for models with a latent structure, one file each."""
 
 from sparsewood.estimators.aimle import AIMLE
 from sparsewood.estimators.base import Estimator, Problem

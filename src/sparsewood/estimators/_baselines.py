@@ -1,4 +1,4 @@
-"""What score functions subtract from the loss of a sample, so as to vary less."""
+"""Baselines that reduce the variance of score-function estimators."""
 
 from typing import cast
 
@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 
 def mean_of_others(losses: Tensor, drawn: Tensor | None = None) -> Tensor:
-    """The mean loss of the other samples of an instance: (B, K) -> (B, K); 0 where there are none.
+    """The mean loss of the other samples of an instance: (B, K) -> (B, K); 0 if there are none.
 
-    `drawn` (B, K) bool says which entries are samples; None: all. The others count as 0.
+    `drawn` (B, K) bool selects the entries that are samples; None: all. Others count as 0.
     """
     counted = torch.ones_like(losses) if drawn is None else drawn.to(losses.dtype)
     counted_losses = losses * counted
@@ -19,11 +19,11 @@ def mean_of_others(losses: Tensor, drawn: Tensor | None = None) -> Tensor:
 
 
 class MovingMean(nn.Module):
-    """The mean of the losses seen so far, those of a step `decay` times as heavy as the next's.
+    """The mean of all previous losses, weighted by `decay` per step:
 
         mean = sum_t decay^(T - t) mean_t / sum_t decay^(T - t)
 
-    of the means `mean_t` of `T` steps; 0 before the first. Kept in buffers.
+    with the mean loss `mean_t` of step t of `T`; 0 before the first step. Kept in buffers.
     """
 
     def __init__(self) -> None:
@@ -37,10 +37,10 @@ class MovingMean(nn.Module):
         return total / torch.where(weight > 0, weight, 1)
 
     def update(self, losses: Tensor, decay: float) -> None:
-        """With the losses of a step, of any shape; those of one that overflowed are left out."""
+        """Add the losses of a step, of any shape. Losses that overflowed are ignored."""
         total, weight = self._values()
         seen = losses.double().mean().to(total.device)
-        kept = seen.isfinite()  # scaled losses of mixed precision may overflow; NaN: there are none
+        kept = seen.isfinite()  # scaled losses of mixed precision may overflow; no losses give NaN
         new = decay * total + (1 - decay) * seen, decay * weight + (1 - decay)
         for buffer, value, old in zip(self.buffers(), new, (total, weight), strict=True):
             buffer.copy_(torch.where(kept, value, old))

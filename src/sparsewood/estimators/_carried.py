@@ -1,4 +1,4 @@
-"""Values with a gradient of our own choice."""
+"""Values with a custom gradient."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,13 +10,13 @@ Rule = Callable[[Tensor], Tensor]
 
 
 def carried(values: Tensor, carrier: Tensor, rule: Rule | None = None) -> Tensor:
-    """`values` as they are, whose gradient goes to `carrier`, a tensor of the same shape.
+    """`values`, whose gradient goes to `carrier`, a tensor of the same shape.
 
     Args:
-        values: of the forward pass.
-        carrier: what the gradient is passed to.
-        rule: from the gradient on the values to that on the carrier, in float64 and outside of
-            autograd. Default: as it is, differentiable again.
+        values: the result of the forward pass.
+        carrier: receives the gradient.
+        rule: maps the gradient of the values to the gradient of the carrier, in float64 and outside
+            of autograd. Default: the identity, which is differentiable.
     """
     return cast(Tensor, _Carried.apply(values, carrier, rule))
 

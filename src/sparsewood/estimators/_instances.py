@@ -1,4 +1,4 @@
-"""The instances of a problem, each of them several times: what estimators by the oracle share."""
+"""The instances of a problem, each repeated, for estimators that call the oracle."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,15 +18,15 @@ from sparsewood.structures.base import Structure
 
 @dataclass(frozen=True)
 class Instances:
-    """`B` instances, `copies` times each: `T = B * copies` rows, those of the first one first.
+    """`B` instances, each repeated `copies` times: `T = B * copies` rows, ordered by instance.
 
     Attributes:
-        structure: the family.
-        batch: the shape that the problem was given in.
-        given: (B, *parts), the scores with their graph.
+        structure: the family of structures.
+        batch: the batch shape of the problem.
+        given: (B, *parts), the scores with their autograd graph.
         lengths: (B,) or (B, d), or None.
         allowed: (B, *parts) bool, the parts that are read and not forbidden.
-        copies: of each instance.
+        copies: number of rows per instance.
     """
 
     structure: Structure
@@ -38,7 +38,7 @@ class Instances:
 
     @classmethod
     def of(cls, problem: Problem, copies: int = 1) -> "Instances":
-        """Checked: a ValueError says which score is NaN or +inf."""
+        """Check the problem; raises ValueError if a score is NaN or +inf."""
         structure = problem.structure
         batch, scores, lengths = check_input(problem.scores, structure, problem.lengths)
         reads = structure.reads(scores, lengths)
@@ -49,7 +49,7 @@ class Instances:
 
     @property
     def theta(self) -> Tensor:
-        """(T, *parts) float64, the scores without their graph."""
+        """(T, *parts) float64, the scores, detached."""
         return self.rows(self.given.detach().double())
 
     def rows(self, table: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ class Instances:
         return table.repeat_interleave(self.copies, 0)
 
     def only_allowed(self, table: Tensor, rest: float = 0.0) -> Tensor:
-        """(T, *parts) with `rest` for the parts that are not read or forbidden."""
+        """(T, *parts) with `rest` at parts that are not read or forbidden."""
         return torch.where(self.rows(self.allowed), table, rest)
 
     def best(self, theta: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Instances:
             try:
                 return map(theta, self.structure, lengths=lengths).structures
             except ValueError:
-                if self.copies > 1:  # an error that names the instance, not the row
+                if self.copies > 1:  # errors name the instance, not the row
                     map(self.given, self.structure, lengths=self.lengths)
                 raise
 
@@ -89,16 +89,16 @@ class Instances:
 
     @property
     def learns(self) -> bool:
-        """Whether somebody asks for a gradient of the scores."""
+        """Whether the scores need a gradient."""
         scores = self.given
         return is_transformed(scores) or (torch.is_grad_enabled() and scores.requires_grad)
 
     def with_rule(self, structures: Tensor, rule: Rule | None) -> Posterior:
-        """The posterior whose parts (T, *parts) give their gradient to the scores, by a rule.
+        """The posterior whose parts (T, *parts) pass their gradient to the scores by a rule.
 
-        The rule, from the gradient on the parts to that on the scores, both (T, *parts) float64,
-        may say anything of parts that are not read or forbidden: these get no gradient. It is given
-        zeros for them, and finite numbers: rows with others get NaN.
+        The rule maps the gradient of the parts to the gradient of the scores, both (T, *parts)
+        float64. Its input is 0 at parts that are not read or forbidden, and finite; its output at
+        such parts is ignored. Rows whose gradient is not finite get NaN.
         """
         post = self.posterior(structures)
         if not self.learns:
@@ -108,7 +108,7 @@ class Instances:
         return post.with_parts(carried(self.parts(structures), carrier, finite_rule))
 
     def _apply(self, rule: Rule, gradient: Tensor) -> Tensor:
-        """The rule; an overflow, as happens while a loss is scaled, is no error of the oracle."""
+        """Apply the rule where gradients are finite; scaled losses may overflow."""
         gradient = self.only_allowed(gradient)
         finite = gradient.isfinite().flatten(1).all(-1).view(-1, *[1] * (gradient.ndim - 1))
         return torch.where(finite, rule(torch.where(finite, gradient, 0)), torch.nan)

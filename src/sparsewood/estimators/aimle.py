@@ -1,4 +1,4 @@
-"""Implicit maximum likelihood whose step follows the number of parts that get a gradient."""
+"""Implicit maximum likelihood with an adaptive step size."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -16,11 +16,11 @@ from sparsewood.posterior import Posterior
 
 
 class StepSize(nn.Module):
-    """What an `AIMLE` has learnt, as buffers.
+    """The adaptive state of an `AIMLE`, as buffers.
 
     Attributes:
-        moved: how far alpha is from where it began.
-        nonzeros: running mean of the number of parts that a structure gives a gradient to.
+        moved: difference between the current and the initial alpha.
+        nonzeros: running mean of the number of parts with nonzero gradient per structure.
     """
 
     moved: Tensor
@@ -41,28 +41,28 @@ class AIMLE(Estimator):
         symmetric:  sum_k [MAP(theta + tau e_k + lambda_k g_k)
                            - MAP(theta + tau e_k - lambda_k g_k)] / (2 lambda_k)
 
-    with noise `e_k`, the parts `m(h)` of structures, MAP on the right for the parts of the best
-    one, and `g_k` the gradient on the parts of `h_k`, with the factor of 1/K that the weight gives
-    it. The norm of theta is over parts that are not forbidden: where all are 0, there is no
-    gradient. After each backward pass `alpha` grows by `step` if so far fewer than `target` parts
-    of a structure have got a gradient other than 0, in a running mean, and falls by it otherwise.
-    The forward pass fixes which `alpha` its gradients are by.
+    with noise `e_k` and the parts `m(h)` of structures; MAP denotes the best structure in the first
+    line and its parts in the others. `g_k` is the gradient of the parts of `h_k`, including the
+    factor 1/K from its weight. The norm of theta is over parts that are not forbidden; if all are
+    0, there is no gradient. After each backward pass `alpha` increases by `step` if the running
+    mean of the number of parts with nonzero gradient per structure is below `target`, and decreases
+    by `step` otherwise. Each backward pass uses the `alpha` of its forward pass.
 
     Minervini, Franceschi & Niepert 2023, "Adaptive perturbation-based gradient estimation for
-    discrete latent variable models", the section on AIMLE. The norms are those of each structure on
-    its own, so that no instance depends on others in its batch but by `alpha`.
+    discrete latent variable models", the section on AIMLE. The norms are computed per structure, so
+    instances depend on others in their batch only through `alpha`.
 
     Args:
-        alpha: where the relative step begins.
-        target: the number of parts that should get a gradient.
-        step: by which alpha changes each time.
-        decay: of the running mean.
-        tau: the scale of the noise; 0 for none.
+        alpha: the initial relative step.
+        target: the desired number of parts with nonzero gradient.
+        step: the change of alpha per backward pass.
+        decay: decay of the running mean.
+        tau: scale of the noise; 0 for none.
         noise: "sum-of-gamma", "gumbel" or "normal", as for `IMLE`.
-        samples: how many structures, K.
-        symmetric: whether to take the central difference, at one more call of the oracle.
-        memory: what has been learnt so far. `dataclasses.replace` shares it; equality, names and
-            JSON leave it out. A model saves it if it is one of its modules.
+        samples: number of structures, K.
+        symmetric: use the central difference, which takes one more oracle call.
+        memory: the adaptive state. `dataclasses.replace` shares it; equality, names and JSON ignore
+            it. Register it as a submodule of a model to save it.
     """
 
     alpha: float = 1.0
@@ -111,7 +111,7 @@ class AIMLE(Estimator):
         return instances.with_rule(structures, rule)
 
     def _learn(self, change: Tensor) -> Tensor:
-        """Move alpha after the gradients (T, *parts) of a batch, up to their factors."""
+        """Update alpha from the gradients (T, *parts) of a batch, up to constant factors."""
         moved, nonzeros = self.memory.moved, self.memory.nonzeros
         if len(change) == 0:
             return moved.clone()

@@ -1,4 +1,4 @@
-"""What every estimator is: a value that turns scores into a posterior."""
+"""The interface of estimators: values that turn scores into a posterior."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from sparsewood.structures.base import NativeStructure, Structure
 GradientThrough = Literal["weights", "parts", "none"]
 Primitive = Literal["kbest", "sums"]
 
-# What an estimator may need beyond the MAP oracle, in words, and which families have it.
+# What an estimator may need besides the MAP oracle: a description, and a test of the family.
 _PRIMITIVES: dict[Primitive, tuple[str, Callable[[Structure], bool]]] = {
     "kbest": ("the k best structures", lambda family: isinstance(family, NativeStructure)),
     "sums": ("a sum over all structures", lambda family: family.has_sums),
@@ -23,7 +23,7 @@ _PRIMITIVES: dict[Primitive, tuple[str, Callable[[Structure], bool]]] = {
 
 
 class Problem(NamedTuple):
-    """What an estimator is asked: the arguments of its call."""
+    """The arguments of the call of an estimator."""
 
     scores: Tensor  # (*batch, *parts)
     structure: Structure
@@ -32,22 +32,22 @@ class Problem(NamedTuple):
 
 
 class Estimator(ABC):
-    """How a model learns through a latent structure.
+    """Base class of estimators, which define how a model learns through a latent structure.
 
-    Each is a frozen dataclass with its options as fields and one method, `estimate`; called as
+    Each is a frozen dataclass with its options as fields and one method, `estimate`. Usage:
 
         posterior = estimator(scores, structure, lengths, generator=generator)
 
-    A network then uses the structures of the posterior, or its `parts`, and `posterior.expect` is
-    the expectation of what it makes of them.
+    A network then reads the structures of the posterior, or its `parts`, and `posterior.expect`
+    computes the expectation of its outputs.
 
     Attributes:
-        reads_scores: whether the answer depends on the scores. Where it does not, they only say
-            the shape, and may hold anything.
-        gives_structures: whether there are whole structures in the posterior, or soft parts alone.
-        gradient_through: what of the posterior carries the gradient to the scores: its `weights`;
-            its `parts`, so that the network has to be differentiable in these; or nothing.
-        is_random: whether the answer depends on random numbers.
+        reads_scores: whether the posterior depends on the scores. If not, they only give the shape
+            and may hold any value.
+        gives_structures: whether the posterior has structures, or only soft parts.
+        gradient_through: what carries the gradient to the scores: the posterior's `weights`; its
+            `parts`, in which the network must then be differentiable; or nothing.
+        is_random: whether the posterior depends on random numbers.
     """
 
     reads_scores: ClassVar[bool] = True
@@ -60,11 +60,11 @@ class Estimator(ABC):
         """The posterior of the instances of a problem."""
 
     def needs(self) -> tuple[Primitive, ...]:
-        """What a family has to have beside its MAP oracle."""
+        """What the family must support besides its MAP oracle."""
         return ()
 
     def at_test(self) -> "Estimator":
-        """What takes its place out of training; one that draws random numbers, the best guess."""
+        """The estimator to use in evaluation: `MAP` for estimators that are random."""
         return self
 
     def __call__(
@@ -78,26 +78,26 @@ class Estimator(ABC):
         """The posterior over `structure` for each instance of a batch.
 
         Args:
-            scores: (*batch, *parts), floating; see the structure for what the parts are. -inf
-                forbids a part. Parts that the structure does not read may hold anything.
+            scores: (*batch, *parts), floating; the structure defines the parts. -inf forbids a
+                part. Parts that the structure does not read may hold any value.
             structure: the family of structures.
-            lengths: the size of each instance, (*batch,) or as the family has it. Default: all
+            lengths: the size of each instance, (*batch,) or as the family defines. Default: all
                 have full size.
-            generator: of the random numbers, for estimators that draw some.
+            generator: random number generator, for estimators that are random.
 
         Returns:
-            A `Posterior` in the dtype and on the device of `scores`.
+            A `Posterior` with the dtype and device of `scores`.
 
         Raises:
-            TypeError: if the family lacks what the estimator needs.
+            TypeError: the family does not support what the estimator needs.
         """
         if isinstance(structure, Structure):
             for primitive in self.needs():
                 words, has = _PRIMITIVES[primitive]
                 if not has(structure):
                     raise TypeError(
-                        f"{self} needs {words}, and none is known for {structure}; SparseMAP, "
-                        "Perturbed and IMLE need the MAP oracle alone"
+                        f"{self} needs {words}, which {structure} does not support; SparseMAP, "
+                        "Perturbed and IMLE need only the MAP oracle"
                     )
         return self.estimate(Problem(scores, structure, lengths, generator))
 
@@ -121,7 +121,7 @@ def options_of(value: Any) -> dict[str, Any]:
 
 
 def check_estimator(estimator: Any) -> None:
-    """An estimator: an instance, not its class or its name."""
+    """Require an estimator: an instance, not its class or its name."""
     if not isinstance(estimator, Estimator):
         is_class = isinstance(estimator, type)
         kind = f"the class {estimator.__name__}" if is_class else shown(estimator)

@@ -1,4 +1,4 @@
-"""The best structure, and the slope of a line between it and that of other scores."""
+"""Blackbox differentiation of the MAP structure."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,18 +13,18 @@ from sparsewood.posterior import Posterior
 
 @dataclass(frozen=True, repr=False)
 class Blackbox(Estimator):
-    """The MAP structure; a gradient `g` on its parts becomes one on the scores theta:
+    """The MAP structure. A gradient `g` of its parts gives the gradient of the scores theta
 
         [MAP(theta) - MAP(theta - lambda_ g)] / lambda_
 
-    with MAP for the parts of the best structure: the gradient of a continuous interpolation of the
-    piecewise constant loss. Vlastelica, Paulus, Musil, Martius & Rolinek 2020, "Differentiation of
-    blackbox combinatorial solvers", Algorithm 1; the paper minimises a cost, `-theta`, so that both
-    signs are the other way round there.
+    where MAP denotes the parts of the best structure. This is the gradient of a continuous
+    interpolation of the piecewise constant loss. Vlastelica, Paulus, Musil, Martius & Rolinek 2020,
+    "Differentiation of blackbox combinatorial solvers", Algorithm 1; the paper minimises a cost,
+    `-theta`, so both signs are reversed there.
 
     Args:
-        lambda_: how far the interpolation reaches. Smaller is truer to the loss, with more
-            gradients that are zero.
+        lambda_: range of the interpolation. Smaller values are closer to the loss, but more
+            gradients are zero.
     """
 
     lambda_: float = 10.0

@@ -1,4 +1,4 @@
-"""One tree that is the same for every sentence of a length, whatever the scores."""
+"""A fixed tree that depends only on the length of the sentence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from sparsewood.structures.dependency import DependencyTrees
 
 Kind = Literal["flat", "left_to_right", "right_to_left"]
 
-# (words (n,) = 1..n, lengths (B, 1)) -> heads (B, n), whatever beyond the lengths
+# (words (n,) = 1..n, lengths (B, 1)) -> heads (B, n), any values beyond the lengths
 _HEADS: dict[Kind, Callable[[Tensor, Tensor], Tensor]] = {
     "flat": lambda words, lengths: torch.zeros_like(words).expand(len(lengths), -1),
     "left_to_right": lambda words, lengths: torch.where(words < lengths, words + 1, 0),
@@ -26,12 +26,11 @@ _HEADS: dict[Kind, Callable[[Tensor, Tensor], Tensor]] = {
 
 @dataclass(frozen=True, repr=False)
 class Fixed(Estimator):
-    """The tree of a kind with weight 1: a baseline for latent trees.
+    """A fixed tree with weight 1: a baseline for latent trees.
 
     Args:
-        kind: "flat": all words hang from the root. "left_to_right": the chain that is read so, the
-            head of each word being the next one; the last word hangs from the root.
-            "right_to_left": its mirror image, the first word hangs from the root.
+        kind: "flat": the root is the head of all words. "left_to_right": the head of each word is
+            the next word, and the root is the head of the last. "right_to_left": the mirror image.
     """
 
     kind: Kind
@@ -43,9 +42,9 @@ class Fixed(Estimator):
         check_choice("kind", self.kind, Kind)
 
     def estimate(self, problem: Problem) -> Posterior:
-        """The posterior for scores (*batch, n, n + 1) of trees.
+        """The posterior for arc scores (*batch, n, n + 1).
 
-        It is one over `DependencyTrees()`: a flat tree has many roots, whatever the family allows.
+        Its structure is `DependencyTrees()`, as the family may not allow several roots.
         """
         if not isinstance(problem.structure, DependencyTrees):
             raise ValueError(f"{self}: expected dependency trees, got {problem.structure}")

@@ -1,4 +1,4 @@
-"""The marginals of the distribution over all structures, in place of structures."""
+"""Soft parts: the marginals of the distribution over all structures."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +13,7 @@ from sparsewood.soft_posterior import SoftPosterior
 class Gibbs(Estimator):
     """Soft parts: the marginals of `p(h)` proportional to `exp(<scores, m(h)> / temperature)`.
 
-    For networks that read parts and need no whole structure, such as attention (Kim et al. 2017,
+    For networks that read parts instead of structures, such as attention (Kim et al. 2017,
     "Structured attention networks"). See `sparsewood.marginals`.
 
     Args:

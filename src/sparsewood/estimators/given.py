@@ -1,4 +1,4 @@
-"""Structures that the caller has: a parser's trees, say."""
+"""Structures passed by the caller, such as a parser's trees."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,11 +13,11 @@ from sparsewood.structures._members import check_events, check_members, parts_of
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Given(Estimator):
-    """The structure that is given for each instance, with weight 1.
+    """One given structure per instance, with weight 1.
 
     Args:
-        structures: (*batch, *event) integers, members of the family. None: they come later, as
-            `Given(structures)`; `LatentTreeEncoder` takes them as `heads`.
+        structures: (*batch, *event) integers, members of the family. None: a placeholder, to be
+            replaced by `Given(structures)`; `LatentTreeEncoder` takes the structures as `heads`.
     """
 
     structures: Tensor | None = None
@@ -27,7 +27,7 @@ class Given(Estimator):
 
     def estimate(self, problem: Problem) -> Posterior:
         if self.structures is None:
-            raise ValueError("Given(): no structures are given; call Given(structures)")
+            raise ValueError("Given(): expected structures, got None; use Given(structures)")
         structure = problem.structure
         batch, scores, lengths = check_input(problem.scores, structure, problem.lengths)
         structures = batch.flatten("given", self.structures)

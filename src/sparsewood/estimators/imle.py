@@ -1,4 +1,4 @@
-"""The best structure of perturbed scores; its parts less those of a better target."""
+"""Implicit maximum likelihood estimation."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -22,22 +22,22 @@ class IMLE(Estimator):
         h_k = MAP(theta + tau e_k)
         gradient on theta = 1/K sum_k [m(h_k) - MAP(theta + tau e_k - lambda_ g_k)]
 
-    with noise `e_k`, the parts `m(h)` of structures, MAP on the right for the parts of the best
-    one, and `g_k` the gradient of the loss of `h_k` on its parts. In the expectation of losses that
-    has a factor of 1/K, which is taken out again: `lambda_` means the same whatever `samples` is.
-    Other factors stay, so that of a mean over a batch of losses a larger `lambda_` is due. The
-    answer is not linear in `g`.
+    with noise `e_k` and the parts `m(h)` of structures; MAP denotes the best structure in the first
+    line and its parts in the second. `g_k` is the gradient of the loss of `h_k` with respect to its
+    parts. The factor 1/K that it has in the expectation of losses is removed, so the meaning of
+    `lambda_` does not depend on `samples`. Other factors stay: if the loss is a mean over a batch,
+    use a larger `lambda_`. The gradient is not linear in `g`.
 
     Niepert, Minervini & Franceschi 2021, "Implicit MLE: backpropagating through discrete
-    exponential family distributions", Algorithm 1. Noise by "sum-of-gamma" (section 3.3) adds up to
-    a Gumbel variable over the `k` parts of a structure. Here `k` is the number of parts that the
-    MAP structure of theta uses, which one more call of the oracle for each instance tells.
+    exponential family distributions", Algorithm 1. With "sum-of-gamma" (section 3.3), the noise of
+    the `k` parts of a structure sums to a Gumbel variable. Here `k` is the number of parts of the
+    MAP structure of theta, which takes one more oracle call per instance.
 
     Args:
-        lambda_: the step towards the target, against the gradient.
-        tau: the scale of the noise; 0 for none.
-        noise: "sum-of-gamma", "gumbel" or "normal", for each part on its own.
-        samples: how many structures, K.
+        lambda_: step size towards the target, against the gradient.
+        tau: scale of the noise; 0 for none.
+        noise: "sum-of-gamma", "gumbel" or "normal", independent for each part.
+        samples: number of structures, K.
     """
 
     lambda_: float = 10.0
@@ -68,14 +68,14 @@ class IMLE(Estimator):
 
 
 def check_perturbation(tau: float, noise: str, samples: int) -> None:
-    """The options of what is perturbed."""
+    """Check the options of perturbation."""
     check_real("tau", tau)
     check_choice("noise", noise, Noise)
     check_whole("samples", samples)
 
 
 def perturbed(instances: Instances, tau: float, noise: Noise, problem: Problem) -> Tensor:
-    """(T, *parts) float64, the scores of each row with noise of its own."""
+    """(T, *parts) float64, the scores with independent noise in each row."""
     theta, generator = instances.theta, problem.generator
     if noise == "normal":
         return theta + tau * _noise.normal(theta, generator)

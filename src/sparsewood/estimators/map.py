@@ -1,4 +1,4 @@
-"""The best structure alone."""
+"""The MAP structure, without gradient."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from sparsewood.posterior import Posterior
 class MAP(Estimator):
     """The highest scoring structure with weight 1; no gradient. See `sparsewood.map`.
 
-    What estimators that draw random numbers are replaced by out of training.
+    It replaces random estimators in evaluation.
     """
 
     gradient_through: ClassVar[GradientThrough] = "none"

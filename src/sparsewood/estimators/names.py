@@ -1,13 +1,13 @@
-"""Estimators by name: one spelling for the command line, for JSON and for tables.
+"""Names of estimators, for the command line, JSON and tables.
 
-A name, and after a colon the options that differ from their defaults:
+A name is followed by a colon and the options that differ from their defaults:
 
     sparsemap    sparsemap:temperature=0.5,max_active=10    top-k:k=5    flat
 
-`-` and `_` in a name are read as one, and may be left out.
+`-` and `_` in a name are equivalent and may be omitted.
 
-What an estimator can be told is read off its fields. A new one needs a line in `NAMES`. Other
-frozen dataclasses are spelled alike, by a table of their own.
+Options are the fields of the dataclass. A new estimator needs a line in `NAMES`. Other frozen
+dataclasses are named in the same way, with their own table.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,9 +33,9 @@ from sparsewood.estimators.straight_through import StraightThrough
 from sparsewood.estimators.sum_and_sample import SumAndSample
 from sparsewood.estimators.top_k import TopK
 
-# name -> the class, and the options that the name stands for
+# name -> the class, and the options that the name implies
 Names = Mapping[str, tuple[type, dict[str, Any]]]
-# class, options that a name gives -> options in place of the defaults of the class
+# (class, options given) -> options that override the defaults of the class
 Defaults = Callable[[type, Mapping[str, Any]], Mapping[str, Any]]
 NAMES: dict[str, tuple[type[Estimator], dict[str, Any]]] = {
     "sparsemap": (SparseMAP, {}),
@@ -59,17 +59,17 @@ _WORDS = {int: "a whole number", float: "a number", bool: "true or false", NoneT
 
 
 def parse(text: str) -> Estimator:
-    """The estimator of a name such as "sparsemap:max_active=10"."""
+    """The estimator with a name such as "sparsemap:max_active=10"."""
     return parse_among(text, NAMES)
 
 
 def no_defaults(cls: type, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The defaults of the class itself."""
+    """Use the defaults of the class."""
     return {}
 
 
 def parse_among(text: str, names: Names, defaults: Defaults = no_defaults) -> Any:
-    """What a name stands for in the table `names`, with `defaults` for options it leaves out."""
+    """Parse a name of the table `names`; `defaults` gives the options that are omitted."""
     if not isinstance(text, str):
         raise ValueError(f"estimator: expected a name, got {shown(text)}")
     written, colon, rest = text.partition(":")
@@ -102,7 +102,7 @@ def name_of(estimator: Estimator) -> str:
 def name_among(value: Any, names: Names, defaults: Defaults = no_defaults) -> str:
     """The name that `parse_among` turns into this value.
 
-    It leaves out options at the default of the class, unless `defaults` has another one for them.
+    Options at the default of the class are omitted, unless `defaults` overrides that default.
     """
     for name, (cls, preset) in names.items():
         if type(value) is not cls:
@@ -117,12 +117,12 @@ def name_among(value: Any, names: Names, defaults: Defaults = no_defaults) -> st
 
 
 def letters(name: str) -> str:
-    """A name without what may be left out of it."""
+    """A name without the characters that may be omitted."""
     return name.replace("-", "").replace("_", "")
 
 
 def _options(cls: type) -> dict[str, Any]:
-    """The options that can be spelled, with their types: numbers and words, no tensors."""
+    """The options that a name can contain, with their types: numbers and words, no tensors."""
     hints = get_type_hints(cls)
     kinds = {field.name: hints[field.name] for field in fields(cls)}
     return {
@@ -138,7 +138,7 @@ def _required(cls: type) -> list[str]:
 
 
 def _choices(kind: Any) -> list[Any]:
-    """What an option of a type may be: types, and the words of literals."""
+    """The alternatives of an option's type: types, and the words of literals."""
     if get_origin(kind) in (Union, UnionType):
         return [one for part in get_args(kind) for one in _choices(part)]
     return list(get_args(kind)) if get_origin(kind) is Literal else [kind]

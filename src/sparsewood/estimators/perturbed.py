@@ -1,4 +1,4 @@
-"""The best structures of perturbed scores, with the gradient of their mean."""
+"""The perturbed optimizer: MAP structures of perturbed scores."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -25,17 +25,17 @@ class Perturbed(Estimator):
         a_k = <g, m(h_k)>,                          g the gradient on the mean of the parts m(h_k)
 
     with noise `z_k` of density proportional to `exp(-nu(z))`: `nabla nu(z) = z` for "normal",
-    `1 - exp(-z)` for "gumbel". It is without bias where the loss is linear in the mean of the
-    parts. The mean of the others is a baseline; with one sample there is none, and much variance.
-    `g` is the sum of the gradients on the parts of the K structures.
+    `1 - exp(-z)` for "gumbel". The gradient is unbiased if the loss is linear in the mean of the
+    parts. The mean of the other `a_j` is a baseline; with one sample there is no baseline, and the
+    variance is high. `g` is the sum of the gradients of the parts of the K structures.
 
     Berthet, Blondel, Teboul, Cuturi, Vert & Bach 2020, "Learning with differentiable perturbed
     optimizers", section 3, proposition 3.1.
 
     Args:
-        samples: how many structures, K.
-        sigma: the scale of the noise.
-        noise: "normal" or "gumbel", for each part on its own.
+        samples: number of structures, K.
+        sigma: scale of the noise.
+        noise: "normal" or "gumbel", independent for each part.
     """
 
     samples: int = 8

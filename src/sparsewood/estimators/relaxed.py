@@ -1,4 +1,4 @@
-"""The marginals of perturbed scores, in place of structures."""
+"""Soft parts: the marginals of perturbed scores."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,14 +17,14 @@ class Relaxed(Estimator):
     """Soft parts, `mu((theta + G) / temperature)`: a stochastic softmax trick.
 
     `G` is Gumbel noise for each part, `mu` the marginals of the Gibbs distribution: the argmax of
-    perturbed scores relaxed by the entropy. Low temperatures give nearly whole structures, samples
-    by perturb-and-MAP. The gradient is exact for the noise that was drawn. Paulus, Choi, Tarlow,
-    Krause & Maddison 2020, "Gradient estimation with stochastic softmax tricks", section 4, with
-    exponential family entropy. Out of training the MAP structure takes its place.
+    perturbed scores, relaxed by entropy. Low temperatures give nearly discrete structures, i.e.
+    perturb-and-MAP samples. The gradient is exact for the noise that was drawn. Paulus, Choi,
+    Tarlow, Krause & Maddison 2020, "Gradient estimation with stochastic softmax tricks", section 4,
+    with exponential family entropy. In evaluation, `MAP` replaces this estimator.
 
     Args:
         temperature: perturbed scores are divided by it; lower is sharper.
-        gumbel: whether to add noise. Without it these are the parts of `Gibbs`.
+        gumbel: whether to add noise. Without noise the result equals that of `Gibbs`.
     """
 
     temperature: float = 1.0

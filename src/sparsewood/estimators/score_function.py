@@ -1,4 +1,4 @@
-"""Samples, their weights with the gradient of the score function."""
+"""The score-function estimator (REINFORCE)."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
@@ -20,41 +20,41 @@ Baseline = Literal["loo", "self-critic", "moving"]
 
 @dataclass(frozen=True, repr=False)
 class ScoreFunction(Estimator):
-    """Exact samples of the Gibbs distribution `q`, and REINFORCE as the gradient of their weights.
+    """Exact samples of the Gibbs distribution `q`, with REINFORCE as the gradient of their weights.
 
     Each of the `K` samples `h_k` of `q(h)`, proportional to `exp(<scores, m(h)> / temperature)`,
-    has the weight 1/K. What comes down on the weights is, for `posterior.expect(losses)`, the loss
-    `L_k` of each, and the gradient of the scores is
+    has the weight 1/K. For `posterior.expect(losses)`, the gradient of a weight is the loss `L_k`
+    of its structure, and the gradient of the scores is
 
         1/K sum_k (L_k - b_k) d log q(h_k),       d log q(h) = (m(h) - mu) / temperature
 
     with the marginals `mu` (Williams 1992, "Simple statistical gradient-following algorithms for
-    connectionist reinforcement learning", section 4). It is unbiased, as no baseline `b_k` depends
-    on the sample `h_k`:
+    connectionist reinforcement learning", section 4). It is unbiased, as a baseline `b_k` does not
+    depend on the sample `h_k`:
 
         loo          the mean loss of the other samples (Kool, van Hoof & Welling 2019, "Buy 4
                      REINFORCE samples, get a baseline for free!")
         self-critic  the loss of the MAP structure (Rennie et al. 2017, "Self-critical sequence
-                     training for image captioning"). It is the last of each instance's structures
-                     and has weight 0: no expectation sees it, but its loss is computed.
+                     training for image captioning"). It is the last structure of each instance and
+                     has weight 0: it does not affect expectations, but its loss is computed.
         moving       a mean of the losses of earlier steps, kept in `memory` (Williams 1992,
-                     section 4). They are as they come down, so divided by the size of the batch
-                     where the loss is the mean of one.
+                     section 4). If the loss is a mean over the batch, the stored losses are divided
+                     by the batch size.
 
-    Where what comes down is not a loss but the derivative of one by the weight, the same is done
-    with it: `-p_k / sum_j w_j p_j` for `-log sum_k w_k p_k`, say. That estimates the gradient of
-    `-log E[p]`, no longer without bias: it is of the order of 1/K.
+    If the weights enter the loss nonlinearly, the derivative of the loss with respect to each
+    weight takes the place of `L_k`: for example `-p_k / sum_j w_j p_j` for `-log sum_k w_k p_k`.
+    This estimates the gradient of `-log E[p]` with a bias of order 1/K.
 
-    Samples that are equal are kept apart, each with its own weight. `posterior.mode` is the first
-    of the samples, as all weigh the same; out of training `MAP` takes the place of this estimator.
+    Equal samples are kept separately, each with its own weight. `posterior.mode` is the first
+    sample, as all have the same weight. In evaluation, `MAP` replaces this estimator.
 
     Args:
         samples: `K`; at least 2 for "loo".
-        baseline: what is subtracted from the losses.
+        baseline: which baseline to subtract from the losses.
         temperature: scores are divided by it; lower is sharper.
-        decay: what a step of the moving mean weighs relative to the next, less than 1.
-        memory: the moving mean. It learns in the backward pass; a model that is saved has to hold
-            it as a submodule.
+        decay: weight of a step of the moving mean relative to the next step, less than 1.
+        memory: the moving mean, updated in the backward pass. Register it as a submodule of a model
+            to save it.
     """
 
     samples: int = 4
@@ -95,7 +95,7 @@ class ScoreFunction(Estimator):
         return replace(post, weights=weights.to(scores.dtype))
 
     def _rule(self, losses: Tensor) -> Tensor:
-        """From the losses (B, K), or (B, K + 1) with those of a critic, to d loss / d log q."""
+        """Map losses (B, K), or (B, K + 1) with the self-critic last, to d loss / d log q."""
         if self.baseline == "loo":
             centred = losses - mean_of_others(losses)
         elif self.baseline == "moving":
@@ -107,7 +107,7 @@ class ScoreFunction(Estimator):
 
 
 def _with_last(post: Posterior, rows: tuple[int, int], structures: Tensor) -> Posterior:
-    """One more structure (*batch, *event) of each instance, after its `K` others, of weight 0."""
+    """Append one structure (*batch, *event) of weight 0 to each instance."""
     event = post.structures.shape[1:]
     all_of_them = [post.structures.reshape(*rows, *event), structures.reshape(-1, 1, *event)]
     weights = pad(post.weights.reshape(rows), (0, 1))

@@ -1,4 +1,4 @@
-"""SparseMAP: the few structures that matter, with exact gradients."""
+"""SparseMAP: sparse posteriors with exact gradients."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -28,13 +28,13 @@ class SparseMAP(Estimator):
 
     Args:
         temperature: scores are divided by it; lower is sparser.
-        tol: the largest duality gap, relative to the range of an instance's scores.
-        max_active: keep at most so many structures.
-        max_iter: solve at most so many quadratic programs.
-        max_support: keep at most so many structures by lowering the temperature.
+        tol: tolerance on the duality gap, relative to the range of an instance's scores.
+        max_active: maximum number of structures to keep.
+        max_iter: maximum number of quadratic programs.
+        max_support: maximum number of structures, reached by lowering the temperature.
         weights: "solver", or "canonical": a continuous function of the scores.
         temperature_gradient: with `max_support`, "constant" or "scores".
-        solver: "native" or "generic"; default: native where the structure has it.
+        solver: "native" or "generic"; default: native if the structure supports it.
         on_unconverged: "return", "warn" or "raise".
     """
 

@@ -1,4 +1,4 @@
-"""The best structure, its parts moved against the gradient and back into the polytope."""
+"""SPIGOT and its variants: surrogate gradients of the MAP structure."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -19,27 +19,28 @@ Backward = Literal["projection", "ce", "eg"]
 
 @dataclass(frozen=True, repr=False)
 class Spigot(Estimator):
-    """The MAP structure `h`; a gradient `g` on its parts `m(h)` becomes one on the scores theta:
+    """The MAP structure `h`. A gradient `g` of its parts `m(h)` gives the gradient of the scores:
 
         projection    m(h) - P(m(h) - eta g)            SPIGOT
         ce            mu(theta) - P(mu(theta) - eta g)      SPIGOT-CE
         eg            mu(theta) - mu(theta - eta g)         SPIGOT-EG
 
-    with `P` the Euclidean projection onto the hull of the parts of all structures that use no
-    forbidden part, and `mu` the marginals of the Gibbs distribution. `P` is SparseMAP, but with a
-    penalty on all parts: also on the transitions of chains and segmentations, where a family leaves
-    them out of its own (slower there: the generic solver).
+    where `P` is the Euclidean projection onto the convex hull of the parts of all structures
+    without forbidden parts, and `mu` are the marginals of the Gibbs distribution at the scores
+    theta. `P` is SparseMAP with a penalty on all parts, including transitions of chains and
+    segmentations that the family does not penalise (then the slower generic solver is used).
 
     Peng, Thomson & Smith 2018, "Backpropagating through structured argmax using a SPIGOT", section
-    3; the others Mihaylova, Niculae & Martins 2020, "Understanding the mechanics of SPIGOT:
-    surrogate gradients for latent structure learning", section 4: a step, by projected or
-    exponentiated gradient, towards parts that the network would have liked better, and the gradient
-    of the perceptron loss ("projection") or of cross-entropy at these. The paper takes `g` at
-    `mu(theta)` in the last two; here it is that at `m(h)`, all that the network was run on.
+    3; "ce" and "eg": Mihaylova, Niculae & Martins 2020, "Understanding the mechanics of SPIGOT:
+    surrogate gradients for latent structure learning", section 4. A projected or exponentiated
+    gradient step yields target parts with a lower loss; the result is the gradient of the
+    perceptron loss ("projection") or of the cross-entropy with respect to this target. For "ce" and
+    "eg" the paper evaluates `g` at `mu(theta)`; here it is the gradient at `m(h)`, the only input
+    that the network was run on.
 
     Args:
-        eta: the size of the step.
-        backward: which of the three. "ce" and "eg" need a sum over all structures.
+        eta: step size.
+        backward: "projection", "ce" or "eg". The last two need a sum over all structures.
     """
 
     eta: float = 1.0
@@ -87,7 +88,7 @@ def _project(points: Tensor, instances: Instances) -> Tensor:
 
 
 class _AllPenalised(Structure):
-    """The structures of a family, none of whose parts is without a penalty in SparseMAP."""
+    """A family with the SparseMAP penalty on all parts."""
 
     def __init__(self, family: Structure) -> None:
         self.family = family

@@ -1,4 +1,4 @@
-"""The best structure, the gradient on its parts passed on as if it were the marginals."""
+"""Straight-through gradients of the MAP structure."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,18 +15,18 @@ Backward = Literal["identity", "marginals"]
 
 @dataclass(frozen=True, repr=False)
 class StraightThrough(Estimator):
-    """The MAP structure `h`; its parts `m(h)` carry the gradient `g` on them to the scores theta:
+    """The MAP structure `h`. A gradient `g` of its parts `m(h)` gives the gradient of the scores:
 
         identity     g
         marginals    J^T g,      J = d mu / d theta,    mu the marginals of the Gibbs distribution
 
     Bengio, Leonard & Courville 2013, "Estimating or propagating gradients through stochastic
-    neurons for conditional computation", section 3; of structures, Peng, Thomson & Smith 2018,
+    neurons for conditional computation", section 3; for structures, Peng, Thomson & Smith 2018,
     "Backpropagating through structured argmax using a SPIGOT", section 2. With "marginals" it is
     the deterministic form of straight-through Gumbel-softmax (Jang, Gu & Poole 2017, section 2.2).
 
     Args:
-        backward: what stands in for the derivative of the parts.
+        backward: the surrogate for the derivative of the parts, "identity" or "marginals".
     """
 
     backward: Backward = "identity"

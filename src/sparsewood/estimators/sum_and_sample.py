@@ -1,4 +1,4 @@
-"""The k best structures summed over, and samples of all the others."""
+"""An exact sum over the k best structures, and samples of all others."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,40 +17,41 @@ from sparsewood.inference.kbest import kbest
 from sparsewood.inference.marginals import marginals
 from sparsewood.posterior import Posterior
 
-_ROUNDS = (2, 6, 24, 96)  # draws for each sample that is asked for
-_LEAST = 2.0**-24  # a probability of the rest that is lost next to 1 in float32
+_ROUNDS = (2, 6, 24, 96)  # draws per requested sample
+_LEAST = 2.0**-24  # a smaller probability of the rest is lost next to 1 in float32
 
 
 @dataclass(frozen=True, repr=False)
 class SumAndSample(Estimator):
-    """The k best structures with their probabilities, and samples that stand for the rest.
+    """The k best structures with their probabilities, and samples of the remaining structures.
 
         E[L] = sum_i p_i L_i + (1 - C) E[L | none of the k best],       C = sum_i p_i
 
-    with the Gibbs distribution `p(h)`, proportional to `exp(<scores, m(h)> / temperature)`, of the
-    `k` best structures (Liu, Regier, Tripuraneni, Jordan & McAuliffe 2019, "Rao-Blackwellized
-    stochastic gradients for discrete distributions", section 3). The more of it they hold, the less
-    is left to chance. The weights of the k best are `p_i`, and their gradient is exact; each of the
-    `S` samples weighs `(1 - C) / S`, and with its loss `L_s` the gradient is
+    with the probabilities `p_i` of the `k` best structures under the Gibbs distribution `p(h)`,
+    proportional to `exp(<scores, m(h)> / temperature)` (Liu, Regier, Tripuraneni, Jordan &
+    McAuliffe 2019, "Rao-Blackwellized stochastic gradients for discrete distributions", section 3).
+    The larger `C`, the lower the variance. The weights of the k best are `p_i`, with exact
+    gradient. Each of the `S` samples has weight `(1 - C) / S`; with its loss `L_s`, the gradient is
 
         mean_s L_s d(1 - C)  +  (1 - C) mean_s (L_s - b_s) d log(p(h_s) / (1 - C))
 
-    where `b_s` is the mean loss of the other samples; of one alone, that of the k best. See
-    `ScoreFunction` for what comes down in place of losses.
+    where `b_s` is the mean loss of the other samples, or of the k best if `S = 1`. See
+    `ScoreFunction` for losses that are nonlinear in the weights.
 
-    Samples of the rest are those of the whole distribution that are none of the k best, at most
-    `D = 128 S` of each instance are looked at. If there are fewer than `S`, these are taken; if
-    there are none, which has probability `C^D`, the k best carry all weight, `p_i / C`. So the
-    expectation is off by `(1 - C) C^D` times what the mean losses of the k best and of the rest
-    differ by: by 0.3 % of that difference at the worst, for `1 - C` of about 1/128. The same if
-    there are no structures but the k best, or `1 - C` is less than 6e-8.
+    The remaining structures are sampled by rejection: at most `D = 128 S` samples per instance are
+    drawn from the whole distribution, and the k best among them rejected. If fewer than `S` remain,
+    these are used; if none remains, which has probability `C^D`, the k best get all weight,
+    `p_i / C`. The bias of the expectation is thus `(1 - C) C^D` times the difference between the
+    mean losses of the k best and of the rest: at most 0.3 % of that difference, for `1 - C` of
+    about 1/128. The k best also get all weight if there are no other structures, or if `1 - C` is
+    below 6e-8.
 
-    `posterior.mode` is the heaviest, so where `1 - C` is large it is a sample; out of training
-    `MAP` takes the place of this estimator.
+    `posterior.mode` is the structure with the largest weight, which is a sample if `1 - C` is
+    large. In evaluation, `MAP` replaces this estimator.
 
     Args:
-        k: how many are summed over, at least 1.
-        samples: `S`, of the rest.
+        k: number of best structures to sum over, at least 1.
+        samples: `S`, number of samples of the rest.
         temperature: scores are divided by it; lower is sharper.
     """
 
@@ -78,7 +79,7 @@ class SumAndSample(Estimator):
         shape = tuple(scores.shape[len(batch) :])
         best = kbest(scores.detach().double(), structure, self.k, lengths=lengths)
         listed = best.structures.flatten(0, len(batch)).unflatten(0, (len(found), self.k))
-        exists = best.scores.reshape(len(found), self.k).isfinite()  # -inf where there are fewer
+        exists = best.scores.reshape(len(found), self.k).isfinite()  # -inf if there are fewer
         log_best = self._log_prob(found, listed, shape).masked_fill(~exists, -torch.inf)
         log_mass = log_best.logsumexp(-1)
         rest = -log_mass.expm1()
@@ -108,9 +109,9 @@ class SumAndSample(Estimator):
         wanted: Tensor,
         generator: torch.Generator | None,
     ) -> tuple[Tensor, Tensor]:
-        """Samples (B, S, *event) that are not `listed` (B, k, *event), and which there are (B, S).
+        """Samples (B, S, *event) that are not `listed` (B, k, *event), and their mask (B, S).
 
-        Only of the instances that are `wanted` (B,). Where there is none, one of those listed.
+        Only for the instances in `wanted` (B,). Entries outside the mask repeat a listed one.
         """
         sampled = listed[:, :1].repeat_interleave(self.samples, 1)
         count = torch.zeros_like(wanted, dtype=torch.int64)
@@ -136,12 +137,12 @@ class SumAndSample(Estimator):
 
 
 def _score_function(weights: Tensor, log_prob: Tensor, drawn: Tensor) -> Tensor:
-    """Zeros (B, k + S) to be added to the weights, with the gradient of the samples' choice.
+    """Zeros (B, k + S) to add to the weights, which carry the score-function gradient.
 
     Args:
-        weights: (B, k + S), of the k best and of samples.
-        log_prob: (B, S), of samples among the rest.
-        drawn: (B, S) bool, which there are.
+        weights: (B, k + S), weights of the k best and of samples.
+        log_prob: (B, S), log-probability of each sample among the rest.
+        drawn: (B, S) bool, which samples exist.
     """
     k = weights.shape[1] - drawn.shape[1]
     best = weights[:, :k] / weights[:, :k].sum(-1, keepdim=True)
@@ -162,6 +163,6 @@ def _score_function(weights: Tensor, log_prob: Tensor, drawn: Tensor) -> Tensor:
 def _is_among(structures: Tensor, listed: Tensor) -> Tensor:
     """Which of (b, n, *event) are among the `k` structures (b, k, *event): (b, n) bool."""
     found = torch.zeros(structures.shape[:2], dtype=torch.bool, device=structures.device)
-    for one in listed.unbind(1):  # all of them at once would take k times the memory
+    for one in listed.unbind(1):  # all at once would take k times the memory
         found |= (structures == one.unsqueeze(1)).unsqueeze(-1).flatten(2).all(-1)
     return found

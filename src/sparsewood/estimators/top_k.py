@@ -19,18 +19,18 @@ Weights = Literal["softmax", "sparsemax"]
 
 @dataclass(frozen=True, repr=False)
 class TopK(Estimator):
-    """The k best structures as if there were no others; the gradient goes through their weights.
+    """A distribution over only the k best structures; the gradient goes through their weights.
 
         weights = softmax(f) or sparsemax(f),     f_i = <scores, m(h_i)> / temperature
 
     over the k highest scoring structures `h_1 ... h_k` of an instance, with `m(h)` their 0/1 parts.
-    Those of weight 0 are left out (sparsemax: Martins & Astudillo 2016, "From softmax to
-    sparsemax"). The gradient is that of these weights for the structures as they are: what the
-    scores of others would have to reach is not in it. Correia, Niculae, Aziz & Martins 2020,
-    "Efficient marginalization of discrete and structured latent variables via sparsity".
+    Structures of weight 0 are dropped (sparsemax: Martins & Astudillo 2016, "From softmax to
+    sparsemax"). The gradient treats the set of structures as constant. Correia, Niculae, Aziz &
+    Martins 2020, "Efficient marginalization of discrete and structured latent variables via
+    sparsity".
 
     Args:
-        k: how many, at least 1.
+        k: number of structures, at least 1.
         weights: "softmax" or "sparsemax".
         temperature: scores are divided by it; lower is sharper.
     """
@@ -54,7 +54,7 @@ class TopK(Estimator):
         best = kbest(scores.detach().double(), structure, self.k, lengths=lengths)
         batch = flat.batch.shape
         shape = tuple(scores.shape[len(batch) :])
-        found = best.scores.reshape(-1, self.k).isfinite()  # -inf where there are fewer than k
+        found = best.scores.reshape(-1, self.k).isfinite()  # -inf if there are fewer than k
         structures = best.structures.flatten(0, len(batch))[found.flatten()]
         instance = found.nonzero()[:, 0]
         parts = structure.indicator(structures, shape)
@@ -73,8 +73,8 @@ class TopK(Estimator):
         )
 
     def _weigh(self, totals: Tensor) -> Tensor:
-        """(B, k) scores, -inf where there is no structure -> (B, k) weights."""
-        best = totals.detach().amax(-1, keepdim=True)  # weights stay as they are, sums stay small
+        """(B, k) scores, -inf for missing structures -> (B, k) weights."""
+        best = totals.detach().amax(-1, keepdim=True)  # leaves weights unchanged, avoids overflow
         theta = (totals - best) / self.temperature
         if self.weights == "softmax":
             return theta.softmax(-1)

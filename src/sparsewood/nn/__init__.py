@@ -1,4 +1,4 @@
-"""Torch modules: SparseMAP, supervised losses, and the parts of a model over latent trees."""
+"""Torch modules: SparseMAP, supervised losses, and layers of models with latent trees."""
 
 from sparsewood.nn.between import BetweenArcScorer
 from sparsewood.nn.chart import ChartTreeLSTM

@@ -13,9 +13,9 @@ from sparsewood.nn.scorers import _chunks, _refuse_second_derivative
 class PairsBetween(torch.autograd.Function):
     """v^T tanh(heads + dependents + W_dir tanh([sum, least, greatest]) + e) for all pairs.
 
-    heads (B, n + 1, k), dependents (B, n, k), prefix sums (B, n + 1, C) in double, the rows of both
-    W_dir and the four e in a table (6 C + 4, k), v (k,) -> (B, n, n + 1). As `_PairwiseTanh`, it
-    works in chunks of dependents and holds the hidden layer of one that is alone.
+    heads (B, n + 1, k), dependents (B, n, k), prefix sums (B, n + 1, C) in double, a table
+    (6 C + 4, k) with the rows of both W_dir and the four e, v (k,) -> (B, n, n + 1). Like
+    `_PairwiseTanh`, it works in chunks of dependents and saves the hidden layer of a single chunk.
     """
 
     @staticmethod
@@ -47,7 +47,7 @@ class PairsBetween(torch.autograd.Function):
                 hidden = _hidden(heads, dependents[:, rows], features @ table)
             on_rows = on_scores[:, rows].contiguous()
             on_v += on_rows.flatten() @ hidden.flatten(0, 2)
-            # The factor v is common to all pairs and comes after the sums.
+            # The factor v is common to all pairs, so it is applied after the sums.
             slope = torch.ops.aten.tanh_backward(on_rows[..., None].expand_as(hidden), hidden)
             on_heads += slope.sum(1)
             on_dependents[:, rows] = slope.sum(2)
@@ -58,23 +58,23 @@ class PairsBetween(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class _Seen:
-    """What lies between r dependents and all m heads."""
+    """Features of the words between r dependents and all m heads."""
 
     values: Tensor  # (B, r, m, 3 C) tanh of sum, least and greatest
-    at: Tensor  # (B, r, m, 3 C) each is the prefix sum here
-    low: Tensor  # (r, m) less the one here, at the left word
+    at: Tensor  # (B, r, m, 3 C) position of the prefix sum of each value
+    low: Tensor  # (r, m) position of the left word, whose prefix sum is subtracted
     right: Tensor  # (r, m) bool, whether the head is not left of the dependent
     apart: Tensor  # (r, m) bool, whether there is a word between
 
     def features(self) -> Tensor:
-        """(B, r, m, 6 C + 4): a row of the table of weights multiplies each."""
+        """(B, r, m, 6 C + 4): one column per row of the table of weights."""
         right = self.right[..., None]
         place = one_hot(2 * self.right.long() + self.apart, 4).to(self.values.dtype)
         sides = torch.cat([self.values * ~right, self.values * right], -1)
         return torch.cat([sides, place.expand(*sides.shape[:-1], 4)], -1)
 
     def pull(self, on_features: Tensor, prefixes: Tensor) -> Tensor:
-        """The gradient on the prefix sums."""
+        """The gradient of the prefix sums."""
         (batch, m, channels), count = prefixes.shape, self.values.shape[-1]
         left, right, _ = on_features.split([count, count, 4], -1)
         on_values = torch.where(self.right[..., None], right, left)
@@ -87,7 +87,7 @@ class _Seen:
 
 
 def _see(prefixes: Tensor, rows: slice, dtype: torch.dtype) -> _Seen:
-    """What lies between the dependents `rows` + 1 and all heads; of equal sums the leftmost."""
+    """The features between the dependents `rows` + 1 and all heads; ties go to the leftmost."""
     channels = prefixes.shape[2]
     word = torch.arange(prefixes.shape[1], device=prefixes.device)
     dependent = word[1:][rows, None]
@@ -104,18 +104,18 @@ def _see(prefixes: Tensor, rows: slice, dtype: torch.dtype) -> _Seen:
 
 
 def _extremes(sums: Tensor, right: Tensor) -> Tensor:
-    """Where the least of sums (B, m, c) is on the way to each head, the leftmost of equal ones.
+    """The position of the minimum of sums (B, m, c) between each pair; ties go to the leftmost.
 
-    The way ends before the right one of the two words. `right` (r, m) as in `_Seen`.
+    The range ends before the right one of the two words. `right` (r, m) as in `_Seen`.
     """
     sums, right = sums[:, None], right[..., None]
     word = torch.arange(sums.shape[2], device=sums.device)[:, None]
-    # From the dependent to the right: a new least is below all before.
+    # From the dependent to the right: a new minimum is less than all previous sums.
     least = sums.masked_fill(~right, torch.inf).cummin(2).values
     before = torch.cat([torch.full_like(least[:, :, :1], torch.inf), least[:, :, :-1]], 2)
     onwards = torch.where((sums < before) & right, word, 0).cummax(2).values
     onwards = torch.cat([onwards[:, :, :1], onwards[:, :, :-1]], 2)
-    # From the dependent to the left: a new least is as low as all after.
+    # From the dependent to the left: a new minimum is at most all previous sums.
     least = sums.masked_fill(right, torch.inf).flip(2).cummin(2).values.flip(2)
     found = torch.where((sums == least) & ~right, word, len(word))
     return torch.where(right, onwards, found.flip(2).cummin(2).values.flip(2))

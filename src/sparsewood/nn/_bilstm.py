@@ -1,4 +1,4 @@
-"""A bidirectional LSTM over sentences of unlike length, without sorting or packing them."""
+"""A bidirectional LSTM over variable-length sentences, without sorting or packing."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 from sparsewood.nn import _cuda_bilstm, _lstm_steps
 
-_LSTM = 2  # how cuDNN numbers the kinds of recurrent networks
+_LSTM = 2  # cuDNN's code for an LSTM
 
 
 def run_bilstm(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
     """The states of a bidirectional, batch-first `lstm`: (B, n, d) -> (B, n, 2 hidden).
 
-    `lengths` (B,) is on the device of `x`. Padding is never read, and zero in the result. A
-    sentence gets the states it would get alone.
+    `lengths` (B,) is on the device of `x`. Padding is never read, and is zero in the result. The
+    states of a sentence do not depend on the other sentences.
     """
     by_kernels = lstm.bias and _cuda_bilstm.serves(x, lstm.hidden_size)
     weights = iter(lstm.all_weights)
@@ -35,16 +35,16 @@ def run_bilstm(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _run_layer(x: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
-    """Each direction over the padded batch, where padding comes last.
+    """Run each direction over the padded batch, with padding at the end.
 
-    The backward one runs on sentences mirrored within their length. On the CPU, whose fused kernels
-    take no packed batch, and by cuDNN, where packing costs launches and copies, that takes less
-    than half of the time of a packed run, padding included.
+    The backward direction runs on sentences reversed within their length. This takes less than half
+    the time of a packed run, padding included: the fused kernels on the CPU do not take packed
+    batches, and for cuDNN packing costs launches and copies.
     """
     batch, n = x.shape[:2]
     position, last = torch.arange(n, device=x.device), lengths[:, None] - 1
     inside = position <= last
-    first = torch.arange(0, batch * n, n, device=x.device)[:, None]  # word of each sentence
+    first = torch.arange(0, batch * n, n, device=x.device)[:, None]  # first word of each sentence
     mirror = (first + torch.where(inside, last - position, position)).flatten()
     half = len(weights) // 2
     forward = _run(x, weights[:half])
@@ -63,8 +63,7 @@ def _run(x: Tensor, weights: Sequence[Tensor]) -> Tensor:
     size = weights[1].shape[1]
     start = x.new_zeros(1, len(x), size)
     if x.is_cuda and torch.backends.cudnn.is_acceptable(x):
-        # What `torch.lstm` does there, but for a warning that the weights of one direction do not
-        # lie side by side, where cuDNN wants them.
+        # As `torch.lstm`, without the warning that the weights of one direction are not contiguous.
         packed = torch.cat([w.detach().flatten() for w in weights])
         return torch.ops.aten._cudnn_rnn(
             x, list(weights), len(weights), packed, start, start, _LSTM,

@@ -1,12 +1,14 @@
-"""The chart of a few sentences that is forgotten but for its states, and filled again to go back.
+"""A chart of a few sentences that saves only its states and is recomputed in the backward pass.
 
-Tables hold what spans give to longer ones, so that the parts of all splits of all spans of a width
-are a view of them. That of left parts has at [b, v - 1, i] the span of v words that begins with
-word i, that of right parts at [b, n - v, j] the one that ends with word j: for the spans of w words
+Tables hold the contributions of spans to longer spans, laid out so that the parts of all splits of
+all spans of one width are a view. The table of left parts has the span of v words that begins with
+word i at [b, v - 1, i]; the table of right parts has the span of v words that ends with word j at
+[b, n - v, j]. For the spans of w words
 
     left[:, :w-1, :n-w+1],    right[:, n-w+1:, w-1:]
 
-are the parts (B, w - 1, n - w + 1, .), by the words left of the split and by the first word.
+are the parts (B, w - 1, n - w + 1, .), indexed by the number of words left of the split and by the
+first word.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ from torch.nn.functional import linear
 
 from sparsewood.nn._spans import whole
 
-# (gates of the left parts, of the right ones, c of the left, of the right, direction, noise)
+# (gates of left parts, gates of right parts, c of left parts, c of right parts, direction, noise)
 # -> h, c, log-weights
 Cell = Callable[..., tuple[Tensor, Tensor, Tensor]]
 
@@ -40,7 +42,7 @@ class _Tables(NamedTuple):
         return cls(*(c.new_zeros(shape) for shape in (gates, gates, states, states)))
 
     def parts(self, width: int) -> list[Tensor]:
-        """Views of the parts of all spans of a width: those of `Cell`."""
+        """Views of the parts of all spans of a width, as `Cell` takes them."""
         n = self.left.shape[1]
         first, last = slice(n - width + 1), slice(width - 1, None)
         lefts, rights = slice(width - 1), slice(n - width + 1, None)
@@ -59,7 +61,7 @@ class _Tables(NamedTuple):
         return [self.left[left], self.right[right], self.c_left[left], self.c_right[right]]
 
     def fill(self, h: Tensor, c: Tensor, weights: Sequence[Tensor]) -> None:
-        """Enter the spans of a width with the states h and c (B, spans, hidden)."""
+        """Store the spans of a width, given their states h and c (B, spans, hidden)."""
         left, right, bias = weights
         width = self.left.shape[1] - h.shape[1] + 1
         values = linear(h, left, bias), linear(h, right), c, c
@@ -70,8 +72,8 @@ class _Tables(NamedTuple):
 class ForgetfulChart(torch.autograd.Function):
     """The vectors (B, hidden) of sentences, and for each width the log-weights of splits.
 
-    Held until the backward pass: h and c of all spans. There the gradient of each width goes
-    through a graph of its own, from the longest spans down.
+    Saves only h and c of all spans. The backward pass rebuilds the graph of one width at a time,
+    from the longest spans down.
     """
 
     @staticmethod
@@ -119,7 +121,7 @@ class ForgetfulChart(torch.autograd.Function):
         found = [torch.zeros_like(x) for x in (left, right, bias, direction)]
         for width in range(n, 0, -1):
             h = hs[width - 1]
-            with torch.autocast(device, enabled=False):  # the pass back may be within one
+            with torch.autocast(device, enabled=False):  # backward may run under autocast
                 of_h, of_c = _states_back(back.spans(width), h, (left, right), found)
             if of_vectors is not None:
                 of_h[:, 0] += of_vectors * (lengths == width)[:, None]
@@ -139,13 +141,13 @@ def _of(noise: Sequence[Tensor], width: int) -> Tensor | None:
 def _states_back(
     spans: Sequence[Tensor], h: Tensor, weights: Sequence[Tensor], found: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """The gradients of h and c (B, spans, hidden) from those of what they give to longer spans.
+    """The gradients of h and c (B, spans, hidden), given those of their contributions.
 
     Args:
-        spans: the latter, in the order of `_Tables`.
+        spans: gradients of the contributions to longer spans, in the order of `_Tables`.
         h: the states.
         weights: U of left and of right parts.
-        found: the gradients of these and of b, which are added to.
+        found: gradients of the weights and of b, updated in place.
     """
     of_left, of_right, of_c_left, of_c_right = spans
     found[0].addmm_(of_left.flatten(0, 1).T, h.flatten(0, 1))
@@ -157,7 +159,7 @@ def _states_back(
 def _cell_back(
     cell: Cell, inputs: list[Tensor], noise: Tensor | None, given: Sequence[Tensor | None]
 ) -> tuple[Tensor, ...]:
-    """The gradient of the inputs of a cell from that of what it gives."""
+    """The gradient of the inputs of a cell, given the gradient of its outputs."""
     with torch.enable_grad():
         outputs = cell(*inputs, noise)
     pairs = [(x, g) for x, g in zip(outputs, given, strict=True) if g is not None]

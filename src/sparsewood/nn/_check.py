@@ -1,4 +1,4 @@
-"""Checks of what the modules are given: a ValueError says what and where."""
+"""Checks of the inputs of modules; they raise ValueError."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from sparsewood._internal.host import as_int64
 
 
 def check_words(x: Tensor, size: int) -> None:
-    """Word vectors (*batch, n, size), floating, with n >= 1."""
+    """Require word vectors (*batch, n, size), floating, with n >= 1."""
     if x.ndim < 2 or x.shape[-1] != size or x.shape[-2] == 0 or not x.is_floating_point():
         raise ValueError(
             f"word vectors: expected floating (*batch, n, {size}) with n >= 1 words, "
@@ -19,7 +19,7 @@ def check_words(x: Tensor, size: int) -> None:
 
 
 def check_lengths(lengths: Tensor | None, batch: int, n: int, device: torch.device) -> Tensor:
-    """`lengths` as (B,) int64 on `device`, each from 1 to n; all n where None."""
+    """`lengths` as (B,) int64 on `device`, checked to be from 1 to n; None: all n."""
     if lengths is None:
         return _lengths.full_lengths(batch, n, device)
     _lengths.check_lengths(lengths, batch, (n,))
@@ -38,7 +38,7 @@ def masked_words(x: Tensor, lengths: Tensor | None, size: int) -> tuple[Tensor, 
 
 
 def root_vector(root: Literal["zero", "learned"], size: int) -> nn.Parameter | None:
-    """The input of a root, which has no word: None for zeros, or (size,) that is learned."""
+    """The input vector of root nodes, which have no word: None for zeros, or (size,) to learn."""
     if root not in ("zero", "learned"):
         raise ValueError(f"root: expected 'zero' or 'learned', got {root!r}")
     return nn.Parameter(torch.zeros(size)) if root == "learned" else None

@@ -1,4 +1,4 @@
-"""Compositions over a forest as modules."""
+"""Base classes of modules that compose over a forest."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal, cast, overload
@@ -14,7 +14,7 @@ from sparsewood.posterior import Posterior
 
 
 class TreeComposer(nn.Module, ABC):
-    """Word vectors and a forest to the states of root nodes.
+    """Maps word vectors and a forest to the states of root nodes.
 
     Args:
         input_size: dimensions of a word vector.
@@ -22,9 +22,9 @@ class TreeComposer(nn.Module, ABC):
         root: the input vector of root nodes, which have no word: "zero", or "learned".
 
     Attributes:
-        reads_soft: whether `read` takes posteriors without structures, whose parts are soft.
-        reads_parts: whether a gradient goes from the states to the parts of a tree, by the weights
-            on the edges of the forest.
+        reads_soft: whether `read` takes posteriors with soft parts instead of structures.
+        reads_parts: whether the states are differentiable in the parts of a tree, through the
+            weights of the edges of the forest.
     """
 
     gates: int  # blocks of `hidden_size` rows in W
@@ -42,31 +42,31 @@ class TreeComposer(nn.Module, ABC):
 
     @abstractmethod
     def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
-        """The states (N, hidden) of all nodes, from W x + b of the words and of a root (W + 1, .).
+        """The states (N, hidden) of all nodes, given W x + b of the words and of a root (W + 1, .).
 
-        They are of the dtype of the inputs, or float32 where that is narrower.
+        Their dtype is that of the inputs, but at least float32.
         """
 
     def read(self, x: Tensor, posterior: Posterior) -> Tensor:
         """The states (T, hidden_size) of the trees of a posterior over the sentences x (B, n, .).
 
-        Where the posterior's `parts` carry the gradient of the scores, it goes by the weights of
-        the forest.
+        If the posterior's `parts` carry the gradient to the scores, it goes through the edge
+        weights of the forest.
         """
         return self(x, posterior.forest())
 
     def subtrees(self, x: Tensor, forest: Forest, weights: Tensor) -> Tensor:
-        """The expected state of the subtree that each word heads, under a posterior over trees.
+        """The expected state of the subtree headed by each word, under a posterior over trees.
 
             s_i = sum_h p(h | x) (the state of word i's node in tree h)
 
         Args:
             x: (B, n, input_size) word vectors, as in a call.
             forest: the trees.
-            weights: (T,) their probabilities.
+            weights: (T,) the probabilities of the trees.
 
         Returns:
-            (B, n, hidden_size), zero beyond the lengths; differentiable with respect to all.
+            (B, n, hidden_size), zero beyond the lengths; differentiable in all inputs.
         """
         _, nodes = self(x, forest, return_nodes=True)
         words = forest.num_word_nodes
@@ -89,14 +89,13 @@ class TreeComposer(nn.Module, ABC):
         """The states of the trees' root nodes.
 
         Differentiable once: a backward pass with `create_graph=True` raises RuntimeError. States
-        are kept in float32 at least; the matrix products are in the dtype of `x` or, under
-        autocast, in that of autocast, and so is the result. Kernels multiply small levels in that
-        of the states.
+        are at least float32. Matrix products and the result have the dtype of `x` or, under
+        autocast, the autocast dtype; kernels multiply small levels in the dtype of the states.
 
         Args:
-            x: (B, n, input_size) word vectors; those beyond the lengths are not read.
+            x: (B, n, input_size) word vectors; not read beyond the lengths.
             forest: the trees, on the device of `x`.
-            return_nodes: whether to return the states of all nodes too.
+            return_nodes: whether to also return the states of all nodes.
 
         Returns:
             (T, hidden_size); with `return_nodes` also (N, hidden_size).
@@ -104,16 +103,16 @@ class TreeComposer(nn.Module, ABC):
         check_words(x, self.input_size)
         if x.shape[:-1] != forest.shape or x.device != forest.row.device:
             raise ValueError(
-                f"the forest is over (B, n) = {forest.shape} words on {forest.row.device}, "
-                f"the word vectors have shape {tuple(x.shape)} and are on {x.device}"
+                f"word vectors: expected (B, n) = {forest.shape} on {forest.row.device} for this "
+                f"forest, got shape {tuple(x.shape)} on {x.device}"
             )
         if forest.weights is not None and not self.reads_parts:
             raise ValueError(
-                f"{type(self).__name__} reads no weights of edges; ChildSumTreeLSTM, TreeGRU and "
-                "TreeMessages do"
+                f"{type(self).__name__} does not support weighted edges; use ChildSumTreeLSTM, "
+                "TreeGRU or TreeMessages"
             )
         words = x.flatten(0, 1)
-        # A graph cannot ask whether there is padding.
+        # A compiled graph cannot branch on whether there is padding.
         if torch.compiler.is_compiling() or len(forest.words) < len(words):
             words = words.index_select(0, forest.words)
         root = words.new_zeros(self.input_size) if self.root is None else self.root.to(x.dtype)
@@ -128,9 +127,9 @@ class TreeComposer(nn.Module, ABC):
 
 
 class LevelComposer(TreeComposer):
-    """A composition whose children have no order, level by level; subclasses supply the cell."""
+    """Composes level by level, ignoring the order of children; subclasses define the cell."""
 
-    each: int  # how many blocks of rows in W and U, the last ones, are for each child
+    each: int  # the last blocks of rows in W and U, for gates per child
 
     def __init__(
         self, input_size: int, hidden_size: int, *, root: Literal["zero", "learned"] = "zero"
@@ -140,7 +139,7 @@ class LevelComposer(TreeComposer):
 
     @abstractmethod
     def cell(self, forest: Forest) -> Composition:
-        """The passes that serve a forest, on its device."""
+        """The implementation for a forest on its device."""
 
     def compose(self, inputs: Tensor, forest: Forest) -> Tensor:
         split = (self.gates - self.each) * self.hidden_size

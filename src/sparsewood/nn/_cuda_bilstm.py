@@ -1,7 +1,7 @@
-"""A layer of a bidirectional LSTM by the kernels of native/cuda/bilstm.cuh: one launch each way.
+"""A bidirectional LSTM layer by the kernels of native/cuda/bilstm.cuh, one launch per pass.
 
-cuDNN launches a few kernels for each word of the longest sentence and each direction, which is
-what a step over a usual batch waits for.
+cuDNN launches a few kernels per word of the longest sentence and direction, which dominates the
+time of a step over a batch of usual size.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from torch import Tensor
 
 from sparsewood._internal.cuda import Program, load
 
-_TOGETHER = (1, 2, 4)  # sentences of a block, of which there are kernels
-_BLOCKS = 132  # beyond so many blocks those of a large GPU take turns
-_SHARED = 64 * 1024  # bytes of shared memory that a block may have on any device
-_LARGEST = 1024  # sentences; of more, a product of matrices at each step makes better use of a GPU
+_TOGETHER = (1, 2, 4)  # sentences per block for which there are kernels
+_BLOCKS = 132  # blocks that run at the same time on a large GPU
+_SHARED = 64 * 1024  # bytes of shared memory per block, available on any device
+_LARGEST = 1024  # sentences; with more, matrix products at each step are faster
 
 _PROGRAM = Program(
     '#include "cuda/bilstm.cuh"',
@@ -29,7 +29,7 @@ _PROGRAM = Program(
 
 
 def serves(x: Tensor, hidden: int) -> bool:
-    """Whether kernels can run a layer of so many units on (B, n, d)."""
+    """Whether the kernels support a layer of `hidden` units on x (B, n, d)."""
     if torch.compiler.is_compiling() or not 0 < len(x) <= _LARGEST:
         return False
     real = torch.promote_types(x.dtype, torch.float32)
@@ -40,7 +40,7 @@ def serves(x: Tensor, hidden: int) -> bool:
 def run_layer(x: Tensor, lengths: Tensor, weights: Sequence[Sequence[Tensor]]) -> Tensor:
     """The states of a layer: (B, n, d) -> (B, n, 2 hidden), zero beyond the lengths.
 
-    `weights` are W, U, b, b' of each direction, as `nn.LSTM.all_weights` has them.
+    `weights` are W, U, b, b' of each direction, as in `nn.LSTM.all_weights`.
     """
     words, across, first, second = (torch.stack(pair) for pair in zip(*weights, strict=True))
     inputs = torch.nn.functional.linear(x, words.flatten(0, 1), (first + second).flatten())
@@ -71,7 +71,7 @@ class _Recurrence(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *on: Tensor) -> tuple[Tensor, Tensor, None]:
-        # `once_differentiable` would let through what depends on the saved tensors.
+        # `once_differentiable` would miss derivatives through the saved tensors.
         if torch.is_grad_enabled():
             raise RuntimeError("the LSTM on a GPU is differentiable once: not with create_graph")
         weight, lengths, previous, kept = ctx.saved_tensors
@@ -104,5 +104,5 @@ def _launch(way: str, like: Tensor, hidden: int, *tensors: Tensor) -> None:
 
 
 def _shared(together: int, hidden: int, real: torch.dtype) -> int:
-    """Bytes that a block takes on the way down, where it takes more."""
+    """Bytes of shared memory per block in the backward pass, which needs more."""
     return 10 * together * hidden * real.itemsize

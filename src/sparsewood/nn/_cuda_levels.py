@@ -1,8 +1,8 @@
-"""Compositions over a forest with a kernel and a matrix product for each level.
+"""Compositions over a forest with one kernel and one matrix product per level.
 
-The kernels are those of native/cuda/levels.cuh. The product of a node with all of U is made once
-and each parent takes its own from it: by linearity U sum_k h_k = sum_k U h_k. A small level takes
-one launch, in which the kernel multiplies too; the host is what such a level waits for.
+The kernels are in native/cuda/levels.cuh. The product of a node with U is computed once and used by
+each parent: by linearity U sum_k h_k = sum_k U h_k. A small level takes one launch, in which the
+kernel also multiplies, as such levels are bound by launches.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from sparsewood._internal.cuda import Argument, Kernels, Program, load
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Composition, add_product, multiply
 
-_SMALL = 256  # nodes of a level up to which a kernel multiplies
-_SHARED = 64 * 1024  # bytes of shared memory that a block may have on any device
-_PARTS, _LONG = 8, 512  # of the sum over nodes in the gradient of U, and how long they are at least
+_SMALL = 256  # maximum nodes of a level for which the kernel multiplies
+_SHARED = 64 * 1024  # bytes of shared memory per block, available on any device
+_PARTS, _LONG = 8, 512  # chunks of the sum over nodes in the gradient of U; their minimum length
 _ROWS, _COLUMNS, _THREADS = 8, 128, 256  # native/cuda/product.cuh
 
 
@@ -33,21 +33,21 @@ def _program(cell: str) -> Program:
 
 
 class KernelCell(Composition):
-    """A composition whose elementwise part is in the kernels of a program.
+    """A composition whose elementwise part is implemented by kernels.
 
-    They keep h (N, hidden), three gates of each node (N, 3 * hidden) and two tensors more, `first`
-    with a row for each edge or for each node, `second` with one for each node. Where the cell
-    `carries` the second, as an LSTM its c, parents pass a gradient down to it.
+    They keep h (N, hidden), three gates of each node (N, 3 * hidden) and two more tensors: `first`
+    with a row per edge or per node, `second` with a row per node. If the cell `carries` the second,
+    as an LSTM does with c, parents pass a gradient down to it.
     """
 
     cell: ClassVar[str]
     gates: ClassVar[int]  # blocks of W and U
-    of_edges: ClassVar[bool]  # whether `first` is
+    of_edges: ClassVar[bool]  # whether `first` has a row per edge
     carries: ClassVar[bool]
 
     @classmethod
     def serves(cls, forest: Forest) -> bool:
-        """Whether the device of a forest has the kernels."""
+        """Whether there are kernels for the device of a forest."""
         return _has_kernels(cls.cell, str(forest.row.device))
 
     def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
@@ -125,7 +125,7 @@ class KernelCell(Composition):
     def _to_inputs(
         self, forest: Forest, h: Tensor, rest: list[Tensor], on: tuple[Tensor, Tensor], rows: int
     ) -> Tensor:
-        """The gradient (rows, gates * hidden) on the inputs, from those on the states."""
+        """The gradient (rows, gates * hidden) of the inputs, given the gradients of the states."""
         count, hidden, words = forest.num_word_nodes, h.shape[1], rows - 1
         out = h.new_empty(rows, self.gates * hidden)
         graph = (*forest.transposed[2:], forest.child_offsets, forest.children, _weights(forest, h))
@@ -142,7 +142,7 @@ class KernelCell(Composition):
         on: tuple[Tensor, Tensor],
         weight: Tensor,
     ) -> Tensor:
-        """The gradient (E,) on the weights of edges, from those on the states."""
+        """The gradient (E,) of the edge weights, given the gradients of the states."""
         count, weights = forest.num_word_nodes, _weights(forest, h)
         products = (h[:count].to(weight.dtype) @ weight.t()).to(h.dtype)
         out = torch.empty_like(weights)
@@ -161,9 +161,9 @@ class KernelCell(Composition):
         h: Tensor,
         *given: Argument,
     ) -> tuple[int, Callable[[int, int], None]]:
-        """For how many nodes a function (begin, end) multiplies with the matrix too, and that.
+        """The largest level for which the kernel multiplies, and a function (begin, end) for it.
 
-        A block has `_ROWS` rows of the matrix' depth and `tiles` tiles of results.
+        A block has `_ROWS` rows of the matrix's depth and `tiles` tiles of results.
         """
         depth, columns = matrix.shape
         shared = _ROWS * (depth + (tiles + 1) * _COLUMNS) * h.element_size()
@@ -192,12 +192,12 @@ def _has_kernels(cell: str, device: str) -> bool:
 
 
 def _weights(forest: Forest, h: Tensor) -> Tensor:
-    """(E,), those of the edges; empty, a null pointer to kernels, where all are 1."""
+    """(E,) edge weights; empty, a null pointer for kernels, if all are 1."""
     return h.new_empty(0) if forest.weights is None else forest.weights.to(h.dtype).contiguous()
 
 
 def _levels(forest: Forest) -> list[tuple[int, int]]:
-    """Where the levels that have words begin and end."""
+    """The begin and end of each level that has words."""
     return list(pairwise(forest.level_offsets[:-1]))
 
 
@@ -207,7 +207,7 @@ def _without_autocast(device: str) -> AbstractContextManager[object]:
 
 
 def _sum_of_products(left: Tensor, right: Tensor) -> Tensor:
-    """left.t() @ right: many rows in several parts, since the result has work for few blocks."""
+    """left.t() @ right in chunks of rows, as the small result would occupy only few blocks."""
     size = len(left) // _PARTS
     if size < _LONG:
         return left.t() @ right
@@ -218,5 +218,5 @@ def _sum_of_products(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _threads(hidden: int) -> int:
-    """Of a block that works on the states of one node."""
+    """Threads of a block that works on the states of one node."""
     return min(512, -(-hidden // 32) * 32)

@@ -1,4 +1,4 @@
-"""The hidden layer of an `MLPArcScorer` by the kernels of native/cuda/pairs.cuh, never stored."""
+"""`MLPArcScorer` by the kernels of native/cuda/pairs.cuh, which never store the hidden layer."""
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ _THREADS = 128
 
 
 def serves(heads: Tensor) -> bool:
-    """Whether there are kernels where the vectors of heads (B, m, k) are."""
+    """Whether there are kernels for the device and dtype of `heads` (B, m, k)."""
     return (
         not torch.compiler.is_compiling()
         and heads.numel() > 0
@@ -33,7 +33,7 @@ def score_pairs(heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
 def pull_pairs(
     heads: Tensor, dependents: Tensor, v: Tensor, on_scores: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients on the three arguments, from those on the scores (B, n, m)."""
+    """The gradients of the three arguments, given the gradient of the scores (B, n, m)."""
     (batch, m, size), n = heads.shape, dependents.shape[1]
     given = _as_read(heads, dependents, v, on_scores)
     on_heads, on_dependents, on_v = (

@@ -1,7 +1,7 @@
 """Compositions over a forest as custom ops, for compiled graphs.
 
-How many levels a forest has, and where they begin, depends on the trees. In a graph a forest is
-therefore a list of tensors, which these ops make a forest of again.
+The number of levels of a forest and their offsets depend on the trees. In a graph, a forest is
+therefore passed as a list of tensors, from which these ops rebuild it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from torch import Tensor
 from sparsewood.forest import Forest
 from sparsewood.nn._levels import Composition
 
-_TENSORS = 8  # of a forest; the weights of its edges come after them, if it has some
+_TENSORS = 8  # tensors of a forest, followed by its edge weights, if any
 
 
 def compose_in_graph(

@@ -1,13 +1,13 @@
-"""What compositions over a forest share: one autograd function that runs level by level.
+"""The autograd function shared by compositions over a forest, which runs level by level.
 
-A composition gives node j, with input x_j and children C(j), gates of two kinds:
+A composition computes two kinds of gates for node j with input x_j and children C(j):
 
-    W x_j + b + U sum_k h_k       one for the node, its product with the sum over the children
-    W x_j + b,  U h_k             one for each child: `each`, the product kept apart
+    W x_j + b + U sum_k h_k       gates per node, with a product of the sum over children
+    W x_j + b,  U h_k             gates per child (`each`), with a separate product
 
-and makes the state h_j from them. `W x` is computed once per word; the products with U once per
-distinct node, all gates of a kind in one. A `Cell` does what lies between the products, on a whole
-level at a time, forward and backward. Where edges have weights w_k, w_k h_k takes the place of h_k.
+and the state h_j from them. `W x` is computed once per word, the products with U once per distinct
+node and kind of gate. A `Cell` implements the steps between the products, for a whole level at a
+time, forward and backward. If edges have weights w_k, w_k h_k replaces h_k.
 """
 
 from abc import ABC, abstractmethod
@@ -25,10 +25,10 @@ Step = Callable[[Level], None]
 
 @dataclass(frozen=True)
 class States:
-    """The tensors of a pass over N nodes, or the gradients on them.
+    """The tensors of a pass over N nodes, or their gradients.
 
     h: (N, hidden). gates: (N, gates * hidden), the gates of the node first. sums: (N, hidden), the
-    sums over children; not set at leaves. products: (word nodes, each * hidden), of each child.
+    sums over children; not set at leaves. products: (word nodes, each * hidden), per child.
     edges: (E, 1), the weights of the edges; None: all are 1.
     """
 
@@ -39,12 +39,12 @@ class States:
     edges: Tensor | None = None
 
     def weighted(self, values: Tensor, edges: slice) -> Tensor:
-        """`values`, one row for each of the edges, times the weights of these."""
+        """`values`, one row per edge of the slice, times the weights of the edges."""
         return values if self.edges is None else values * self.edges[edges]
 
 
 class Composition(ABC):
-    """Both passes over a forest. Compiled graphs know it by the name of its class."""
+    """Forward and backward pass over a forest. Compiled graphs refer to it by class name."""
 
     named: ClassVar[dict[str, type["Composition"]]] = {}
 
@@ -53,19 +53,18 @@ class Composition(ABC):
 
     @abstractmethod
     def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
-        """`h` (N, hidden) and empty tensors like the others that `pass_up` gives.
+        """`h` (N, hidden), and empty tensors with the shapes of the other results of `pass_up`.
 
-        `columns` is that of the inputs.
+        `columns` is the number of columns of the inputs.
         """
 
     @abstractmethod
     def pass_up(
         self, inputs: Tensor, weight: Tensor, split: int, forest: Forest
     ) -> Sequence[Tensor]:
-        """h (N, hidden), in float32 at least, and what the pass down needs besides.
+        """The forward pass: h (N, hidden), at least float32, and tensors saved for `pass_down`.
 
-        The first `split` rows of the weight U are for the sums over children, the rest for each
-        child.
+        The first `split` rows of the weight U apply to sums over children, the rest to each child.
         """
 
     @abstractmethod
@@ -81,15 +80,15 @@ class Composition(ABC):
         *,
         learns: bool = True,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The gradients of the `rows` inputs, of the weight and of those of edges, from that of h.
+        """The backward pass: gradients of the `rows` inputs, of the weight and of edge weights.
 
-        `kept` is what the pass up gave, `dtype` that of the inputs. The gradient of the weight is
-        empty unless it `learns`, that of the edges' weights unless there are some.
+        `kept` is the result of `pass_up`, `dtype` the dtype of the inputs. The gradient of the
+        weight is empty unless it `learns`; that of edge weights is empty if there are none.
         """
 
 
 class Cell(Composition):
-    """The elementwise part of a composition, between matrix products of PyTorch."""
+    """The elementwise part of a composition; matrix products are computed by PyTorch."""
 
     @abstractmethod
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
@@ -97,14 +96,14 @@ class Cell(Composition):
 
     @abstractmethod
     def up(self, forest: Forest, states: States, buffers: tuple[Tensor, ...]) -> Step:
-        """The step that makes `h` of a level from its gates, which it may overwrite."""
+        """The step that computes `h` of a level from its gates, which it may overwrite."""
 
     @abstractmethod
     def down(self, forest: Forest, states: States, buffers: tuple[Tensor, ...], on: States) -> Step:
         """The step that reads `on.h` of a level, writes its `on.gates`, adds to `on.products`.
 
-        What `h` owes to the sums other than through U is added to `on.h` of the children; what it
-        owes to the weights other than through the sums, to `on.edges`, where there are weights.
+        It adds the gradient of the sums that does not go through U to `on.h` of the children, and
+        the gradient of edge weights that does not go through the sums to `on.edges`, if any.
         """
 
     def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
@@ -195,9 +194,9 @@ class Cell(Composition):
 
 
 class Compose(torch.autograd.Function):
-    """(W + 1, gates * hidden) inputs -> the states of a pass up, (N, hidden) first.
+    """(W + 1, gates * hidden) inputs -> the results of `pass_up`, (N, hidden) first.
 
-    `edges` are the weights of the forest, or None.
+    `edges` are the edge weights of the forest, or None.
     """
 
     @staticmethod
@@ -221,9 +220,9 @@ class Compose(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        # `once_differentiable` would let through what depends on the saved tensors.
+        # `once_differentiable` would miss derivatives through the saved tensors.
         if torch.is_grad_enabled():
-            raise RuntimeError("a forest is differentiable once: create_graph=True does not work")
+            raise RuntimeError("a forest is differentiable once: not with create_graph=True")
         weight, *states = ctx.saved_tensors
         on_inputs, on_weight, on_edges = ctx.cell.pass_down(
             gradients[0],
@@ -247,7 +246,7 @@ class Compose(torch.autograd.Function):
 def _adder(
     out: Tensor, to: Tensor, values: Tensor, source: Tensor, states: States
 ) -> Callable[[int, int], object]:
-    """A function (begin, end): out[to[e]] += w_e values[source[e]] for these edges."""
+    """A function (begin, end) that adds w_e values[source[e]] to out[to[e]] for these edges."""
     return lambda begin, end: out.index_add_(
         0,
         to[begin:end],
@@ -256,7 +255,7 @@ def _adder(
 
 
 def _column(forest: Forest, dtype: torch.dtype) -> Tensor | None:
-    """(E, 1), the weights of a forest."""
+    """(E, 1), the edge weights of a forest."""
     return None if forest.weights is None else forest.weights.to(dtype)[:, None]
 
 

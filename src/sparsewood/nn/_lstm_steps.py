@@ -1,8 +1,8 @@
-"""One layer of a bidirectional LSTM on the CPU, word by word over the sentences that have it.
+"""One layer of a bidirectional LSTM on the CPU, stepping over word positions.
 
-Sentences are sorted, the longest first, and word t of all that have one, in the direction of
-reading, lies in consecutive rows. No padding is computed; `W x` and the gradients of the parameters
-are one matrix product each.
+Sentences are sorted by decreasing length. The words at position t (in reading direction) of all
+sentences that have one are in consecutive rows. No padding is computed; `W x` and the gradients of
+the parameters are one matrix product each.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ Layer = Callable[[Tensor, Tensor, Sequence[Tensor]], Tensor]
 
 
 def serves(x: Tensor, weights: Sequence[Tensor]) -> bool:
-    """Whether a layer is one of float32 on the CPU, with biases.
+    """Whether a layer is supported: float32 on the CPU, with biases.
 
-    Graphs, autocast and the transforms of `torch.func` are left to PyTorch.
+    PyTorch's LSTM is used in compiled graphs, under autocast and in transforms of `torch.func`.
     """
     return (
         len(weights) == 8
@@ -31,16 +31,16 @@ def serves(x: Tensor, weights: Sequence[Tensor]) -> bool:
 
 
 class _Rows(NamedTuple):
-    """Where the words of a padded batch go."""
+    """The row of each word of a padded batch."""
 
-    starts: Tensor  # (longest + 1,) the first row of each word
+    starts: Tensor  # (longest + 1,) the first row of each position
     words: tuple[Tensor, Tensor]  # (rows,) each direction's words as flat indices into (B, n)
-    states: Tensor  # (2 rows,) of both directions, as flat indices into (B, n, 2)
-    before: Tensor  # (rows of all words but the first,) the row of the word before
+    states: Tensor  # (2 rows,) both directions, as flat indices into (B, n, 2)
+    before: Tensor  # (rows of all but first words,) the row of the previous word
 
     @property
     def sizes(self) -> list[int]:
-        """How many sentences have each word."""
+        """How many sentences have a word at each position."""
         return self.starts.diff().tolist()
 
 
@@ -61,8 +61,8 @@ def _make_rows(lengths: Tensor, n: int) -> _Rows:
 class BiLSTMLayer(torch.autograd.Function):
     """(B, n, d) -> (B, n, 2 hidden), zero beyond the lengths.
 
-    The weights are W, U and the two biases of the forward direction, then those of the backward
-    one. A gradient that is to have one itself is that of `layer`, the same function in PyTorch.
+    The weights are W, U and the two biases of the forward direction, then of the backward
+    direction. Differentiable gradients are computed by `layer`, the same function in PyTorch.
     """
 
     @staticmethod
@@ -77,7 +77,7 @@ class BiLSTMLayer(torch.autograd.Function):
             W, _, b, recurrent_b = (w.detach() for w in weights[4 * which : 4 * which + 4])
             vectors = flat.index_select(0, rows.words[which])
             torch.addmm(b + recurrent_b, vectors, W.t(), out=gates[which])
-        # Products of few rows are quicker with a matrix that lies as it is read.
+        # Products of few rows are faster if the matrix is contiguous in reading order.
         across = [weights[at].detach().t().contiguous() for at in (1, 5)]
         run = _native.lstm_up_steps(rows.starts.numpy(), gates.numpy(), c.numpy(), h.numpy())
         sizes = rows.sizes
@@ -130,7 +130,7 @@ class BiLSTMLayer(torch.autograd.Function):
 def _pass_down(
     rows: _Rows, weights: Sequence[Tensor], gates: Tensor, c: Tensor, on_h: Tensor
 ) -> Tensor:
-    """The gradients on the gates of all words, from those on their states."""
+    """The gradients of the gates of all words, given the gradients of their states."""
     sizes, hidden = rows.sizes, c.shape[2]
     on_gates = torch.empty_like(gates)
     by_h, by_c = (c.new_zeros(2, sizes[0], hidden) for _ in range(2))

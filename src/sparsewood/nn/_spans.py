@@ -1,4 +1,4 @@
-"""Tables over the spans of sentences, kept by width: what both parts of every split hold."""
+"""Tables over spans, stored by width, and their entries for both parts of every split."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ from torch import Tensor
 
 
 def left_parts(levels: Sequence[Tensor]) -> Tensor:
-    """What the left part of each split of each span of the next width holds.
+    """The entries of the left part of each split of each span of the next width.
 
     Args:
-        levels: for each width v from 1 to w - 1 a table (B, n - v + 1, ...) of the spans, by their
-            first word.
+        levels: for each width v from 1 to w - 1 a table (B, n - v + 1, ...), indexed by the first
+            word of the span.
 
     Returns:
-        (B, w - 1, n - w + 1, ...): entry [b, m, i] is that of the words i to i + m.
+        (B, w - 1, n - w + 1, ...): entry [b, m, i] is for the words i to i + m.
     """
     spans = levels[0].shape[1] - len(levels)
     return torch.stack([level[:, :spans] for level in levels], 1)
 
 
 def right_parts(levels: Sequence[Tensor]) -> Tensor:
-    """The same of the right parts: entry [b, m, i] is that of the words i + m + 1 to i + w - 1."""
+    """As `left_parts`, for right parts: entry [b, m, i] is for the words i + m + 1 to i + w - 1."""
     return torch.stack([level[:, m:] for m, level in enumerate(reversed(levels), 1)], 1)
 
 

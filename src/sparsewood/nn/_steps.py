@@ -1,13 +1,13 @@
-"""A composition that reads the children of a node one after another, all nodes side by side.
+"""A composition that reads the children of a node one after another, batched over all nodes.
 
-The state of a node is that of its word until it has read its first child, and so on to the last:
+The state of a node starts as the state of its word and is updated with each child:
 
     s_j0 = the state of the word        s_jt = cell(s_j(t-1), h_c),  c the t-th child of j
 
-and h_j is the last of them. There is one state for each word and one for each distinct reading: a
-state and the child it reads, which nodes of one word whose first children are the same share. An
-edge is read as soon as the edge before it and its child are done; all that are read at the same
-time are one step. A forest takes as many steps as its slowest tree, at most n.
+and h_j is the last of them. There is one state per word and one per distinct reading, i.e. pair of
+a state and the child it reads; nodes of one word whose first children are equal share readings. An
+edge is read once the previous edge and its child are finished; all edges read at the same time form
+one step. A forest takes as many steps as its slowest tree, at most n.
 """
 
 from collections.abc import Callable
@@ -28,10 +28,10 @@ EPS = 1e-5  # of the normalisation
 
 @dataclass(frozen=True)
 class Steps:
-    """Which states each step makes from which, the rows of the words and of a root coming first.
+    """The readings of each step. States are rows; the words and a root come first.
 
-    sources: (2R,), of each of R readings, in their order, the rows of the state before and of the
-    child. last: (N,), the row of each node's own state. bounds: where the readings of a step begin.
+    sources: (2R,), for each of R readings, in order, the rows of the previous state and of the
+    child. last: (N,), the row of each node's state. bounds: the first reading of each step.
     """
 
     sources: Tensor
@@ -57,11 +57,11 @@ class Steps:
 
 
 def _times(forest: Forest, offsets: Tensor, children: Tensor, parents: Tensor) -> Tensor:
-    """(E,) the step that reads each edge: one after that of the edge before and of the child."""
+    """(E,) the step that reads each edge: after the previous edge and after the child."""
     done = torch.full((forest.num_nodes,), -1)
     time = torch.empty_like(children)
-    # time_t - t is the largest so far of done(child) - t + 1; the running maximum starts anew with
-    # each parent if parents lie further apart than any times.
+    # time_t - t is the running maximum of done(child) - t + 1. Offsets larger than any time
+    # restart it for each parent.
     apart = parents * (2 * len(children) + 2) - (torch.arange(len(children)) - offsets[parents])
     for level in forest.levels[1:]:
         edges = slice(level.first_edge, level.last_edge)
@@ -74,19 +74,19 @@ def _times(forest: Forest, offsets: Tensor, children: Tensor, parents: Tensor) -
 def _read(words: Tensor, forest: Forest, dtype: torch.dtype, *weights: Tensor) -> Tensor:
     """(W + 1, hidden) states of the words and of a root -> (N, hidden) states of all nodes.
 
-    The weights are those of `OrderedComposer`, in the order of its formula. `dtype` is that of the
-    matrix products.
+    The weights are those of `OrderedComposer`, in the order of its formula. Matrix products use
+    `dtype`.
     """
     steps = Steps.of(forest)
     return cast(Tensor, Read.apply(words, steps, dtype, *weights)).index_select(0, steps.last)
 
 
-# How many steps there are depends on the trees, which a graph cannot follow.
+# The number of steps depends on the trees, which a compiled graph cannot trace.
 read = cast("Callable[..., Tensor]", torch.compiler.disable(_read))
 
 
 class Read(torch.autograd.Function):
-    """As `read`, but the states (W + 1 + R, hidden) of words and of readings, in their order."""
+    """As `read`, but returns the states (W + 1 + R, hidden) of words and readings, in order."""
 
     @staticmethod
     def forward(ctx: Any, words: Tensor, steps: Steps, dtype: torch.dtype, *weights: Tensor) -> Any:
@@ -121,7 +121,7 @@ class Read(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         if torch.is_grad_enabled():
-            raise RuntimeError("a forest is differentiable once: create_graph=True does not work")
+            raise RuntimeError("a forest is differentiable once: not with create_graph=True")
         pairs, inner, gates, mixed, w1, b1, w2, b2, gain, shift = ctx.saved_tensors
         steps, rows, hidden = ctx.steps, ctx.rows, mixed.shape[1]
         on_states = gradients[0].to(mixed.dtype, copy=True).contiguous()

@@ -1,4 +1,4 @@
-"""An arc scorer that sees what lies between the two words of an arc."""
+"""An arc scorer with features of the words between the two ends of an arc."""
 
 from typing import Any
 
@@ -11,33 +11,33 @@ from sparsewood.nn.scorers import _ArcScorer
 
 
 class BetweenArcScorer(_ArcScorer):
-    """One hidden layer over each pair of words and what lies between them:
+    """One hidden layer over each pair of words and features of the words between them:
 
         g_t = tanh(W x_t), in `channels` channels
         score(h, d) = v^T tanh(W_h x_h + W_d x_d + b + W_dir tanh([sum, least, greatest]) + e)
 
     `sum` adds the steps g_t of the words strictly between the two, per channel; `least` and
-    `greatest` are the extremes of its prefix sums from the left word on, the empty one (0)
-    included. The matrix W_dir depends on the side of the dependent the head is on, the vector e on
-    that side and on whether the two words are neighbours. The root stands left of the first word.
+    `greatest` are the minimum and maximum of its prefix sums from the left word on, including the
+    empty sum (0). The matrix W_dir depends on whether the head is left or right of the dependent,
+    the vector e also on whether the two words are adjacent. The root is left of the first word.
 
-    A parser with features of the words in between: McDonald, Crammer & Pereira (2005, "Online
-    large-margin training of dependency parsers", table 1c) have their parts of speech; these are
-    learned. A channel whose steps are +1 at an opening and -1 at a closing bracket counts how
-    deep the words are nested, and its extremes tell which brackets match.
+    McDonald, Crammer & Pereira (2005, "Online large-margin training of dependency parsers", table
+    1c) use the parts of speech of the words in between; here the features are learned. A channel
+    with step +1 at an opening and -1 at a closing bracket counts the nesting depth, and its minimum
+    and maximum determine which brackets match.
 
     With `rounding` r in [0, 1] a step is (1 - r) g + r round(g), with the gradient of g
-    (straight-through). At 1 sums are whole numbers, so that nothing drifts however long the
-    sentence is; raise it from 0 during training. It is saved with the parameters.
+    (straight-through). At r = 1 sums are integers, so errors do not accumulate in long sentences;
+    raise r from 0 during training. It is saved with the parameters.
 
-    Nothing of size n^2 hidden_size is held between the passes, as in `MLPArcScorer`. Numbers that
-    are not finite spread to the scores of arcs that begin, end or pass there, and to no gradient:
-    padding may be anything. Differentiable once.
+    As in `MLPArcScorer`, nothing of size n^2 hidden_size is saved for the backward pass. Values
+    that are not finite affect the scores of arcs that begin, end or pass there, but no gradient, so
+    padding may hold any value. Differentiable once.
 
     Args:
         input_size: d, the size of a word vector.
-        hidden_size: of the hidden layer.
-        channels: sums that are kept.
+        hidden_size: size of the hidden layer.
+        channels: number of channels.
     """
 
     def __init__(self, input_size: int, hidden_size: int = 100, channels: int = 4) -> None:
@@ -45,9 +45,9 @@ class BetweenArcScorer(_ArcScorer):
         self.head = nn.Linear(input_size, hidden_size, bias=False)
         self.dependent = nn.Linear(input_size, hidden_size)
         self.step = nn.Linear(input_size, channels, bias=False)
-        # The first index of both: heads left of the dependent, heads right of it.
+        # The first index: head left of the dependent, head right of it.
         self.between = nn.Parameter(torch.empty(2, hidden_size, 3 * channels))
-        self.place = nn.Parameter(torch.empty(2, 2, hidden_size))  # the second: neighbours, others
+        self.place = nn.Parameter(torch.empty(2, 2, hidden_size))  # second: adjacent, not adjacent
         for parameter in (self.between, self.place):
             nn.init.uniform_(parameter, -((3 * channels) ** -0.5), (3 * channels) ** -0.5)
         self.score = nn.Linear(hidden_size, 1, bias=False)
@@ -56,7 +56,7 @@ class BetweenArcScorer(_ArcScorer):
 
     @property
     def rounding(self) -> float:
-        """How far steps are rounded to whole numbers, from 0 to 1."""
+        """Degree to which steps are rounded to integers, from 0 to 1."""
         return float(self._rounding)
 
     @rounding.setter
@@ -95,10 +95,10 @@ class BetweenArcScorer(_ArcScorer):
 
 
 def _prefix_sums(steps: Tensor) -> Tensor:
-    """(B, n, channels) -> (B, n + 1, channels), of no step first.
+    """(B, n, channels) -> (B, n + 1, channels), the empty sum first.
 
-    In double sums of float32 steps are exact (but for steps below 1e-5): words that cancel give
-    equal sums, of which all backends choose the same.
+    In double precision, sums of float32 steps are exact (except for steps below 1e-5). Words that
+    cancel then give equal sums, so that all backends break ties the same way.
     """
     return nn.functional.pad(steps.double().cumsum(1), (0, 0, 1, 0))
 
@@ -106,9 +106,9 @@ def _prefix_sums(steps: Tensor) -> Tensor:
 def _spoilt(finite: Tensor) -> Tensor:
     """Arcs with a vector that is not finite at or between their ends: (B, n + 1) -> (B, n, n + 1).
 
-    The root is the first of the vectors.
+    The first vector is the root.
     """
     bad = ~finite
-    count = bad.cumsum(1)  # the same at both ends: none is bad but perhaps the left one
+    count = bad.cumsum(1)  # equal at both ends: all finite, except perhaps the left one
     ends = bad[:, 1:, None] | bad[:, None]
     return ends | (count[:, 1:, None] != count[:, None])

@@ -1,4 +1,4 @@
-"""A TreeLSTM over all binary trees of a sentence at once: a chart of soft splits."""
+"""A TreeLSTM over all binary trees of a sentence: a chart of soft splits."""
 
 from collections.abc import Sequence
 from math import log
@@ -16,15 +16,15 @@ from sparsewood.nn.chart_posterior import ChartPosterior
 
 Choice = Literal["soft", "straight-through", "gumbel"]
 
-_ROOM = 2**29  # numbers that charts may hold at once
-_HELD = 14  # vectors of the size of a state that a split holds until the backward pass
-_FILLED = 32  # as many that a pair of words holds while a chart is filled again to go back
+_ROOM = 2**29  # maximum numbers held by charts
+_HELD = 14  # state-sized vectors saved per split for the backward pass
+_FILLED = 32  # state-sized vectors per pair of words while a chart is recomputed
 
 
 class _Level(NamedTuple):
-    """The spans of one width, by their first word: (B, spans, .) each."""
+    """The spans of one width, indexed by their first word: (B, spans, .) each."""
 
-    left: Tensor  # what they add to the gates of a span whose left part they are
+    left: Tensor  # contribution to the gates of a span as its left part
     right: Tensor
     c: Tensor
 
@@ -46,30 +46,29 @@ class ChartTreeLSTM(nn.Module):
         e_k = cos(w, h_k),    s = softmax(e / temperature)     over the splits k
         h = sum_k s_k h_k,    c = sum_k s_k c_k
 
-    with a vector w that is learned. The answer is the h of the whole sentence. Trees are split from
-    the top down with the weights s: `ChartPosterior`. With the choice "straight-through" the
-    best split has the weight 1 and the gradient is that of s (Bengio, Léonard & Courville 2013);
-    with "gumbel" (Jang, Gu & Poole 2017; in the trees of Choi, Yoo & Lee 2018) it is the best one
-    of e / temperature + Gumbel noise in training, a draw from s, with the gradient of the softmax
-    of these.
+    with a learned vector w. The result is the h of the whole sentence. The weights s define a
+    distribution over trees, split from the top down: `ChartPosterior`. With choice
+    "straight-through", the best split has weight 1 and the gradient is that of s (Bengio, Léonard &
+    Courville 2013). With "gumbel" (Jang, Gu & Poole 2017; Choi, Yoo & Lee 2018), training uses the
+    best split of e / temperature + Gumbel noise, a sample from s, with the gradient of the softmax
+    of the noisy energies.
 
-    A step of the chart is all splits of all spans of a width, in all sentences; the products with
-    U are made once for each span. O(n^3) time, and memory until the backward pass. Where that would
-    be more than 2 GiB of float32 numbers, sentences of like length are read in groups that are
-    small enough, of which h and c are kept, and all else is computed again in the backward pass,
-    which then has no derivative.
+    The chart is computed width by width, for all splits, spans and sentences at once; the products
+    with U are computed once per span. O(n^3) time and memory. If the memory would exceed 2 GiB of
+    float32 numbers, sentences of similar length are processed in smaller groups, of which only h
+    and c are saved; the rest is recomputed in the backward pass, which is then not differentiable.
 
         chart = ChartTreeLSTM(300, 300)
         vectors, posterior = chart(x, lengths)               # (B, 300)
-        posterior.mode                                       # (B, n, n), as BinaryTrees has trees
+        posterior.mode                                       # (B, n, n), encoded as BinaryTrees
 
     Args:
         input_size: dimensions of a word vector.
         hidden_size: dimensions of a state.
-        choice: of splits: "soft", "straight-through" or "gumbel".
-        temperature: of the weights of splits; may be set to another value at any time. Cosines are
-            within [-1, 1], so that at 1 all splits weigh nearly the same. The authors begin there
-            and divide it by 1.75 in an epoch.
+        choice: how splits are chosen: "soft", "straight-through" or "gumbel".
+        temperature: temperature of the softmax over splits; may be changed at any time. Cosines are
+            within [-1, 1], so at temperature 1 all splits have similar weights. The authors start
+            there and divide it by 1.75 per epoch.
     """
 
     def __init__(
@@ -93,8 +92,8 @@ class ChartTreeLSTM(nn.Module):
         """The vector of each sentence, and the posterior over its binary trees.
 
         Args:
-            x: (B, n, input_size) word vectors; what lies beyond `lengths` may be anything.
-            lengths: (B,) words of each sentence. Default: all have n.
+            x: (B, n, input_size) word vectors; any values beyond `lengths`.
+            lengths: (B,) number of words of each sentence. Default: n.
 
         Returns:
             (B, hidden_size), and the posterior.
@@ -109,11 +108,11 @@ class ChartTreeLSTM(nn.Module):
         return vectors, ChartPosterior(tuple(splits), lengths, n)
 
     def _held(self, n: int) -> int:
-        """Numbers that the chart of n words holds until the backward pass, about."""
+        """Approximate numbers that the chart of n words saves for the backward pass."""
         return _HELD * self.hidden_size * (n**3 + 5 * n) // 6  # n^3 / 6 splits, and the words
 
     def _in_groups(self, x: Tensor, lengths: Tensor, noise: list[Tensor]) -> list[Tensor]:
-        """What `_read` gives, read a few sentences at a time, the longest first."""
+        """`_read`, for groups of sentences, the longest first."""
         longest, order = lengths.cpu().sort(descending=True, stable=True)
         weights = *self.parts.weight.chunk(2), self.input.bias, self.direction
         found, start = list[list[Tensor]](), 0
@@ -152,15 +151,15 @@ class ChartTreeLSTM(nn.Module):
         return o.sigmoid() * c.tanh(), c
 
     def _level(self, h: Tensor, c: Tensor) -> _Level:
-        """What spans with the states h and c (B, spans, hidden) give to longer ones."""
+        """The contributions of spans with states h and c (B, spans, hidden) to longer spans."""
         of_left, of_right = self.parts.weight.chunk(2)
         left, right = linear(h, of_left, self.input.bias), linear(h, of_right)
         return _Level(left.to(c.dtype), right.to(c.dtype), c)
 
     def _noise(self, batch: int, n: int, x: Tensor) -> list[Tensor]:
-        """For each width from 2, what is added to the energies of splits; empty where nothing is.
+        """For each width from 2, the noise added to the energies of splits; empty if there is none.
 
-        Drawn before anything is read, so that what is read twice is read with the same numbers.
+        Drawn before the chart is computed, so that recomputation uses the same noise.
         """
         if self.choice != "gumbel" or not self.training:
             return []
@@ -177,7 +176,7 @@ class ChartTreeLSTM(nn.Module):
         direction: Tensor,
         noise: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The spans of a width, from what both parts of their splits (B, k, spans, .) give.
+        """The spans of one width, given the contributions of both parts of their splits.
 
         Returns:
             h and c (B, spans, hidden), and the log-weights of the splits (B, k, spans).
@@ -192,7 +191,7 @@ class ChartTreeLSTM(nn.Module):
         return (s[..., None] * h).sum(1), (s[..., None] * c).sum(1), log_s
 
     def _weights(self, energy: Tensor) -> tuple[Tensor, Tensor]:
-        """The weights s of splits (B, k, spans), their logarithms first."""
+        """The log-weights and weights s of splits (B, k, spans)."""
         log_s = energy.log_softmax(1)
         s = log_s.exp()
         if self.choice == "soft":
@@ -208,9 +207,9 @@ class ChartTreeLSTM(nn.Module):
 
 
 def _widened(splits: Sequence[Tensor], n: int, like: Tensor) -> list[Tensor]:
-    """Log-weights of the splits of shorter sentences as those of n words have them.
+    """Log-weights of the splits of shorter sentences, padded to n words.
 
-    All splits of spans beyond a sentence weigh the same.
+    All splits of spans beyond a sentence have equal weights.
     """
     found = list[Tensor]()
     for k in range(1, n):

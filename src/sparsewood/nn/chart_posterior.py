@@ -1,4 +1,4 @@
-"""The distribution over binary trees that a chart of split weights stands for."""
+"""The distribution over binary trees defined by a chart of split weights."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,20 @@ from sparsewood.structures.binary_trees import BinaryTrees
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class ChartPosterior(Posterior):
-    """Binary trees whose spans are split one by one, from the whole sentence down.
+    """A distribution over binary trees whose spans are split one by one, from the sentence down.
 
-    With s_k(i, j) the weight of the split of the words i to j after word k, a tree has probability
+    With s_k(i, j) the weight of splitting the words i to j after word k, a tree has probability
 
         p(tree) = product over its spans (i, j) of several words of s_k(i, j), k its split of them
 
-    A network that mixes the splits of every span, as `ChartTreeLSTM` does, has one vector for all
-    trees: the weights here are 1, one soft row for each instance, and `expect(values)` takes a
-    value for each. What needs a list of trees (`structures`, `sample`, `topk`) is a TypeError;
-    `likeliest()` has one of each instance.
+    A network that mixes the splits of every span, such as `ChartTreeLSTM`, computes one vector for
+    all trees. So this posterior has one soft row of weight 1 per instance, and `expect(values)`
+    takes one value per instance. Methods that need a list of trees (`structures`, `sample`, `topk`)
+    raise TypeError; `likeliest()` gives one tree per instance.
 
     Attributes:
-        splits: for each width w from 2 to n, (B, w - 1, n - w + 1): log s of the splits, by the
-            words left of the split, of the spans, by their first word.
+        splits: for each width w from 2 to n, log s as (B, w - 1, n - w + 1), indexed by the number
+            of words left of the split and by the first word of the span.
     """
 
     splits: tuple[Tensor, ...]
@@ -46,15 +46,15 @@ class ChartPosterior(Posterior):
 
     @lazy
     def structures(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """TypeError: there are none."""
+        """Raises TypeError: there is no list of trees."""
         raise TypeError(
-            "structures: a chart has weights of splits and no list of trees; likeliest() has one "
-            "tree of each instance"
+            "structures: a chart has weights of splits, not a list of trees; use likeliest() for "
+            "one tree per instance"
         )
 
     @lazy
     def mode(self) -> Tensor:
-        """(B, n, n): the likeliest tree of each instance, as `BinaryTrees` has it.
+        """(B, n, n): the most likely tree of each instance, encoded as in `BinaryTrees`.
 
         By dynamic programming: best(i, j) = max_k log s_k(i, j) + best(i, k) + best(k + 1, j).
         """
@@ -65,13 +65,13 @@ class ChartPosterior(Posterior):
         for width, split in reversed(list(enumerate(self._best[1], 2))):
             first = start[: n - width + 1]
             last = first + width - 1
-            here = table[:, first * n + last]  # 1 where the tree has the span, whose parts it has
+            here = table[:, first * n + last]  # 1 if the tree has the span, and so its two parts
             table.scatter_add_(1, first * n + first + split, here)
             table.scatter_add_(1, (first + split + 1) * n + last, here)
         return table.view(-1, n, n)
 
     def likeliest(self) -> Posterior:
-        """The likeliest tree of each instance, its probability as the weight."""
+        """The most likely tree of each instance, weighted by its probability."""
         return Posterior(
             self.structure, self.mode, self._best[0].exp(), self.sizes, self.shape, self.lengths
         )
@@ -92,7 +92,7 @@ class ChartPosterior(Posterior):
         return total
 
     def entropy(self) -> Tensor:
-        """(B,) the Shannon entropy over all trees, in nats; differentiable.
+        """(B,) Shannon entropy over all trees, in nats; differentiable.
 
         H(i, j) = sum_k s_k(i, j) (-log s_k(i, j) + H(i, k) + H(k + 1, j))
         """
@@ -105,7 +105,7 @@ class ChartPosterior(Posterior):
 
     @lazy
     def _best(self) -> tuple[Tensor, list[Tensor]]:
-        """The log-probability (B,) of the likeliest tree; for each width its splits (B, spans)."""
+        """The log-probability (B,) of the most likely tree, and its splits (B, spans) per width."""
         levels = [self.weights.new_zeros(len(self), self.shape[0])]
         chosen: list[Tensor] = []
         for log_s in self.splits:

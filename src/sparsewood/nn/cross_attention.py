@@ -1,4 +1,4 @@
-"""Two sentences that attend to each other: what ESIM puts between encoding and composition."""
+"""Attention between two sentences, as in ESIM."""
 
 from typing import Literal, overload
 
@@ -15,8 +15,8 @@ Lengths = tuple[Tensor | None, Tensor | None]
 
 
 class CrossAttention(nn.Module):
-    """Each word joined with what it attends to in the other sentence, as in ESIM (Chen et al. 2017,
-    "Enhanced LSTM for natural language inference", sections 3.2 and 3.3).
+    """Combines each word with the words it attends to in the other sentence, as in ESIM (Chen et
+    al. 2017, "Enhanced LSTM for natural language inference", sections 3.2 and 3.3).
 
     With a_i and b_j the word vectors of the two sentences, scores e_ij = <a_i, b_j>, and attention
     A (n, m) and B (m, n),
@@ -24,15 +24,15 @@ class CrossAttention(nn.Module):
         a'_i = relu(W [a_i; ã_i; a_i - ã_i; a_i * ã_i] + c),     ã_i = sum_j A_ij b_j
         b'_j = relu(W [b_j; b̃_j; b_j - b̃_j; b_j * b̃_j] + c),     b̃_j = sum_i B_ji a_i
 
-    As there, A is a softmax over the rows of e and B one over its columns. Given a structure, say
-    `Matching()`, who goes with whom is one latent structure of both sentences: A is its marginals
-    and B = A^T. A word without a partner then attends to nothing, ã_i = 0.
+    As in the paper, A is a softmax over the rows of e and B a softmax over its columns. Given a
+    structure, such as `Matching()`, the pairing of words is one latent structure of both sentences:
+    A is its marginals and B = A^T. A word without a partner attends to nothing, ã_i = 0.
 
     Args:
-        size: of the word vectors.
-        output_size: of the vectors returned. Default: `size`.
+        size: size of a word vector.
+        output_size: size of an output vector. Default: `size`.
         structure: a family of pairs, `Matching` or `Alignment`; None for two softmaxes.
-        estimator: of its marginals.
+        estimator: estimator of its marginals.
     """
 
     def __init__(
@@ -81,14 +81,13 @@ class CrossAttention(nn.Module):
         return_weights: bool = False,
         generator: torch.Generator | None = None,
     ) -> tuple[Tensor, ...]:
-        """The words of both sentences, each knowing what it attends to in the other.
+        """The words of both sentences, combined with their attention to the other sentence.
 
         Args:
-            a, b: (B, n, size) and (B, m, size) word vectors; those beyond `lengths` may be
-                anything.
-            lengths: (B,) words of each sentence, for either side. Default: all have full size.
-            return_weights: whether to return the attention too.
-            generator: of the estimator's random numbers.
+            a, b: (B, n, size) and (B, m, size) word vectors; any values beyond `lengths`.
+            lengths: (B,) number of words of each sentence, for both sides. Default: full size.
+            return_weights: whether to also return the attention weights.
+            generator: random number generator for the estimator.
 
         Returns:
             (B, n, output_size) and (B, m, output_size); with `return_weights` also A (B, n, m) and
@@ -99,7 +98,7 @@ class CrossAttention(nn.Module):
         )
         if len(a) != len(b):
             raise ValueError(
-                f"expected two sentences in each of a batch, got word vectors of shape "
+                f"expected two batches of equal size, got word vectors of shape "
                 f"{tuple(a.shape)} and {tuple(b.shape)}"
             )
         weights = to_b, to_a = self._weights(a @ b.mT, n, m, generator)
@@ -112,7 +111,7 @@ class CrossAttention(nn.Module):
     def _weights(
         self, scores: Tensor, n: Tensor, m: Tensor, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
-        """(B, n, m) and (B, m, n), how much each word attends to each of the other sentence."""
+        """(B, n, m) and (B, m, n), attention of each word to the words of the other sentence."""
         if self.structure is not None:
             sizes = torch.stack([n, m], -1)
             pairs = self.estimator(scores, self.structure, sizes, generator=generator).marginals
@@ -128,6 +127,6 @@ class CrossAttention(nn.Module):
 
 
 def _softmax(scores: Tensor, columns: Tensor) -> Tensor:
-    """Over the first `columns` (B,) of each row of (B, n, m); zero in the others."""
+    """Softmax over the first `columns` (B,) entries of each row of (B, n, m); zero elsewhere."""
     inside = torch.arange(scores.shape[-1], device=scores.device) < columns[:, None]
     return scores.masked_fill(~inside[:, None], -torch.inf).softmax(-1)

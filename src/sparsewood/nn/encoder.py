@@ -1,4 +1,4 @@
-"""The sentence encoder: word vectors that have seen the rest of the sentence."""
+"""The sentence encoder: contextual word vectors."""
 
 import torch
 from torch import Tensor, nn
@@ -9,18 +9,18 @@ from sparsewood.nn._check import check_lengths
 
 
 class SentenceEncoder(nn.Module):
-    """Embedding and a bidirectional LSTM: tokens (B, n) -> word vectors (B, n, hidden_size).
+    """An embedding and a bidirectional LSTM: tokens (B, n) -> word vectors (B, n, hidden_size).
 
-    Padding is never read: a sentence gets the vectors it would get alone. Half of each vector comes
-    from either direction.
+    Padding is never read: the vectors of a sentence do not depend on the other sentences. Half of
+    each vector comes from each direction.
 
     Args:
         vocabulary_size: V; tokens are 0..V - 1.
-        embedding_size: of the vectors looked up.
-        hidden_size: of the vectors returned; even.
-        layers: of the LSTM. With none the embeddings are returned, which have seen nothing of the
-            sentence, and `hidden_size` is theirs.
-        dropout: on the embeddings, between layers and on the result, while training.
+        embedding_size: size of the embeddings.
+        hidden_size: size of the returned vectors; even.
+        layers: layers of the LSTM. With 0 layers the embeddings are returned, without context, and
+            `hidden_size` must equal `embedding_size`.
+        dropout: dropout on the embeddings, between layers and on the result, during training.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class SentenceEncoder(nn.Module):
         super().__init__()
         if layers == 0 and hidden_size != embedding_size:
             raise ValueError(
-                f"hidden_size: expected the {embedding_size} of the embeddings where there are no "
+                f"hidden_size: expected {embedding_size}, the size of the embeddings, for 0 "
                 f"layers, got {hidden_size}"
             )
         if layers > 0 and (hidden_size < 2 or hidden_size % 2):
@@ -64,11 +64,11 @@ class SentenceEncoder(nn.Module):
         layers: int = 1,
         dropout: float = 0.0,
     ) -> "SentenceEncoder":
-        """An encoder whose embedding starts from pretrained `vectors` (V, embedding_size).
+        """An encoder whose embedding is initialised with pretrained `vectors` (V, embedding_size).
 
         Args:
             vectors: copied; the modules take their floating dtype.
-            freeze: keep them as they are while the rest learns.
+            freeze: do not train the embedding.
             hidden_size, layers, dropout: as above.
         """
         if vectors.ndim != 2 or not vectors.is_floating_point():
@@ -87,11 +87,11 @@ class SentenceEncoder(nn.Module):
         """The vector of each word in its sentence.
 
         Args:
-            tokens: (B, n) integers; what lies beyond `lengths` may be anything.
-            lengths: (B,) words of each sentence. Default: all have n.
+            tokens: (B, n) integers; any values beyond `lengths`.
+            lengths: (B,) number of words of each sentence. Default: n.
 
         Returns:
-            (B, n, hidden_size); of the LSTM, zero beyond `lengths`.
+            (B, n, hidden_size); with an LSTM, zero beyond `lengths`.
         """
         tokens, lengths = self._check(tokens, lengths)
         if len(tokens) == 0:
@@ -118,12 +118,12 @@ class SentenceEncoder(nn.Module):
         return torch.where(inside, tokens, 0), lengths
 
     def _check_range(self, tokens: Tensor, lengths: Tensor) -> None:
-        """Tokens within `lengths`, both on the CPU, are of the vocabulary."""
+        """Raise ValueError for tokens within `lengths`, both on the CPU, outside the vocabulary."""
         vocabulary = self.embedding.num_embeddings
         if tokens.numel() == 0:
             return
         low, high = tokens.aminmax()
-        if low >= 0 and high < vocabulary:  # and so is what stands for padding
+        if low >= 0 and high < vocabulary:  # including the padding
             return
         inside = torch.arange(tokens.shape[1]) < lengths[:, None]
         bad = inside & ((tokens < 0) | (tokens >= vocabulary))

@@ -1,4 +1,4 @@
-"""From word vectors to one vector per tree, the trees being latent or fixed."""
+"""From word vectors to one vector per tree, for latent or fixed trees."""
 
 from dataclasses import replace
 from typing import cast
@@ -17,24 +17,23 @@ from sparsewood.structures.dependency import DependencyTrees
 
 
 class LatentTreeEncoder(nn.Module):
-    """Trees for each sentence, and the composer's vector for each tree.
+    """Finds trees for each sentence and composes one vector per tree.
 
-    Where the trees come from is the estimator's business, and the probability of an output is
-    `posterior.expect(...)` for all of them: latent trees by `SparseMAP` (Niculae, Martins & Cardie
-    2018, "Towards dynamic computation graphs via sparse latent structure") or `TopK`, the trees of
-    a parser by `Given()`, a baseline by `Fixed("flat")`. In training it is the estimator that is
-    asked, out of it what `estimator.at_test()` gives.
+    The estimator determines the trees: latent trees with `SparseMAP` (Niculae, Martins & Cardie
+    2018, "Towards dynamic computation graphs via sparse latent structure") or `TopK`, a parser's
+    trees with `Given()`, a baseline with `Fixed("flat")`. With all of them, the probability of an
+    output is `posterior.expect(...)`. In evaluation, `estimator.at_test()` is used instead.
 
     Args:
-        scorer: (B, n, d) -> arc scores (B, n, n + 1). It is left out of the module where the
-            estimator reads no scores; None does for such.
+        scorer: (B, n, d) -> arc scores (B, n, n + 1). Not registered, and may be None, if the
+            estimator does not read scores.
         composer: `composer.read(x, posterior)` -> (T, hidden) root states: `ChildSumTreeLSTM`,
-            `TreeGRU`, `OrderedComposer`, `TreeMessages`. One without `read` is called as
-            `composer(x, posterior.forest())`. An estimator whose gradient goes by the parts of
-            trees needs one with `reads_parts`, one that gives no trees needs `reads_soft`.
+            `TreeGRU`, `OrderedComposer`, `TreeMessages`. A composer without `read` is called as
+            `composer(x, posterior.forest())`. It must have `reads_parts` if the estimator's
+            gradient goes through parts, and `reads_soft` if the estimator gives no trees.
         structure: the family of trees. Default: `DependencyTrees()`.
-        estimator: of trees; may be set to another value at any time. What it remembers, its
-            `memory`, is a part of the module.
+        estimator: the estimator of trees; may be changed at any time. Its `memory`, if any, is a
+            submodule.
         noise: scores -> scores, between scorer and estimator: `GumbelNoise`. Default: none.
     """
 
@@ -51,7 +50,7 @@ class LatentTreeEncoder(nn.Module):
         check_estimator(estimator)
         _check_fit(composer, estimator)
         if scorer is None and estimator.reads_scores:
-            raise ValueError(f"the estimator {estimator} needs a scorer")
+            raise ValueError(f"the estimator {estimator} needs a scorer, got None")
         self.scorer = scorer if estimator.reads_scores else None
         self.noise = nn.Identity() if noise is None else noise
         self.composer = composer
@@ -60,7 +59,7 @@ class LatentTreeEncoder(nn.Module):
 
     @property
     def estimator(self) -> Estimator:
-        """Of trees."""
+        """The estimator of trees."""
         return self._estimator
 
     @estimator.setter
@@ -82,14 +81,12 @@ class LatentTreeEncoder(nn.Module):
 
         Args:
             x: (B, n, d) word vectors, for the scorer.
-            lengths: (B,) words of each sentence. Default: all have n.
-            heads: (B, n) the trees of the estimator `Given()`, and of no other; what lies beyond
-                `lengths` may be anything.
-            words: (B, n, e) word vectors for the composer. Default: `x`. Where `x` has seen the
-                sentence and `words` have not, what the words are to each other is the trees' to
-                tell.
-            forbidden: (B, n, n + 1) bool, the arcs that no latent tree has.
-            generator: of the estimator's random numbers.
+            lengths: (B,) number of words of each sentence. Default: n.
+            heads: (B, n) trees, only for the estimator `Given()`; any values beyond `lengths`.
+            words: (B, n, e) word vectors for the composer. Default: `x`. If `x` is contextual and
+                `words` are not, the composer learns relations between words only from the trees.
+            forbidden: (B, n, n + 1) bool, arcs that latent trees must not use.
+            generator: random number generator for the estimator.
 
         Returns:
             The posterior, and vectors (T, hidden); `posterior.expect(vectors)` is (B, hidden).
@@ -109,7 +106,7 @@ class LatentTreeEncoder(nn.Module):
         forbidden: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Posterior:
-        """That over trees alone, nothing being composed; the arguments are those of the call."""
+        """The posterior over trees, without composing; takes the arguments of the call."""
         batch, n = x.shape[:2]
         estimator = self._estimator_for(heads, x, lengths)
         unread = x.new_zeros(()).expand(batch, n, n + 1)
@@ -117,25 +114,25 @@ class LatentTreeEncoder(nn.Module):
         return estimator(scores, self.structure, lengths, generator=generator)
 
     def scores(self, x: Tensor, forbidden: Tensor | None = None) -> Tensor:
-        """(B, n, n + 1) the arc scores that the estimator is asked with, -inf where forbidden.
+        """(B, n, n + 1) arc scores passed to the estimator, -inf where forbidden.
 
-        The arguments are those of the call; there must be a scorer.
+        Takes the arguments of the call; requires a scorer.
         """
         assert self.scorer is not None, f"the estimator {self.estimator} reads no scores"
         scores = self.noise(self.scorer(x))
         return scores if forbidden is None else scores.masked_fill(forbidden, -torch.inf)
 
     def _estimator_for(self, heads: Tensor | None, x: Tensor, lengths: Tensor | None) -> Estimator:
-        """That of now, training or not, told of the heads if it is one that takes them."""
+        """The estimator for the current mode, with `heads` if it is `Given()`."""
         estimator = self.estimator if self.training else self.estimator.at_test()
         _check_fit(self.composer, estimator)
         if not isinstance(estimator, Given):
             if heads is not None:
-                raise ValueError(f"the estimator {estimator} takes no heads")
+                raise ValueError(f"heads: expected None for the estimator {estimator}")
             return estimator
         if heads is None:
             if estimator.structures is None:
-                raise ValueError("the estimator Given() needs heads")
+                raise ValueError("heads: expected trees for the estimator Given(), got None")
             return estimator
         batch, n = x.shape[:2]
         if heads.shape != (batch, n) or heads.dtype != torch.int64:
@@ -152,15 +149,15 @@ class LatentTreeEncoder(nn.Module):
 
 
 def _check_fit(composer: nn.Module, estimator: Estimator) -> None:
-    """ValueError if a composer cannot read what an estimator gives, or pass its gradient on."""
+    """Raise ValueError unless the composer can read the posterior and pass its gradient on."""
     name = type(composer).__name__
     if not estimator.gives_structures and not getattr(composer, "reads_soft", False):
         raise ValueError(
-            f"the estimator {estimator} gives soft parts and no trees, which {name} does not read; "
-            "TreeMessages does"
+            f"the estimator {estimator} gives soft parts instead of trees, which {name} cannot "
+            "read; use TreeMessages"
         )
     if estimator.gradient_through == "parts" and not getattr(composer, "reads_parts", False):
         raise ValueError(
-            f"the gradient of the estimator {estimator} goes by the parts of trees, to which "
-            f"{name} passes none on; ChildSumTreeLSTM, TreeGRU and TreeMessages do"
+            f"the gradient of the estimator {estimator} goes through the parts of trees, in which "
+            f"{name} is not differentiable; use ChildSumTreeLSTM, TreeGRU or TreeMessages"
         )

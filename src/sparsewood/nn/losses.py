@@ -14,7 +14,7 @@ Family = TypeVar("Family", bound=Structure | FactorGraph)
 
 
 class _Loss(nn.Module, Generic[Family]):
-    """A loss function with its options fixed: `_options` names the attributes that hold them."""
+    """A loss function with fixed options; `_options` names the attributes that hold them."""
 
     _function: ClassVar[Callable[..., Tensor]]
     _options: ClassVar[tuple[str, ...]] = ("reduction",)
@@ -35,19 +35,19 @@ class _Loss(nn.Module, Generic[Family]):
 
 
 class CRFLoss(_Loss[Structure]):
-    """`sparsewood.crf_loss` with its options fixed."""
+    """`sparsewood.crf_loss` with fixed options."""
 
     _function = crf_loss
 
 
 class PerceptronLoss(_Loss[Structure]):
-    """`sparsewood.perceptron_loss` with its options fixed."""
+    """`sparsewood.perceptron_loss` with fixed options."""
 
     _function = perceptron_loss
 
 
 class HingeLoss(_Loss[Structure]):
-    """`sparsewood.hinge_loss` with its options fixed."""
+    """`sparsewood.hinge_loss` with fixed options."""
 
     _function = hinge_loss
     _options = ("margin", "reduction")
@@ -60,7 +60,7 @@ class HingeLoss(_Loss[Structure]):
 
 
 class SparseMAPLoss(_Loss[Structure | FactorGraph]):
-    """`sparsewood.sparsemap_loss` with its options fixed."""
+    """`sparsewood.sparsemap_loss` with fixed options."""
 
     _function = sparsemap_loss
     _options = ("margin", "reduction", "max_active")

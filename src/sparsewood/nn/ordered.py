@@ -1,4 +1,4 @@
-"""A composition over a forest that reads the children of a node in their order."""
+"""A composition over a forest that reads the children of a node in order."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ from sparsewood.nn._steps import EPS, read
 
 
 class OrderedComposer(TreeComposer):
-    """The children of a node read from left to right by a gated cell with a hidden layer.
+    """Reads the children of a node from left to right, by a gated cell with a hidden layer.
 
     The cell is that of Shen et al. (2019), "Ordered Memory", with the GELU of Chowdhury
     & Caragea (2021). Node j with input x_j (zero or learned at a root node) and children c_1, c_2
@@ -19,24 +19,24 @@ class OrderedComposer(TreeComposer):
 
         s_0       = norm(W x_j + b)
         a_t       = gelu(W_1 [s_(t-1); h_(c_t)] + b_1)
-        f, i, g, v = W_2 a_t + b_2                             four of the size of a state
+        f, i, g, v = W_2 a_t + b_2                             each of the size of a state
         s_t       = norm(sigmoid(f) * s_(t-1) + sigmoid(i) * h_(c_t) + sigmoid(g) * v)
-        h_j       = the last of them
+        h_j       = the last s_t
 
-    With its hidden layer a step may be any function of the state and the child, such as a sum
-    modulo ten. A forest takes as many steps as its slowest
-    tree; a flat tree and a chain of n words both take some n.
+    The hidden layer lets a step approximate any function of the state and the child, such as a sum
+    modulo ten. A forest takes as many steps as its slowest tree; a flat tree and a chain of n words
+    both take about n.
 
         composer = OrderedComposer(64, 64)
-        vectors = composer(x, posterior.forest())            # (T, 64), one for each tree
+        vectors = composer(x, posterior.forest())            # (T, 64), one per tree
 
     Args:
         input_size: dimensions of a word vector.
         hidden_size: dimensions of a state.
-        inner_size: dimensions of a_t. Default: twice those of a state.
+        inner_size: dimensions of a_t. Default: twice `hidden_size`.
         root: the input vector of root nodes, which have no word: "zero", or "learned".
 
-    The whole forest is one step of autograd, differentiable once. Compiled graphs break at it.
+    The whole forest is one autograd function, differentiable once. It breaks compiled graphs.
     """
 
     gates = 1

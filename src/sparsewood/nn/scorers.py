@@ -1,7 +1,7 @@
-"""Arc scorers: word vectors (*batch, n, d) -> arc scores (*batch, n, n + 1), the root learned.
+"""Arc scorers: word vectors (*batch, n, d) -> arc scores (*batch, n, n + 1), with a learned root.
 
 `scores[..., dependent, head]`: row i is word i + 1, column 0 the root, column j word j. The arc
-from a word to itself gets a score like any other; no structure reads it.
+from a word to itself also gets a score, which no structure reads.
 """
 
 from typing import Any
@@ -15,11 +15,11 @@ from sparsewood._internal.threads import get_num_threads
 from sparsewood.nn._check import check_words
 from sparsewood.nn._cuda_pairs import pull_pairs, score_pairs, serves
 
-_CHUNK = 1 << 22  # numbers held by the hidden layer of an `MLPArcScorer` at a time
+_CHUNK = 1 << 22  # maximum size of a chunk of the hidden layer of an `MLPArcScorer`
 
 
 class _ArcScorer(nn.Module):
-    """The vector of the root, and the check of the input."""
+    """Base class with the vector of the root and the check of the input."""
 
     def __init__(self, input_size: int) -> None:
         super().__init__()
@@ -38,16 +38,16 @@ class MLPArcScorer(_ArcScorer):
 
         score(h, d) = v^T tanh(W_h x_h + W_d x_d + b)
 
-    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. In float32 on the CPU, and
-    on a GPU that has our kernels, it is never held: the backward pass computes it again, for pairs
-    that have a gradient. Elsewhere, if these are at most 2^22 numbers, they are held for the
-    backward pass. A larger layer is worked off in chunks of dependents and computed again in the
-    backward pass: beyond input and output, the larger of 2^22 and B (n + 1) hidden_size numbers are
-    held at a time, and none between the passes. Differentiable once.
+    The hidden layer of all pairs has B n (n + 1) hidden_size numbers. In float32 on the CPU, and on
+    a GPU with kernels, it is never stored: the backward pass recomputes it for pairs that have a
+    gradient. Elsewhere it is saved for the backward pass if it has at most 2^22 numbers. A larger
+    layer is computed in chunks of dependents and recomputed in the backward pass: besides input and
+    output, the larger of 2^22 and B (n + 1) hidden_size numbers are held at a time, and none
+    between the passes. Differentiable once.
 
     Args:
         input_size: d, the size of a word vector.
-        hidden_size: of the hidden layer; 100 in the paper.
+        hidden_size: size of the hidden layer; 100 in the paper.
     """
 
     def __init__(self, input_size: int, hidden_size: int = 100) -> None:
@@ -71,7 +71,7 @@ class MLPArcScorer(_ArcScorer):
 
 
 class BilinearArcScorer(_ArcScorer):
-    """score(h, d) = x_d^T W x_h + u^T x_h: a matrix product, nothing of size n^2 d.
+    """score(h, d) = x_d^T W x_h + u^T x_h: a matrix product; stores nothing of size n^2 d.
 
     Args:
         input_size: d, the size of a word vector.
@@ -92,12 +92,12 @@ class BiaffineArcScorer(_ArcScorer):
 
         score(h, d) = r_d^T U r_h + u^T r_h,   r_h = MLP_head(x_h),   r_d = MLP_dep(x_d)
 
-    Both MLPs have one layer, leaky rectifiers of slope 0.1 and dropout. Nothing of size n^2 d.
+    Both MLPs have one layer, leaky ReLU with slope 0.1 and dropout. Stores nothing of size n^2 d.
 
     Args:
         input_size: d, the size of a word vector.
-        hidden_size: of r_h and r_d.
-        dropout: on r_h and r_d; 0.33 in the paper.
+        hidden_size: size of r_h and r_d.
+        dropout: dropout on r_h and r_d; 0.33 in the paper.
     """
 
     def __init__(self, input_size: int, hidden_size: int, *, dropout: float = 0.0) -> None:
@@ -143,12 +143,12 @@ class _NativeTanh(torch.autograd.Function):
 
 
 def _threads(numbers: int) -> int:
-    """For a hidden layer of so many numbers: a thread is worth its start from 2^20 on."""
+    """Number of threads for a hidden layer of this size: one per 2^20 numbers."""
     return max(1, min(get_num_threads(), numbers >> 20))
 
 
 def _refuse_second_derivative(module: str) -> None:
-    # `once_differentiable` would let through what depends on the saved tensors.
+    # `once_differentiable` would miss derivatives through the saved tensors.
     if torch.is_grad_enabled():
         raise RuntimeError(f"{module} is differentiable once: not with create_graph=True")
 
@@ -185,7 +185,7 @@ class _PairwiseTanh(torch.autograd.Function):
             hidden = _hidden(heads, dependents[:, rows]) if kept is None else kept
             on_rows = on_scores[:, rows].contiguous()
             on_v += on_rows.flatten() @ hidden.flatten(0, 2)
-            # The factor v is common to all pairs and comes after the sums.
+            # The factor v is common to all pairs, so it is applied after the sums.
             slope = torch.ops.aten.tanh_backward(on_rows[..., None].expand_as(hidden), hidden)
             on_heads += slope.sum(1)
             on_dependents[:, rows] = slope.sum(2)
@@ -193,7 +193,7 @@ class _PairwiseTanh(torch.autograd.Function):
 
 
 def _chunks(heads: Tensor, dependents: Tensor) -> list[slice]:
-    """The dependents in slices whose hidden layer has at most `_CHUNK` numbers, if one fits."""
+    """Slices of dependents whose hidden layer has at most `_CHUNK` numbers, at least one each."""
     n = dependents.shape[1]
     step = max(1, _CHUNK // max(1, heads.numel()))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]

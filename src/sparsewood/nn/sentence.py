@@ -1,4 +1,4 @@
-"""From word vectors to one vector per sentence without any tree: mean, bag of words, LSTM."""
+"""From word vectors to one vector per sentence, without trees: mean, bag of words, LSTM."""
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from sparsewood.nn._check import masked_words
 class MeanOfWords(nn.Module):
     """The mean of the word vectors: (B, n, input_size) -> (B, input_size).
 
-    What is left of a model when its trees are taken out: a baseline for all of them.
+    A baseline for models with trees.
     """
 
     def __init__(self, input_size: int) -> None:
@@ -58,5 +58,5 @@ class LastState(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The vector of each sentence; what lies beyond `lengths` (B,) may be anything."""
         words, lengths = masked_words(x, lengths, self.input_size)
-        states, _ = self.lstm(words)  # no state has seen what comes after its word
+        states, _ = self.lstm(words)  # a state does not depend on later words
         return states[torch.arange(len(states), device=x.device), lengths - 1]

@@ -11,11 +11,11 @@ from sparsewood.structures.base import Structure
 
 
 class SparseMAP(nn.Module):
-    """`sparsewood.sparsemap` with its options fixed: scores (*batch, *parts) -> `SparsePosterior`.
+    """`sparsewood.sparsemap` with fixed options: scores (*batch, *parts) -> `SparsePosterior`.
 
     Args:
         structure: the family of structures.
-        options: those of the estimator `sparsewood.SparseMAP`.
+        options: the options of the estimator `sparsewood.SparseMAP`.
     """
 
     def __init__(self, structure: Structure, **options: Any) -> None:

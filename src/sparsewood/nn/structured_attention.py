@@ -15,13 +15,13 @@ from sparsewood.structures.semi_markov import SemiMarkov
 
 
 class StructuredAttention(nn.Module):
-    """Attention to values that a latent structure chooses (Kim et al. 2017, "Structured attention
-    networks", section 3):
+    """Attention to the values that a latent structure selects (Kim et al. 2017, "Structured
+    attention networks", section 3):
 
-        context = E_h [sum of the values that h chooses] = A values,     A from the marginals
+        context = E_h [sum of the values that h selects] = A values,     A from the marginals
 
-    What `A` is depends on the structure. A plain choice (`Simplex`) gives the attention that
-    everybody knows: softmax with `Gibbs()`, sparsemax with `SparseMAP()`.
+    `A` depends on the structure. A choice of one item (`Simplex`) gives ordinary attention: softmax
+    with `Gibbs()`, sparsemax with `SparseMAP()`.
 
         structure                        A          A[..., j] is the probability that
         `Simplex`, `Subset`, `Hypercube` (n,)       value j is chosen
@@ -40,10 +40,10 @@ class StructuredAttention(nn.Module):
         context = attention(scores, values)  # values (B, heads, m, d) -> (B, heads, n, d)
 
     Args:
-        structure: the family of structures; not `BinaryTrees`, whose parts choose no single value.
-        estimator: of the marginals: `Gibbs()`, dense, the exact sum over all structures; sparse
-            ones by `SparseMAP()`; or any other. May be set to another value at any time.
-        state: which state or label of a `LinearChain` or `SemiMarkov` means "attend".
+        structure: the family of structures; not `BinaryTrees`, whose parts are not single values.
+        estimator: estimator of the marginals: `Gibbs()` (dense, an exact sum over all structures),
+            `SparseMAP()` (sparse) or any other. May be changed at any time.
+        state: the state or label of a `LinearChain` or `SemiMarkov` that means "attend".
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class StructuredAttention(nn.Module):
         super().__init__()
         check_estimator(estimator)
         if isinstance(structure, BinaryTrees):
-            raise ValueError(f"{structure}: a span chooses no single value to attend to")
+            raise ValueError(f"{structure}: expected a family whose parts select single values")
         if (state is None) == isinstance(structure, LinearChain | SemiMarkov):
-            need = "needs the state" if state is None else "has no states"
-            raise ValueError(f"{structure}: {need} that means to attend; got state={state}")
+            need = "the state that means attend" if state is None else "None, as it has no states"
+            raise ValueError(f"{structure}: state: expected {need}; got {state}")
         self.structure = structure
         self.estimator = estimator
         self.state = state
@@ -73,7 +73,7 @@ class StructuredAttention(nn.Module):
     ) -> Tensor:
         """The attention `A`: scores (*batch, *parts) -> (*batch, ..., m), zero in the padding.
 
-        Differentiable with respect to `scores`, and of their dtype and device.
+        Differentiable with respect to `scores`; has their dtype and device.
         """
         return self._weights(self.estimator(scores, self.structure, lengths, generator=generator))
 
@@ -105,10 +105,10 @@ class StructuredAttention(nn.Module):
 
         Args:
             scores: (*batch, *parts), as for `sparsewood.marginals`.
-            values: (*batch, m, d); without the last batch dimensions where they share values, as
-                the queries of ordinary attention do. Those in the padding may be anything.
+            values: (*batch, m, d); the last batch dimensions may be omitted if values are shared
+                along them, as by the queries of ordinary attention. Any values in the padding.
             lengths: the size of each instance. Default: all have full size.
-            generator: of the estimator's random numbers.
+            generator: random number generator for the estimator.
 
         Returns:
             `A values`, (*batch, d) or (*batch, n, d), in the dtype of the values.
@@ -118,7 +118,7 @@ class StructuredAttention(nn.Module):
         return self._context(self._weights(post), values, post.sizes.shape)
 
     def _check_values(self, values: Tensor) -> None:
-        """ValueError for what no scores make legal."""
+        """Checks that do not depend on the scores."""
         if not isinstance(values, Tensor) or not values.is_floating_point():
             kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
             raise ValueError(f"values: expected a tensor of a floating dtype, got {kind}")
@@ -132,22 +132,22 @@ class StructuredAttention(nn.Module):
 
 
 class TreeAttention(StructuredAttention):
-    """Each word attends to its possible heads, and maybe to its possible children (Kim et al. 2017,
-    section 3.2; Liu & Lapata 2018, "Learning structured text representations", section 3.2):
+    """Each word attends to its possible heads and, optionally, children (Kim et al. 2017, section
+    3.2; Liu & Lapata 2018, "Learning structured text representations", section 3.2):
 
         heads[i] = p(root -> i) v_root + sum_j p(j -> i) v_j
         children[i] = sum_j p(i -> j) v_j
 
-    with a learned vector `v_root`. The weights of a word's heads sum to one. Scores are (*batch, n,
-    n + 1), of arcs, or (*batch, n, n + 1, L) for labelled trees, values (*batch, n, d), those of
-    the words; the context is (*batch, n, d), zero in the padding, or with `children` (*batch, n,
-    2 d), that of the heads first.
+    with a learned vector `v_root`. The weights of a word's heads sum to one. Scores are arc scores
+    (*batch, n, n + 1), or (*batch, n, n + 1, L) for labelled trees; values are (*batch, n, d), one
+    per word. The context is (*batch, n, d), zero in the padding; with `children`, (*batch, n, 2 d),
+    heads first.
 
     Args:
-        size: d, of a word's value.
-        structure: any dependency trees. Default: non-projective with a single root, as Liu &
-            Lapata; Kim et al. have projective ones.
-        children: return the context of the children too.
+        size: d, the size of a word's value.
+        structure: any dependency trees. Default: non-projective with a single root, as in Liu &
+            Lapata; Kim et al. use projective trees.
+        children: whether to also return the context of the children.
         estimator: as for `StructuredAttention`.
     """
 
@@ -188,8 +188,8 @@ class TreeAttention(StructuredAttention):
 def attend(weights: Tensor, values: Tensor, batch: Size) -> Tensor:
     """`weights` (*batch, ..., m) times `values` (*batch, m, d): (*batch, ..., d).
 
-    Values that lack the last batch dimensions are shared along them. A value that has no weight
-    anywhere is not looked at: in the padding there may be NaN.
+    Values without the last batch dimensions are shared along them. A value with weight 0 everywhere
+    is not read, so padding may hold NaN.
     """
     count, own = weights.shape[-1], values.shape[:-2]
     if values.ndim < 2 or values.shape[-2] != count or own != batch[: len(own)]:
@@ -208,9 +208,9 @@ def attend(weights: Tensor, values: Tensor, batch: Size) -> Tensor:
 
 
 def _covered(segments: Tensor) -> Tensor:
-    """How likely each position is in a segment: (..., T, D), by start and length, -> (..., T)."""
+    """The probability that a position is in a segment: (..., T, D) by start, length -> (..., T)."""
     steps, longest = segments.shape[-2:]
-    # A segment that covers the position r after its start has a length of more than r.
+    # A segment covers the position r after its start if its length exceeds r.
     beyond = segments.flip(-1).cumsum(-1).flip(-1)
     shifted = (
         nn.functional.pad(beyond[..., : steps - r, r], (r, 0)) for r in range(min(longest, steps))

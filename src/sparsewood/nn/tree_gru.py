@@ -10,19 +10,19 @@ from sparsewood.nn._levels import Cell, Composition, States, Step
 
 
 class TreeGRU(LevelComposer):
-    """A gated recurrent unit whose past is the sum over the children.
+    """A gated recurrent unit whose previous state is the sum over the children.
 
     The Child-Sum GRU of Zhou, Liu & Pan (2016), "Modelling sentence pairs with tree-structured
     attentive encoder", with the reset gate applied after the matrix product as in
     `torch.nn.GRU`. Node j with input x_j (zero or learned at a root node) and children C(j):
 
         s_j = sum_k h_k
-        r_j = sigmoid(W_r x_j + b_r + U_r s_j)                z_j alike
+        r_j = sigmoid(W_r x_j + b_r + U_r s_j)                likewise z_j
         v_j = tanh(W_v x_j + b_v + r_j * U_v s_j)
         h_j = (1 - z_j) * v_j + z_j * s_j
 
-    Where the edges of the forest have weights w_k, w_k h_k takes the place of h_k. `input` holds
-    W and b, `recurrent` U, with rows in the order r, z, v. Differentiable once.
+    If the edges of the forest have weights w_k, w_k h_k replaces h_k. `input` holds W and b,
+    `recurrent` holds U, with rows in the order r, z, v. Differentiable once.
     """
 
     gates, each = 3, 1
@@ -32,7 +32,7 @@ class TreeGRU(LevelComposer):
 
 
 class KernelGRU(KernelCell):
-    """On a device that has kernels; its formulas: native/cuda/tree_gru.cuh."""
+    """The TreeGRU by kernels; formulas in native/cuda/tree_gru.cuh."""
 
     cell, gates = "gru", 3
     of_edges, carries = False, False  # U_v s and s

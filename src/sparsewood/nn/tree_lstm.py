@@ -20,19 +20,19 @@ class ChildSumTreeLSTM(LevelComposer):
 
     Node j with input x_j (zero or learned at a root node) and children C(j):
 
-        i_j  = sigmoid(W_i x_j + b_i + sum_k U_i h_k)        o_j alike
+        i_j  = sigmoid(W_i x_j + b_i + sum_k U_i h_k)        likewise o_j
         u_j  = tanh(W_u x_j + b_u + sum_k U_u h_k)
-        f_jk = sigmoid(W_f x_j + b_f + U_f h_k)              one for each child
+        f_jk = sigmoid(W_f x_j + b_f + U_f h_k)              one per child
         c_j  = i_j * u_j + sum_k f_jk * c_k
         h_j  = o_j * tanh(c_j)
 
-    Where the edges of the forest have weights w_k, w_k h_k and w_k c_k take the places of h_k and
-    c_k. `input` holds W and b, `recurrent` U, with rows in the order i, o, u, f.
+    If the edges of the forest have weights w_k, w_k h_k and w_k c_k replace h_k and c_k. `input`
+    holds W and b, `recurrent` holds U, with rows in the order i, o, u, f.
 
         composer = ChildSumTreeLSTM(300, 300)
-        vectors = composer(x, posterior.forest())            # (T, 300), one for each tree
+        vectors = composer(x, posterior.forest())            # (T, 300), one per tree
 
-    The whole forest is one step of autograd, differentiable once.
+    The whole forest is one autograd function, differentiable once.
     """
 
     gates, each = 4, 1
@@ -45,16 +45,16 @@ class ChildSumTreeLSTM(LevelComposer):
 
 
 class KernelLSTM(KernelCell):
-    """On a device that has kernels; its formulas: native/cuda/tree_lstm.cuh."""
+    """The TreeLSTM by kernels; formulas in native/cuda/tree_lstm.cuh."""
 
     cell, gates = "lstm", 4
     of_edges, carries = True, True  # f and c
 
 
 class NativeCell(Composition):
-    """On the CPU, in float32 or float64, without weights; its formulas: native/nn/tree_lstm.h.
+    """The TreeLSTM on the CPU, float32 or float64, no edge weights; see native/nn/tree_lstm.h.
 
-    Leaves take part in no product of the sums, and only the gates that both passes read are kept.
+    Leaves are excluded from products of sums, and only gates that both passes read are saved.
     """
 
     def kept(self, forest: Forest, h: Tensor, columns: int) -> list[Tensor]:
@@ -121,7 +121,7 @@ class NativeCell(Composition):
                 if level.end < forest.num_nodes:
                     add_product(on_products_here, for_each, out=on_states)
                 run(level.begin, level.end)
-                if level.begin > 0:  # nobody asks for that on h any more: that on the sums
+                if level.begin > 0:  # the gradient of h is no longer needed: reuse it for the sums
                     multiply(on_these, for_sums, out=on_states)
             nothing = h.new_empty(0)
             if not learns:
@@ -135,13 +135,13 @@ class NativeCell(Composition):
 
 
 def _by_level(forest: Forest, *tensors: Tensor) -> list[Sequence[Tensor]]:
-    """The rows of each level, for tensors that have one for each node."""
+    """The rows of each level, for tensors with one row per node."""
     sizes = [level.end - level.begin for level in forest.levels]
     return [tensor.split(sizes) for tensor in tensors]
 
 
 class TorchCell(Cell):
-    """On any device."""
+    """The TreeLSTM in PyTorch, on any device."""
 
     def buffers(self, forest: Forest, h: Tensor) -> tuple[Tensor, ...]:
         """f of each edge (E, hidden) and c (N, hidden)."""

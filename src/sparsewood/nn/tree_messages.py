@@ -11,30 +11,30 @@ from sparsewood.posterior import Posterior
 
 
 class TreeMessages(nn.Module):
-    """Messages from words to their heads, all at once and several times, read at the root.
+    """All words send messages to their heads, in several steps; the result is read at the root.
 
     The reader of Paulus et al. (2020), "Gradient estimation with stochastic softmax tricks",
-    appendix on list operations. States begin as W v + b of the word vectors v, and of the root with
-    a zero or learned vector in their place. Then, `steps` times, with a_cp the arc from word c to
-    its head p, 1 in a tree and 0 outside of it, or anything in between:
+    appendix on list operations. The initial states are W v + b of the word vectors v; the root has
+    a zero or learned input vector. Then, `steps` times, with a_cp the weight of the arc from word c
+    to its head p (1 in a tree and 0 outside, or soft):
 
         x_p <- x_p + sum_c a_cp relu(W_2 relu(W_1 [x_c; x_p] + b_1) + b_2)
 
-    A word is heard of at the root if it is at most `steps` arcs away. Unlike networks along a
-    forest it is differentiable in all arcs, those outside the tree too, and takes soft ones: the
-    estimators that give no trees, such as `Gibbs`, are for it.
+    A word reaches the root if it is at most `steps` arcs away. Unlike composition over a forest,
+    this is differentiable in all arcs, including those outside the tree, and accepts soft arcs. It
+    therefore works with estimators that give no trees, such as `Gibbs`.
 
         reader = TreeMessages(60, 60)
         vectors = reader(x, posterior.parts, posterior.instance, posterior.lengths)   # (T, 60)
         vectors = reader.read(x, posterior)                                           # the same
 
-    Arcs that are 0 or 1 and need no gradient cost a message each; others one for every pair of
+    Arcs that are 0 or 1 and need no gradient cost one message per arc; otherwise one per pair of
     words, (T, n, n + 1, hidden_size) numbers in each step.
 
     Args:
         input_size: dimensions of a word vector.
         hidden_size: dimensions of a state and of both layers of a message.
-        steps: how often messages are passed.
+        steps: number of message-passing steps.
         root: the input vector of the root, which has no word: "zero", or "learned".
     """
 
@@ -55,7 +55,7 @@ class TreeMessages(nn.Module):
         self.steps = check_whole("steps", steps)
         self.input = nn.Linear(input_size, hidden_size)
         self.root = root_vector(root, input_size)
-        # W_1 [x_c; x_p] = A x_c + B x_p: two products for each word, a sum for each pair.
+        # W_1 [x_c; x_p] = A x_c + B x_p: two products per word, a sum per pair.
         self.child = nn.Linear(hidden_size, hidden_size)
         self.parent = nn.Linear(hidden_size, hidden_size, bias=False)
         self.outer = nn.Linear(hidden_size, hidden_size)
@@ -70,12 +70,12 @@ class TreeMessages(nn.Module):
         """The state of the root under each of T sets of arcs.
 
         Args:
-            x: (B, n, input_size) word vectors; those beyond the lengths are not read.
-            arcs: (T, n, n + 1) floating, soft or hard. `arcs[t, i, j]` is that from word i + 1 to
-                the head j, 0 being the root. Those of the padding, and from a word to itself, are
-                not read.
-            instance: (T,) int64, the sentence of each. Default: T = B, each its own.
-            lengths: (B,) words of each sentence. Default: all have n.
+            x: (B, n, input_size) word vectors; not read beyond the lengths.
+            arcs: (T, n, n + 1) floating, soft or hard. `arcs[t, i, j]` is the arc from word i + 1
+                to head j, where 0 is the root. Arcs of padding and from a word to itself are not
+                read.
+            instance: (T,) int64, the sentence of each set of arcs. Default: T = B, one each.
+            lengths: (B,) number of words of each sentence. Default: n.
 
         Returns:
             (T, hidden_size), differentiable with respect to words and arcs.
@@ -87,7 +87,7 @@ class TreeMessages(nn.Module):
         inside = torch.arange(n, device=x.device) < sizes[:, None]
         states = self._start(x.masked_fill(~inside[..., None], 0)).index_select(0, instance)
         arcs = torch.where(_read_arcs(inside)[instance], arcs, 0).to(states.dtype)
-        # A graph cannot ask whether arcs are hard.
+        # A compiled graph cannot branch on whether arcs are hard.
         soft = arcs.requires_grad or torch.compiler.is_compiling()
         hard = not soft and bool(((arcs == 0) | (arcs == 1)).all())
         return self._along_edges(states, arcs) if hard else self._across_pairs(states, arcs)
@@ -98,12 +98,12 @@ class TreeMessages(nn.Module):
         return self(x, posterior.parts, posterior.instance, lengths)
 
     def _start(self, x: Tensor) -> Tensor:
-        """(B, n + 1, hidden), the root coming first."""
+        """(B, n + 1, hidden), the root first."""
         root = x.new_zeros(self.input_size) if self.root is None else self.root.to(x.dtype)
         return self.input(torch.cat([root.expand(len(x), 1, -1), x], 1))
 
     def _along_edges(self, states: Tensor, arcs: Tensor) -> Tensor:
-        """A message for each arc that is 1."""
+        """One message per arc that is 1."""
         nodes = states.shape[1]
         tree, word, head = arcs.nonzero().unbind(1)
         child, parent = tree * nodes + word + 1, tree * nodes + head
@@ -115,10 +115,10 @@ class TreeMessages(nn.Module):
         return states[::nodes]
 
     def _across_pairs(self, states: Tensor, arcs: Tensor) -> Tensor:
-        """A message for each pair of a word and another, or the root."""
+        """One message per pair of a word and another word or the root."""
         weights = arcs.transpose(1, 2).unsqueeze(2)  # (T, n + 1, 1, n)
         for step in range(self.steps):
-            if step == self.steps - 1:  # nobody hears what is told to words last
+            if step == self.steps - 1:  # messages to words no longer matter
                 weights = weights[:, :1]
             heads = states[:, : weights.shape[1]]
             # (T, heads, n, hidden)
@@ -135,7 +135,7 @@ class TreeMessages(nn.Module):
 
 
 def _check_arcs(x: Tensor, arcs: Tensor, instance: Tensor | None) -> Tensor:
-    """The sentence (T,) of each row of arcs, which fit the words x (B, n, d)."""
+    """The sentence (T,) of each set of arcs, checked against the words x (B, n, d)."""
     batch, n = x.shape[:2]
     if arcs.shape[1:] != (n, n + 1) or arcs.device != x.device or not arcs.is_floating_point():
         raise ValueError(
@@ -158,7 +158,7 @@ def _check_arcs(x: Tensor, arcs: Tensor, instance: Tensor | None) -> Tensor:
 
 
 def _read_arcs(inside: Tensor) -> Tensor:
-    """(B, n, n + 1) bool: the arcs between words of a sentence, and to its root."""
+    """(B, n, n + 1) bool: arcs between words of a sentence and to its root."""
     n = inside.shape[1]
     heads = nn.functional.pad(inside, (1, 0), value=True)
     others = torch.ones(n, n, dtype=torch.bool, device=inside.device).fill_diagonal_(False)

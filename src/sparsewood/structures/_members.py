@@ -23,7 +23,7 @@ def check_events(what: str, structures: Any, structure: Structure, scores: Tenso
         raise ValueError(f"{what}: expected an integer dtype, got {structures.dtype}")
     if structures.ndim == 0 or len(structures) != len(scores):
         raise ValueError(
-            f"{what}: expected one structure per instance, {len(scores)} for scores of shape "
+            f"{what}: expected {len(scores)} structures, one per instance, for scores of shape "
             f"{tuple(scores.shape)}, got shape {tuple(structures.shape)}"
         )
     event = structure.event_shape(tuple(scores.shape[1:]))

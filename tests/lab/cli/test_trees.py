@@ -59,7 +59,7 @@ def test_where_there_are_no_trees(
     assert fails("trees", bow, SENTENCE).endswith("a model with the estimator bow has no trees")
     assert SENTENCE in prints("predict", bow, SENTENCE)
     refused = fails("trees", chart, SENTENCE, "--format", "conllu")
-    assert refused == "conllu holds dependency trees, not binary trees"
+    assert refused == "format 'conllu': expected dependency trees, got binary trees"
 
 
 def test_a_sentence_of_a_pair(pairs: Path, prints: Prints) -> None:
