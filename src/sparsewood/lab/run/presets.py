@@ -30,6 +30,38 @@ class Preset:
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
+# Trees that hold on inputs longer than those trained on: the arc scorer reads words and what lies
+# between them, never the sentence; the composer reads words in their order.
+_ANY_LENGTH = {
+    "estimator": "sparsemap:max_active=5",
+    "scorer": "between",
+    "embedding": 128,
+    "dropout": 0.0,
+    "composer": "ordered",
+    "composer_input": "words",
+    "own_embeddings": True,
+    "noise": 1.0,
+    "projective": True,
+}
+
+
+def _settling(epochs: int) -> dict[str, Any]:
+    """Options of training by which rates and noise fall to nothing in so many epochs."""
+    return {
+        "lr": 0.001,
+        "parser_lr": 0.002,
+        "anneal": ("noise=1:0",),
+        "anneal_epochs": epochs,
+        "average": 0.999,
+        "max_epochs": epochs,
+        "patience": None,
+        "decay": 1.0,
+        "linear": True,
+        "clip": 5.0,
+        "temperatures": False,
+    }
+
+
 PRESETS = {
     # DyNet clips the norm of the gradient at 5. The paper tunes the learning rate on a grid.
     "paper": Preset(
@@ -58,58 +90,19 @@ PRESETS = {
             "min_length": 10,
             "max_length": 49,
         },
-        model={
-            "estimator": "sparsemap:max_active=5",
-            "hidden": 128,
-            "embedding": 128,
-            "dropout": 0.0,
-            "composer_input": "words",
-            "own_embeddings": True,
-            "noise": 1.0,
-            "projective": True,
-            "known_root": 1,
-            "leaves": (CLOSE, *DIGITS),
-        },
-        training={
-            "lr": 0.002,
-            "parser_lr": 0.0003,
-            "batch": 64,
-            "eval_batch": 256,
-            "max_epochs": 6,
-            "patience": None,
-            "decay": 1.0,
-            "linear": True,
-            "clip": 5.0,
-            "temperatures": False,
-        },
+        model={**_ANY_LENGTH, "hidden": 256, "known_root": 1, "leaves": (CLOSE, *DIGITS)},
+        training={**_settling(10), "batch": 128, "eval_batch": 256},
     ),
     "logic": Preset(
         "logical inference",
         ("logic",),
         model={
-            "estimator": "sparsemap:max_active=5",
-            "scorer": "between",
-            "hidden": 128,
-            "embedding": 128,
-            "dropout": 0.1,
-            "composer": "ordered",
-            "composer_input": "words",
-            "own_embeddings": True,
-            "projective": True,
+            **_ANY_LENGTH,
+            "hidden": 256,
+            "single_root": True,
             "leaves": (*BRACKETS, *LETTERS),
         },
-        training={
-            "lr": 0.001,
-            "batch": 512,
-            "eval_batch": 512,
-            "average": 0.999,
-            "max_epochs": 40,
-            "patience": None,
-            "decay": 1.0,
-            "linear": True,
-            "clip": 5.0,
-            "temperatures": False,
-        },
+        training={**_settling(50), "batch": 512, "eval_batch": 512},
     ),
     # 100,000 training expressions, a quarter of them of depth 1.
     "sums": Preset(
@@ -124,26 +117,13 @@ PRESETS = {
             "operator_probability": 0.4,
             "max_length": 50,
         },
-        model={
-            "estimator": "given",
-            "hidden": 64,
-            "embedding": 64,
-            "dropout": 0.0,
-            "composer": "ordered",
-            "composer_input": "words",
-            "own_embeddings": True,
-        },
+        model={**_ANY_LENGTH, "hidden": 128, "known_root": 1, "leaves": (CLOSE, *DIGITS)},
         training={
+            **_settling(10),
             "lr": 0.002,
-            "batch": 64,
+            "batch": 128,
             "short_first": (4, 5, 6, 7, 12, 20),
             "eval_batch": 256,
-            "max_epochs": 4,
-            "patience": None,
-            "decay": 1.0,
-            "linear": True,
-            "clip": 5.0,
-            "temperatures": False,
         },
     ),
 }
