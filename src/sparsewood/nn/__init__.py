@@ -13,6 +13,7 @@ from sparsewood.nn.scorers import BiaffineArcScorer, BilinearArcScorer, MLPArcSc
 from sparsewood.nn.sentence import BagOfWords, LastState, MeanOfWords
 from sparsewood.nn.sparsemap import SparseMAP
 from sparsewood.nn.structured_attention import StructuredAttention, TreeAttention
+from sparsewood.nn.transformer import TransformerReader
 from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.nn.tree_messages import TreeMessages
@@ -39,6 +40,7 @@ __all__ = [
     "SparseMAP",
     "SparseMAPLoss",
     "StructuredAttention",
+    "TransformerReader",
     "TreeAttention",
     "TreeGRU",
     "TreeMessages",

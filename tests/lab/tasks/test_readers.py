@@ -83,6 +83,12 @@ def test_what_is_no_reader_is_named():
         from_name("chart:temperature=0")
     with pytest.raises(ValueError, match="estimator mean: it has no options"):
         from_name("mean:input=words")
+    with pytest.raises(ValueError, match="transformer: layers must be at least 1, got 0"):
+        from_name("transformer:layers=0")
+    with pytest.raises(ValueError, match="transformer: positions: expected .*sinusoidal"):
+        from_name("transformer:positions=none")
+    with pytest.raises(ValueError, match="dropout: expected at least 0 and less than 1, got 1.0"):
+        from_name("transformer:dropout=1")
     with pytest.raises(ValueError, match="choice"):
         Chart(choice="hard")  # pyright: ignore[reportArgumentType]
 

@@ -54,8 +54,8 @@ class TableOptions(Protocol, Workers):
 
     Attributes:
         estimators: the rows (sparsemap: at most ten trees), the paper's by default. They are named
-            as of --estimator; readers (mean, bow, lstm, chart) may be among them, and "given" needs
-            heads.
+            as of --estimator; readers (mean, bow, lstm, chart, transformer) may be among them, and
+            "given" needs heads.
         lrs: learning rates; the one that is best on validation with the first seed is taken.
         seeds: of the runs that are averaged.
         out: folder of the table; runs/table-SOURCE by default.

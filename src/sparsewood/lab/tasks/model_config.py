@@ -39,7 +39,7 @@ class ModelConfig:
     Attributes:
         estimator: trees (sparsemap: at most ten); the name of what gives them. Options follow a
             colon: "sparsemap" keeps at most ten trees per sentence, "sparsemap:max_active=none" has
-            no cap. A reader has no dependency trees: mean, bow, lstm, chart.
+            no cap. A reader has no dependency trees: mean, bow, lstm, chart, transformer.
         encoder: "bilstm", or "hf:NAME", a pretrained one. It gives words their vectors in the
             sentence. The BiLSTM reads embeddings; a pretrained encoder takes the place of both.
             NAME is a folder or a name on the Hugging Face hub; a word is the mean of its sub-words.

@@ -20,6 +20,7 @@ from sparsewood.estimators import Estimator, SparseMAP
 from sparsewood.estimators.names import NAMES, Names, name_among, parse_among
 from sparsewood.nn.chart import ChartTreeLSTM, Choice
 from sparsewood.nn.sentence import BagOfWords, LastState, MeanOfWords
+from sparsewood.nn.transformer import Pooling, Positions, TransformerReader, check_sizes
 from sparsewood.posterior import Posterior
 from sparsewood.structures.simplex import Simplex
 
@@ -137,6 +138,31 @@ class Chart(_Chosen):
         return [module.direction]
 
 
+@dataclass(frozen=True)
+class Transformer(_Chosen):
+    """A transformer over the words: `nn.TransformerReader`, whose arguments these are."""
+
+    layers: int = 2
+    heads: int = 4
+    feedforward: int | None = None
+    positions: Positions = "sinusoidal"
+    clip: int = 16
+    pooling: Pooling = "mean"
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("positions", self.positions, Positions)
+        check_choice("pooling", self.pooling, Pooling)
+        check_sizes(self.layers, self.heads, self.feedforward, self.clip)
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout: expected at least 0 and less than 1, got {self.dropout}")
+
+    def build(self, input_size: int, hidden_size: int) -> nn.Module:
+        options = {name: value for name, value in vars(self).items() if name != "input"}
+        return TransformerReader(input_size, hidden_size, **options)
+
+
 class SentenceReader(nn.Module):
     """The module of a reader.
 
@@ -165,6 +191,7 @@ READERS: dict[str, tuple[type[Reader], dict[str, Any]]] = {
     "bow": (Bow, {}),
     "lstm": (LSTM, {}),
     "chart": (Chart, {}),
+    "transformer": (Transformer, {}),
 }
 
 
