@@ -70,7 +70,7 @@ class TransformerReader(nn.Module):
         self.encoder = nn.TransformerEncoder(
             layer, layers, nn.LayerNorm(hidden_size), enable_nested_tensor=False
         )
-        self.first = nn.Parameter(torch.zeros(hidden_size)) if pooling == "first" else None
+        self.first = nn.Parameter(torch.randn(hidden_size)) if pooling == "first" else None
         self.bias = None
         if positions == "relative":
             self.bias = nn.Parameter(torch.zeros(layers, heads, 2 * clip + 1))
