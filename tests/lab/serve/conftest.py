@@ -34,7 +34,7 @@ def _served(
         parser = ParserConfig(embedding=4, characters=2, filters=3, layers=1, hidden=4, arc=4)
         model = build_model(corpus, parser)
     else:
-        config = TASKS[task].config(estimator, 6, 4, **options)
+        config = TASKS[task].config(estimator, hidden=6, embedding=4, **options)
         model = build_model(corpus, config)
     return Served(estimator.partition(":")[0], model.eval())
 
@@ -50,7 +50,7 @@ def operations() -> Served:
     """A tiny model of list operations."""
     torch.manual_seed(0)
     examples = [example_of(tuple(text.split())) for text in ("[MAX 2 9 ]", "[MIN 4 7 0 ]")]
-    config = TASKS["classify"].config("sparsemap:max_active=10", 6, 4)
+    config = TASKS["classify"].config("sparsemap:max_active=10", hidden=6, embedding=4)
     model = build_model(Corpus("classify", {"train": examples}), config)
     return Served("operations", model.eval())
 

@@ -238,7 +238,7 @@ def test_other_pages_are_not_answered(client: TestClient) -> None:
     assert not any(name.startswith("access-control") for name in own.headers)
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/page.js", "/live.css", "/openapi.json", "/no"])
+@pytest.mark.parametrize("path", ["/", "/page.js", "/live.css", "/openapi.json", "/no"])
 def test_headers(path: str, client: TestClient) -> None:
     headers = client.get(path).headers
     policy = headers["content-security-policy"]
@@ -250,13 +250,21 @@ def test_headers(path: str, client: TestClient) -> None:
 
 
 def test_no_files_are_given_away(client: TestClient) -> None:
-    for path in ("/app.py", "/page.html", "/../app.py", "/..%2fapp.py", "/static/x", "/redoc"):
+    for path in (
+        "/app.py",
+        "/page.html",
+        "/../app.py",
+        "/..%2fapp.py",
+        "/static/x",
+        "/docs",
+        "/redoc",
+    ):
         assert client.get(path).status_code == 404
     assert client.put("/answer").status_code == 405
 
 
 def test_pages_ask_for_nothing_from_elsewhere(client: TestClient) -> None:
-    for path in ("/", "/docs", "/page.js", "/docs.js", "/page.css", "/live.css"):
+    for path in ("/", "/page.js", "/page.css", "/live.css"):
         text = client.get(path).text.replace("http://www.w3.org/", "")
         assert "http:" not in text
         assert "https:" not in text

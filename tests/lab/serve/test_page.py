@@ -164,13 +164,6 @@ def test_what_goes_wrong_is_told(browser: "Browser", serves: Serves, serving: Se
     page.close()
 
 
-def test_the_endpoint_is_described(page: "Page", serves: Serves, serving: Serving) -> None:
-    page.goto(f"{serving(serves())}/docs")
-    page.get_by_role("heading", name="POST /answer").wait_for()
-    assert page.get_by_role("heading", name="Question").count() == 1
-    assert "curl -X POST http://127.0.0.1:" in page.locator("pre").inner_text()
-
-
 def test_a_number_has_no_bar(page: "Page", serves: Serves, serving: Serving) -> None:
     page.goto(serving(serves("flat", task="nli-number")))
     for side in ("premise", "hypothesis"):

@@ -51,7 +51,7 @@ def create_app(
         title="sparsewood serve",
         version=__version__,
         description=f"What {', '.join(run.name for run in runs)} make of a sentence.",
-        docs_url=None,  # it would load its scripts from elsewhere
+        docs_url=None,  # Swagger UI would load its scripts from a CDN, which the policy forbids
         redoc_url=None,
     )
     app.add_exception_handler(RequestValidationError, _misunderstood)

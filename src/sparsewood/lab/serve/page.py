@@ -34,8 +34,6 @@ def assets(
         "/page.css": (css, _file("page.css")),
         "/live.js": (js, module()),
         "/live.css": (css, style()),
-        "/docs": (html, _file("docs.html")),
-        "/docs.js": (js, _file("docs.js")),
     }
     return {path: (kind, text.encode()) for path, (kind, text) in texts.items()}
 
