@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sparsewood.draw._markup import text_width
 from sparsewood.lab.report._axes import short, span, spread_out, ticks, whole_ticks
-from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
+from sparsewood.lab.report.charts import Series, line_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBER = st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf")])
@@ -62,26 +62,6 @@ def test_lines_of_one_name_share_a_label_and_the_best_is_marked() -> None:
     best = [c for c in root.iter(f"{SVG}circle") if c.get("class") == "best"]
     assert len(best) == 2
     assert best[1][0].text == "latent (seed 1), 2: 3"
-
-
-def test_bars_are_in_proportion() -> None:
-    root = parse(bar_chart([("a", "s", 10.0, "10"), ("<b>", "s", 5.0, "5")], "t"))
-    long, brief = (float(bar.attrib["width"]) for bar in root.iter(f"{SVG}rect"))
-    assert brief == pytest.approx(long / 2, abs=0.01)
-
-
-def test_heat_map_has_a_cell_for_each_share() -> None:
-    root = parse(heat_map({1: {"1": 0.25, "2": 0.75}, 2: {"1": 1.0}}, ["1", "2"], "t", "epoch"))
-    cells = list(root.iter(f"{SVG}rect"))
-    tips = [cell[0].text for cell in cells]
-    assert tips == [
-        "epoch 1, 1: 25.0%",
-        "epoch 1, 2: 75.0%",
-        "epoch 2, 1: 100.0%",
-        "epoch 2, 2: 0.0%",
-    ]
-    opacity = [float(cell.attrib["fill-opacity"]) for cell in cells]
-    assert opacity[3] < opacity[0] < opacity[1] < opacity[2] == 1
 
 
 @given(st.lists(st.floats(-1e9, 1e9), max_size=6), st.booleans())

@@ -67,7 +67,9 @@ def test_what_is_no_list_operation_is_refused(operations: Served) -> None:
 
 def test_a_reverse_dictionary_splits_compounds() -> None:
     words = ["<unk>", "oak", "-", "wood"]
-    model = ReverseDictionary(DictionaryConfig("flat", hidden=6, embedding=4), words, ["grove", "copse"])
+    model = ReverseDictionary(
+        DictionaryConfig("flat", hidden=6, embedding=4), words, ["grove", "copse"]
+    )
     client = _client(Served("flat", model.eval()))
     response = client.post("/answer", json={"sides": ["oak-wood"]})
     assert response.json()["runs"][0]["sides"][0]["words"] == ["oak", "-", "wood"]

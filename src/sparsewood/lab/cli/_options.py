@@ -86,7 +86,10 @@ def fields(group: Group) -> list[dataclasses.Field[Any]]:
 
 
 def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> None:
-    """Raise ValueError at the first option that there is not."""
+    """Raise ValueError at the first unknown option.
+
+    tyro would also refuse it, but suggests other names only in its frame, and none for `--no-...`.
+    """
     known = ["--help"]
     for group in groups:
         for field in fields(group):
@@ -103,7 +106,12 @@ def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> N
 
 
 def _complaint(said: str) -> str:
-    """What tyro says is wrong, without the colours, frame, title and help around it."""
+    """What tyro says is wrong, without the colours, frame, title and help around it.
+
+    Every mistake is reported on one line, in the same words. tyro frames its errors over 4 to 14
+    lines and quotes Python ("invalid literal for int() with base 10"). What a new version phrases
+    in another way is passed on as it is.
+    """
     said = re.sub(r"\x1b\[[\d;]*m", "", said)
     lines = [line.strip("│╭╮╰╯ ") for line in said.strip().splitlines()]
     is_rule = [not line.strip("─-") for line in lines]

@@ -1,15 +1,14 @@
 """The charts of runs on the same data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import log2
 
 from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._axes import short as axis
 from sparsewood.lab.report._axes import ticks
-from sparsewood.lab.report._results import criterion, summary
+from sparsewood.lab.report._results import criterion
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
-from sparsewood.lab.report.charts import Series, bar_chart, heat_map, line_chart
-from sparsewood.lab.study.paper_figures import BASELINE
+from sparsewood.lab.report.charts import Series, line_chart
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import (
     AGREEMENT,
@@ -19,9 +18,6 @@ from sparsewood.lab.tasks.measures import (
     WITHOUT_BRACKETS,
     Measure,
 )
-
-# Support sizes that are counted together: the first and the last of each.
-_BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, 32), (33, None))
 
 
 def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
@@ -62,9 +58,6 @@ def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
     arcs = {row: group[0].history("validation", ATTACHMENT.name) for row, group in rows.items()}
     fixed = [rows[row][0] for row, found in arcs.items() if any(y < 100 for _, y in found)]
     figures = []
-    alone = len(by_estimator(latent)) == 1  # sentences are not lumped across estimators
-    if alone and _known(latent, "validation", "histogram", kind=Mapping):
-        figures.append(_support_map(latent))
     for measure in TREES:
         if _known(latent, "validation", measure.name):
             others = fixed if measure in (AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS) else ()
@@ -92,30 +85,6 @@ def temperature_curves(runs: Sequence[ReportedRun]) -> list[str]:
     title = f"Validation {name} by temperature at test time"
     unit = "" if column is None else column.measure.unit
     return [_figure(title, line_chart(lines, title, "temperature", x_names=names, unit=unit))]
-
-
-def speed_bars(runs: Sequence[ReportedRun]) -> list[str]:
-    """Sentences per second in training, and the time of an epoch against flat trees."""
-    speeds, seconds = {}, {}
-    rows = by_estimator(runs)
-    for row, group in rows.items():
-        speed = summary(run.mean("sentences_per_second") for run in group)
-        second = summary(run.mean("seconds") for run in group)
-        if speed:
-            speeds[row] = speed[0]
-        if second:
-            seconds[row] = second[0]
-    figures = []
-    if speeds:
-        title = "Sentences per second in training"
-        bars = [(rows[r][0].label, rows[r][0].style, v, f"{v:,.0f}") for r, v in speeds.items()]
-        figures.append(_figure(title, bar_chart(bars, title)))
-    if seconds.get(BASELINE) and len(seconds) > 1:
-        title = f"Time per epoch, {BASELINE} = 1"
-        ratios = {row: value / seconds[BASELINE] for row, value in seconds.items()}
-        bars = [(rows[r][0].label, rows[r][0].style, v, f"{v:.2f}") for r, v in ratios.items()]
-        figures.append(_figure(title, bar_chart(bars, title)))
-    return figures
 
 
 def _history(
@@ -147,37 +116,11 @@ def _series(
     return Series(run.label, run.style, points, marked, dashed, note)
 
 
-def _support_map(runs: Sequence[ReportedRun]) -> str:
-    """How many trees sentences keep by epoch, all seeds together."""
-    columns: dict[int, dict[str, float]] = {}
-    for run in runs:
-        for record in run.metrics:
-            column = columns.setdefault(int(record["epoch"]), {})
-            for size, count in record.get("validation", {}).get("histogram", {}).items():
-                name = _bin(int(size))
-                column[name] = column.get(name, 0.0) + count
-    shares = {
-        epoch: {name: count / sum(column.values()) for name, count in column.items()}
-        for epoch, column in sorted(columns.items())
-        if column
-    }
-    names = [_bin(first) for first, _ in _BINS]
-    while len(names) > 3 and not any(names[-1] in column for column in shares.values()):
-        names.pop()
-    title = "Trees kept for a sentence, share of sentences"
-    return _figure(title, heat_map(shares, names, title, "epoch"))
-
-
-def _bin(size: int) -> str:
-    first, last = next((a, b) for a, b in _BINS if b is None or size <= b)
-    return str(first) if first == last else f"{first}+" if last is None else f"{first}–{last}"
-
-
-def _known(
-    runs: Sequence[ReportedRun], split: str, name: str, kind: type | tuple[type, ...] = (int, float)
-) -> bool:
+def _known(runs: Sequence[ReportedRun], split: str, name: str) -> bool:
     return any(
-        isinstance(record.get(split, {}).get(name), kind) for run in runs for record in run.metrics
+        isinstance(record.get(split, {}).get(name), int | float)
+        for run in runs
+        for record in run.metrics
     )
 
 

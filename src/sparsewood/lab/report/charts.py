@@ -1,4 +1,8 @@
-"""Charts as SVG: lines, bars and heat maps, for a page that brings the colours.
+"""Line charts as SVG, for a page that defines the colours.
+
+They are drawn here because a report is one file that works without a network, follows the light or
+dark theme of the browser, and needs no plotting library: matplotlib and what it needs are 96 MB,
+for the 229 lines here and in `_axes.py`.
 
 The colours are CSS variables: `--series` on each series, by its class; `--ink`, `--quiet` and
 `--rule` for text and axes.
@@ -15,7 +19,6 @@ _WIDTH, _HEIGHT = 460.0, 260.0
 _TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
 _LABEL = 12.0  # font size
 _BOLD = 1.08  # names of lines are bold, and so much wider
-_ROW = 26.0  # of a bar
 
 
 @dataclass(frozen=True)
@@ -83,73 +86,6 @@ def line_chart(
     return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
 
 
-def bar_chart(
-    bars: Sequence[tuple[str, str, float, str]], title: str, *, width: float = _WIDTH
-) -> str:
-    """Horizontal bars.
-
-    Args:
-        bars: of each its name, a CSS class that gives the colour, its length and its text.
-        title: for readers that do not see the picture.
-        width: of the chart.
-    """
-    gutter = max((text_width(name, _LABEL) for name, *_ in bars), default=0.0) + 14
-    beyond = max((text_width(text, _LABEL) for *_, text in bars), default=0.0) + 12
-    longest = max((value for *_, value, _ in bars if math.isfinite(value)), default=0.0)
-    to_x = Scale(0.0, longest or 1.0, gutter, width - beyond)
-    parts = []
-    for i, (name, style, value, text) in enumerate(bars):
-        y = 4 + _ROW * i
-        length = max(1.0, to_x(value) - gutter) if math.isfinite(value) else 1.0
-        middle = y + _ROW / 2 + 2
-        parts.append(_text(name, gutter - 8, middle, "end", "ink"))
-        bar = element("rect", x=gutter, y=y + 3, width=length, height=_ROW - 8, rx=2, class_="bar")
-        parts.append(element("g", bar, class_=style))
-        parts.append(_text(text, gutter + length + 6, middle, "start"))
-    return _chart(title, "".join(parts), width, 8 + _ROW * len(bars))
-
-
-def heat_map(
-    columns: Mapping[int, Mapping[str, float]], rows: Sequence[str], title: str, x_label: str
-) -> str:
-    """A grid of shares between 0 and 1: the darker, the larger.
-
-    Args:
-        columns: the shares by row for each x, whole numbers in rising order.
-        rows: the names of the rows, from the bottom.
-        title: for readers that do not see the picture.
-        x_label: below the axis.
-    """
-    xs = list(columns)
-    across = (_WIDTH - _LEFT - 12) / max(1, len(xs))
-    down = (_HEIGHT - _TOP - _BOTTOM) / max(1, len(rows))
-    parts = []
-    for i, x in enumerate(xs):
-        for j, row in enumerate(rows):
-            share = columns[x].get(row, 0.0)
-            tip = element("title", escaped(f"{x_label} {x}, {row}: {share:.1%}"))
-            parts.append(
-                element(
-                    "rect",
-                    tip,
-                    x=_LEFT + 4 + i * across,
-                    y=_HEIGHT - _BOTTOM - (j + 1) * down,
-                    width=max(across - 1.5, across * 0.8),
-                    height=down - 1.5,
-                    class_="cell",
-                    fill_opacity=0.04 + 0.96 * math.sqrt(share),
-                )
-            )
-    for j, row in enumerate(rows):
-        y = _HEIGHT - _BOTTOM - (j + 0.5) * down + 4
-        parts.append(_text(row, _LEFT - 4, y, "end"))
-    if xs:
-        to_x = Scale(-0.5, len(xs) - 0.5, _LEFT + 4, _LEFT + 4 + across * len(xs))
-        names = {float(i): str(x) for i, x in enumerate(xs) if x in whole_ticks(xs[0], xs[-1], 12)}
-        parts.append(_x_axis(names, to_x, x_label, rule=False))
-    return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
-
-
 def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:
     places = [f"{number(to_x(x))} {number(to_y(y))}" for x, y in line.finite]
     if line.dashed:  # what never changes goes on to the edge
@@ -189,13 +125,11 @@ def _y_axis(marks: Mapping[float, str], to_y: Scale, start: float, edge: float) 
     return "".join(parts)
 
 
-def _x_axis(names: Mapping[float, str], to_x: Scale, label: str, *, rule: bool = True) -> str:
+def _x_axis(names: Mapping[float, str], to_x: Scale, label: str) -> str:
     ground = _HEIGHT - _BOTTOM
-    parts = []
-    if rule:
-        marks = "".join(f"M{number(to_x(x))} {number(ground)}v4" for x in names)
-        line = f"M{number(to_x.start - 6)} {number(ground)}H{number(to_x.end + 4)}"
-        parts.append(element("path", d=line + marks, class_="axis"))
+    marks = "".join(f"M{number(to_x(x))} {number(ground)}v4" for x in names)
+    line = f"M{number(to_x.start - 6)} {number(ground)}H{number(to_x.end + 4)}"
+    parts = [element("path", d=line + marks, class_="axis")]
     for x, name in names.items():
         parts.append(_text(name, to_x(x), ground + 16, "middle"))
     parts.append(_text(label, (to_x.start + to_x.end) / 2, _HEIGHT - 4, "middle"))

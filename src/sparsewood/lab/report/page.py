@@ -11,7 +11,6 @@ from sparsewood.draw._markup import element, escaped
 from sparsewood.lab._files import write_text
 from sparsewood.lab.report._figures import (
     learning_curves,
-    speed_bars,
     temperature_curves,
     tree_curves,
 )
@@ -150,7 +149,6 @@ def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | Non
             temperature_curves(runs),
             _at_temperature(runs),
         ),
-        _charts("Speed", speed_bars(runs), "Mean over the epochs and seeds of each estimator."),
         _section("Sentences and their trees", gallery(runs)),
     ]
     return "\n".join(part for part in parts if part)
