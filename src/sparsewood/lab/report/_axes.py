@@ -19,6 +19,15 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
+@dataclass(frozen=True)
+class LogScale(Scale):
+    """The same for the logarithms of positive numbers."""
+
+    def __call__(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low)
+        return self.start + share * (self.end - self.start)
+
+
 def span(values: Iterable[float], *, zero: bool = False) -> tuple[float, float]:
     """From the least to the greatest finite value, with a little air; from zero on request."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
@@ -34,6 +43,13 @@ def ticks(low: float, high: float, count: int = 6) -> list[float]:
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [k * step for k in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10, 20, ... from `low` to `high`."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    marks = [m * 10.0**power for power in powers for m in (1, 2, 5)]
+    return [mark for mark in marks if low <= mark <= high]
 
 
 def whole_ticks(low: int, high: int, count: int = 7) -> list[int]:

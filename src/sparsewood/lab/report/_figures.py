@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from math import log2
 
-from sparsewood.draw._markup import element, escaped
 from sparsewood.lab.report._axes import short as axis
 from sparsewood.lab.report._axes import ticks
 from sparsewood.lab.report._results import criterion
 from sparsewood.lab.report._runs import ReportedRun, by_estimator
-from sparsewood.lab.report.charts import Series, line_chart
+from sparsewood.lab.report.charts import Series, figure, line_chart
 from sparsewood.lab.tasks.build import MEASURES
 from sparsewood.lab.tasks.measures import (
     AGREEMENT,
@@ -45,7 +44,7 @@ def _by_second(runs: Sequence[ReportedRun]) -> list[str]:
     seconds = [x for line in lines for x, _ in line.points]
     names = {x: axis(x) for x in ticks(min(seconds), max(seconds) + 1e-9)}
     title, unit = f"Validation {column.measure.label} by seconds of training", column.measure.unit
-    return [_figure(title, line_chart(lines, title, "seconds", x_names=names, unit=unit))]
+    return [figure(title, line_chart(lines, title, "seconds", x_names=names, unit=unit))]
 
 
 def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
@@ -84,7 +83,7 @@ def temperature_curves(runs: Sequence[ReportedRun]) -> list[str]:
     name = "criterion" if column is None else column.measure.label
     title = f"Validation {name} by temperature at test time"
     unit = "" if column is None else column.measure.unit
-    return [_figure(title, line_chart(lines, title, "temperature", x_names=names, unit=unit))]
+    return [figure(title, line_chart(lines, title, "temperature", x_names=names, unit=unit))]
 
 
 def _history(
@@ -102,7 +101,7 @@ def _history(
         best = () if run.best_epoch is None else (float(run.best_epoch),)
         lines.append(_series(run, run.history(split, measure.name), best))
     lines += [_series(run, run.history(split, measure.name), dashed=True) for run in fixed]
-    return _figure(title, line_chart(lines, title, "epoch", zero=zero, unit=measure.unit))
+    return figure(title, line_chart(lines, title, "epoch", zero=zero, unit=measure.unit))
 
 
 def _series(
@@ -127,7 +126,3 @@ def _known(runs: Sequence[ReportedRun], split: str, name: str) -> bool:
 def _power(exponent: float) -> str:
     digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     return "1" if exponent == 0 else "2" + f"{exponent:g}".translate(digits)
-
-
-def _figure(title: str, chart: str) -> str:
-    return element("figure", element("figcaption", escaped(title)) + chart)

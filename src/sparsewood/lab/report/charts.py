@@ -13,7 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sparsewood.draw._markup import FONT, element, escaped, number, text_width
-from sparsewood.lab.report._axes import Scale, short, span, spread_out, ticks, whole_ticks
+from sparsewood.lab.report._axes import (
+    LogScale,
+    Scale,
+    log_ticks,
+    short,
+    span,
+    spread_out,
+    ticks,
+    whole_ticks,
+)
 
 _WIDTH, _HEIGHT = 460.0, 260.0
 _TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
@@ -32,6 +41,7 @@ class Series:
         marked: the x of points drawn larger.
         dashed: draw the line broken and without points, as something to compare with.
         note: what tells this line from others of its name, a seed for example.
+        band: x, and the least and the greatest y there, of what the line is the mean of.
     """
 
     name: str
@@ -40,10 +50,16 @@ class Series:
     marked: tuple[float, ...] = ()
     dashed: bool = False
     note: str = ""
+    band: Sequence[tuple[float, float, float]] = ()
 
     @property
     def finite(self) -> list[tuple[float, float]]:
         return [(x, y) for x, y in self.points if math.isfinite(y)]
+
+
+def figure(title: str, chart: str) -> str:
+    """A chart below its title."""
+    return element("figure", element("figcaption", escaped(title)) + chart)
 
 
 def line_chart(
@@ -54,6 +70,8 @@ def line_chart(
     x_names: Mapping[float, str] | None = None,
     zero: bool = False,
     unit: str = "",
+    log: bool = False,
+    shaded: tuple[float, float] | None = None,
 ) -> str:
     """Lines over a common x axis, each labelled at its end.
 
@@ -64,26 +82,52 @@ def line_chart(
         x_names: what to write at which x; by default whole numbers.
         zero: begin the y axis at zero.
         unit: after the numbers of the y axis.
+        log: a logarithmic x axis, with 1, 2, 5, 10, ... by default.
+        shaded: from which x to which there is a grey ground.
     """
     drawn = [line for line in series if line.finite]
-    xs = [x for line in drawn for x, _ in line.finite]
+    xs = [*(x for line in drawn for x, _ in line.finite), *(shaded or ())]
     ys = [y for line in drawn for _, y in line.finite]
+    ys += [y for line in drawn for _, *ends in line.band for y in ends]
     left, right = (min(xs), max(xs)) if xs else (0.0, 1.0)
-    if left == right:
+    if log:
+        left, right = left * 0.95, right * 1.05
+    elif left == right:
         left, right = left - 0.5, right + 0.5
     low, high = span(ys, zero=zero)
     names = max((text_width(line.name, _LABEL) * _BOLD for line in drawn), default=0.0)
     edge = _WIDTH - max(_RIGHT, names + 14)
     marks = {mark: short(mark) + unit for mark in ticks(low, high)}
     start = max(_LEFT, max((text_width(text, _LABEL) for text in marks.values()), default=0.0) + 10)
-    to_x = Scale(left, right, start + 6, edge)
+    to_x = (LogScale if log else Scale)(left, right, start + 6, edge)
     to_y = Scale(low, high, _HEIGHT - _BOTTOM, _TOP)
+    if x_names is None and log:
+        x_names = {x: short(x) for x in log_ticks(left, right)}
     if x_names is None:
         x_names = {x: str(x) for x in whole_ticks(math.ceil(left), math.floor(right))}
-    parts = [_y_axis(marks, to_y, start, edge), _x_axis(x_names, to_x, x_label)]
+    parts = [_ground(shaded, to_x), _y_axis(marks, to_y, start, edge)]
+    parts.append(_x_axis(x_names, to_x, x_label))
+    parts += [_band(line, to_x, to_y) for line in drawn]
     parts += [_line(line, to_x, to_y, unit) for line in drawn]
     parts.append(_end_labels(drawn, to_x, to_y))
     return _chart(title, "".join(parts), _WIDTH, _HEIGHT)
+
+
+def _ground(shaded: tuple[float, float] | None, to_x: Scale) -> str:
+    if shaded is None:
+        return ""
+    left, right = map(to_x, shaded)
+    height = _HEIGHT - _BOTTOM - _TOP
+    return element("rect", x=left, y=_TOP, width=right - left, height=height, class_="ground")
+
+
+def _band(line: Series, to_x: Scale, to_y: Scale) -> str:
+    if not line.band:
+        return ""
+    upper = [f"{number(to_x(x))} {number(to_y(high))}" for x, _, high in line.band]
+    lower = [f"{number(to_x(x))} {number(to_y(low))}" for x, low, _ in reversed(line.band)]
+    path = element("path", d=f"M{'L'.join([*upper, *lower])}Z", class_="band")
+    return element("g", path, class_=line.style)
 
 
 def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:

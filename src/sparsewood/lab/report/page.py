@@ -16,6 +16,7 @@ from sparsewood.lab.report._figures import (
 )
 from sparsewood.lab.report._finding import finding_of
 from sparsewood.lab.report._gallery import gallery
+from sparsewood.lab.report._lengths import length_curves
 from sparsewood.lab.report._results import (
     Paper,
     Told,
@@ -23,6 +24,7 @@ from sparsewood.lab.report._results import (
     certificates,
     chosen,
     columns_of,
+    criterion,
     headline,
     results_table,
     summary,
@@ -32,6 +34,7 @@ from sparsewood.lab.study.grid import TRIED
 from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.tasks.certificate import Certificates
 from sparsewood.lab.tasks.measures import SUPPORT
+from sparsewood.lab.tasks.targets.classes import ACCURACY
 
 
 def write_report(
@@ -129,6 +132,8 @@ def _finding(name: str, runs: Sequence[ReportedRun], told: Told | None) -> str:
 
 def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | None) -> str:
     several = len(runs) > len(by_estimator(runs))
+    column = criterion(runs)
+    judged = None if column is None else column.measure
     dot = "The large dot marks the best epoch on validation."
     parts = [
         _section(
@@ -138,6 +143,11 @@ def _sections(runs: Sequence[ReportedRun], paper: Paper | None, told: Told | Non
         ),
         _tiles(runs),
         _tried(told) if told else "",
+        _charts(
+            "Accuracy by length" if judged == ACCURACY else "Tests by length",
+            length_curves(runs),
+            _at_lengths(runs),
+        ),
         _charts("Learning", learning_curves(runs), f"One line per seed. {dot}" * several or dot),
         _charts(
             "Trees during training",
@@ -204,6 +214,13 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
         tiles.append((f"{ratio:.1f}×", f"time per epoch, {BASELINE} = 1"))
     boxes = [element("div", f"<b>{escaped(a)}</b>{escaped(b)}", class_="tile") for a, b in tiles]
     return element("div", "".join(boxes), class_="tiles") if boxes else ""
+
+
+def _at_lengths(runs: Sequence[ReportedRun]) -> str:
+    """What is drawn by length."""
+    text = "On all tests together. The lengths of training have a grey ground."
+    several = len(runs) > len(by_estimator(runs))
+    return f"Mean over seeds, with a band from the worst to the best. {text}" if several else text
 
 
 def _at_temperature(runs: Sequence[ReportedRun]) -> str:
