@@ -72,7 +72,7 @@ def test_weights_of_nodes_are_those_of_the_trees_they_are_in(
 
 def test_weights_that_are_not_one_for_each_tree_are_refused() -> None:
     forest = sp.Forest.from_heads(torch.tensor([[0, 1]]), torch.tensor([2]), torch.tensor([0]))
-    with pytest.raises(ValueError, match=r"weights: expected \(1,\), one for each tree, got \(2,"):
+    with pytest.raises(ValueError, match=r"weights: expected \(1,\), one per tree, got \(2,"):
         forest.node_weights(torch.ones(2))
 
 
@@ -212,7 +212,7 @@ def test_bad_trees_are_named(
 @pytest.mark.parametrize(
     ("weights", "instance", "message"),
     [
-        (torch.ones(1, 3), [0], r"weights: expected floating of shape \(1, 2\).*\(1, 3\)"),
+        (torch.ones(1, 3), [0], r"the shape of heads, \(1, 2\).*\(1, 3\)"),
         (torch.ones(1, 2).long(), [0], "weights: expected floating.*got torch.int64"),
         (torch.ones(1, 2), [1], "tree 0: instance 1 is none of the 1 sentences"),
     ],

@@ -54,7 +54,7 @@ USES: dict[str, Callable[[sp.Posterior], object]] = {
 
 @pytest.mark.parametrize("use", USES)
 def test_what_needs_structures(post: sp.Posterior, use: str) -> None:
-    with pytest.raises(TypeError, match="keeps the marginals of parts and no structures"):
+    with pytest.raises(TypeError, match="has marginals of parts, not structures"):
         USES[use](post)
 
 

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 try:
     __version__ = version("sparsewood")
-except PackageNotFoundError:  # run from a source tree that was never installed
+except PackageNotFoundError:  # a source tree that is not installed
     __version__ = "0.0.0"
 
 __all__ = [
@@ -146,9 +146,9 @@ __all__ = [
     "temperature_path",
 ]
 
-# Names are imported when they are first used: the command line answers --help without PyTorch.
+# Names are imported on first use, so that the command line prints --help without PyTorch.
 _PACKAGES = ("draw", "nn")
-_HOMES = (  # where the others are looked for, what takes least to import first
+_HOMES = (  # where other names are looked up, cheapest imports first
     "_internal.threads",
     "status",
     "calls",

@@ -1,11 +1,11 @@
-"""`python -m sparsewood` is `sparsewood`, the command line of the workbench."""
+"""`python -m sparsewood`: the command line of `sparsewood.lab`."""
 
 import os
 import sys
 
 
 def main() -> int:
-    """Runs the command line, or says in a line what it lacks. Returns the exit code."""
+    """Run the command line, or print which extra it needs. Returns the exit code."""
     try:
         from sparsewood.lab._waiting import wait_briefly
 

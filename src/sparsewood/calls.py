@@ -1,4 +1,4 @@
-"""How often inference was asked: a measure of its cost that does not depend on the machine."""
+"""Counts of inference calls: a measure of cost that does not depend on the machine."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,28 +13,28 @@ Kind = Literal["map", "sums", "samples"]
 
 
 class Calls:
-    """What was asked while it was counted, in instances: a batch of eight counts as eight.
+    """Counts of inference calls, in instances: a batch of eight counts as eight.
 
-    What a GPU has counted is looked at when a number is asked for, not before.
+    Counts on a GPU are read only when a count is accessed.
     """
 
     def __init__(self) -> None:
         self._numbers: Counter[Kind] = Counter()
-        self._pending: list[tuple[Kind, Tensor]] = []  # on devices
+        self._pending: list[tuple[Kind, Tensor]] = []  # counts on devices
 
     @property
     def map(self) -> int:
-        """Instances that were handed to the MAP oracle, by SparseMAP and `kbest` repeatedly."""
+        """Instances passed to the MAP oracle; SparseMAP and `kbest` pass each several times."""
         return self._settled()["map"]
 
     @property
     def sums(self) -> int:
-        """Instances of which a sum over all structures was taken, its gradient included."""
+        """Instances for which a sum over all structures was computed, including its gradient."""
         return self._settled()["sums"]
 
     @property
     def samples(self) -> int:
-        """Structures that were drawn from all of a family."""
+        """Structures sampled from the distribution over all structures."""
         return self._settled()["samples"]
 
     @property
@@ -45,7 +45,7 @@ class Calls:
         return f"Calls(map={self.map}, sums={self.sums}, samples={self.samples})"
 
     def add(self, kind: Kind, number: "int | Tensor") -> None:
-        """Count so many more, a number or one on a device."""
+        """Add to a count; `number` may be a tensor on a device."""
         with _lock:
             if isinstance(number, Tensor):
                 self._pending.append((kind, number))
@@ -56,22 +56,22 @@ class Calls:
         with _lock:
             pending, self._pending = self._pending, []
             for device in {number.device for _, number in pending if number.device.type != "cpu"}:
-                torch.accelerator.synchronize(device)  # any stream may have counted
+                torch.accelerator.synchronize(device)  # counts may be pending in any stream
             for kind, number in pending:
                 self._numbers[kind] += int(number)
             return self._numbers
 
 
-# Not of one thread: autograd may run a backward pass in another.
+# Shared by all threads, as autograd may run a backward pass in another thread.
 _active: list[Calls] = []
 _lock = Lock()
 
 
 @contextmanager
 def count_calls() -> Iterator[Calls]:
-    """Count the calls of all inference, forward and backward and in any thread, while it is open.
+    """Count all inference calls within a `with` block: forward, backward and in any thread.
 
-    One inside another: both count. What runs in a compiled graph (`torch.compile`) is not counted.
+    Blocks can be nested. Calls in a compiled graph (`torch.compile`) are not counted.
 
     Example:
         >>> with sp.count_calls() as calls:
@@ -94,7 +94,7 @@ def count_calls() -> Iterator[Calls]:
 
 
 def count(kind: Kind, instances: int | Tensor) -> None:
-    """Add so many calls, a number or the sum of a tensor, to all that count."""
+    """Add a number of calls, or the sum of a tensor, to all open counters."""
     if torch.compiler.is_compiling() or not _active:
         return
     number = instances

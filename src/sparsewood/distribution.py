@@ -1,4 +1,4 @@
-"""The distribution over all structures of a family, p(h) proportional to the exponential score."""
+"""The Gibbs distribution over all structures of a family."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ from sparsewood.structures.base import Structure
 from sparsewood.structures.recursions.shifted import or_zero
 from sparsewood.structures.recursions.totals import is_empty
 
-_SAMPLED_PARTS = 2**24  # scores that are held at once, so as to bound the memory
+_SAMPLED_PARTS = 2**24  # scores held at once, to bound the memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,31 +28,30 @@ class StructureDistribution(CopiedWithGraph):
 
         p(h) = exp(<theta, m(h)> - log Z),      log Z = log sum_h exp <theta, m(h)>
 
-    Made by `sparsewood.marginals`. `len(dist)` is the number of instances. Everything but samples
-    and the mode is differentiable, twice too, with respect to the scores and the temperature.
-    Results have the dtype of the scores; inside, all is float64.
+    Returned by `sparsewood.marginals`. `len(dist)` is the number of instances. All results except
+    samples and the mode are twice differentiable with respect to the scores and the temperature.
+    They have the dtype of the scores; computations are in float64.
 
     Attributes:
         structure: the family of structures.
-        scores: (*batch, *parts), as they were given.
-        lengths: the size of each instance, (*batch,) or (*batch, d) int64, or None when all have
-            full size.
+        scores: (*batch, *parts), as given.
+        lengths: the size of each instance, (*batch,) or (*batch, d) int64; None: full size.
         has_graph: whether results carry a gradient to the scores or the temperature.
     """
 
     structure: Structure
     scores: Tensor
     lengths: Tensor | None
-    _batch: Batch  # the shape of the batch; what follows is flat
-    _steps: Tensor  # (B, *steps) float64, less what is shared: see `recursions.Shifted`
+    _batch: Batch  # the batch shape; the fields below are flat
+    _steps: Tensor  # (B, *steps) float64, minus `_shared`: see `recursions.Shifted`
     _shared: Tensor  # (B,) float64
-    _log_partition: Tensor  # (B,) float64, without the shared, with its graph down to _steps
-    _step_marginals: Tensor | None  # (B, *steps) float64 likewise, if they came with it
-    has_graph: bool  # on from _steps
+    _log_partition: Tensor  # (B,) float64, without `_shared`, with its graph down to `_steps`
+    _step_marginals: Tensor | None  # (B, *steps) float64, likewise, if computed with it
+    has_graph: bool  # whether `_steps` are part of a graph
 
     @property
     def batch_shape(self) -> torch.Size:
-        """The shape of the batch, () of one instance alone."""
+        """The batch shape, () for a single instance."""
         return self._batch.shape
 
     @property
@@ -62,7 +61,7 @@ class StructureDistribution(CopiedWithGraph):
 
     @lazy
     def marginals(self) -> Tensor:
-        """(*batch, *parts) how probable each part is, `sum_h p(h) m(h)`: the gradient of log Z."""
+        """(*batch, *parts) probability of each part, `sum_h p(h) m(h)`: the gradient of log Z."""
         return self._result(self.structure.parts_of(self._mu))
 
     @lazy
@@ -74,14 +73,14 @@ class StructureDistribution(CopiedWithGraph):
             return self._batch.restore(self.structure.argmax(within_reach(scores), lengths))
 
     def entropy(self) -> Tensor:
-        """(*batch,) the Shannon entropy `log Z - <theta, marginals>`, in nats."""
+        """(*batch,) Shannon entropy `log Z - <theta, marginals>`, in nats."""
         entropy = self._log_z - _inner(self._theta, self._mu)
-        return self._result(entropy.clamp(min=0))  # rounding of a distribution on one structure
+        return self._result(entropy.clamp(min=0))  # rounding, if one structure has all probability
 
     def log_prob(self, structures: Tensor) -> Tensor:
         """The log-probability of one structure per instance: (*batch, *event) -> (*batch,).
 
-        -inf where it uses a forbidden part or is no member of the family at all.
+        -inf if it uses a forbidden part or is not a member of the family.
         """
         what = "log_prob: structures"
         structures = self._batch.flatten(what, structures)
@@ -93,9 +92,9 @@ class StructureDistribution(CopiedWithGraph):
         return self._result(log_prob.masked_fill(~member, -torch.inf))
 
     def log_prob_of_parts(self, parts: Tensor) -> Tensor:
-        """The same of `k` members each by the parts they use, in float64.
+        """`log_prob` in float64 for `k` members per instance, given by their parts.
 
-        (B, k, *parts) 0/1 -> (B, k), with the instances of the flattened batch.
+        (B, k, *parts) 0/1 -> (B, k), for the instances of the flattened batch.
         """
         steps = self.structure.steps_of(parts.flatten(0, 1)).unflatten(0, parts.shape[:2])
         steps = steps.flatten(2).to(self._theta.dtype)
@@ -105,16 +104,16 @@ class StructureDistribution(CopiedWithGraph):
         return log_prob.masked_fill(forbidden, -torch.inf)
 
     def sample(self, n: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
-        """`n` independent, exact samples of each instance: (n, *batch, *event)."""
+        """`n` independent exact samples per instance: (n, *batch, *event)."""
         check_whole("sample: n", n)
         return self._batch.restore(self.samples_of(n, None, generator), 1)
 
     def samples_of(
         self, n: int, instances: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
-        """`n` samples of each of some instances of the flattened batch, (b,) int64: (n, b, *event).
+        """`n` samples for some instances of the flattened batch, (b,) int64: (n, b, *event).
 
-        None: of all instances.
+        None: for all instances.
         """
         if len(self) == 0:
             none = self._batch.flatten("mode", self.mode)
@@ -131,7 +130,7 @@ class StructureDistribution(CopiedWithGraph):
     def _sample(
         self, n: int, theta: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
-        """(n, b, *event), of the scores of steps (b, *steps)."""
+        """(n, b, *event), given the scores of steps (b, *steps)."""
         rows = _repeat(theta, n)
         lengths = None if lengths is None else _repeat(lengths, n)
         count("samples", len(rows))
@@ -141,9 +140,9 @@ class StructureDistribution(CopiedWithGraph):
         return structures.unflatten(0, (n, len(theta)))
 
     def posterior(self, n: int, *, generator: torch.Generator | None = None) -> Posterior:
-        """`n` independent, exact samples of each instance as a posterior, with weights of 1 / n.
+        """A posterior of `n` independent exact samples per instance, with weights 1 / n.
 
-        Without a gradient: `ScoreFunction` is the estimator whose samples have one.
+        Without gradient: use the estimator `ScoreFunction` for samples with a gradient.
         """
         n = check_whole("posterior: n", n)
         samples = self.samples_of(n, None, generator).transpose(0, 1).flatten(0, 1)
@@ -153,9 +152,9 @@ class StructureDistribution(CopiedWithGraph):
         )
 
     def kl(self, other: "StructureDistribution") -> Tensor:
-        """(*batch,) the Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` to `other`, q.
+        """(*batch,) Kullback-Leibler divergence `sum_h p(h) log(p(h) / q(h))` from `other`, q.
 
-        inf where `other` forbids what is possible here. The families must be the same.
+        inf if `other` forbids a part that this distribution uses. The families must be equal.
         """
         if (
             not isinstance(other, StructureDistribution)
@@ -182,7 +181,7 @@ class StructureDistribution(CopiedWithGraph):
     @lazy
     @outside_inference_mode
     def _mu(self) -> Tensor:
-        """The marginals of steps. Where nothing needs a gradient, the graph ends here."""
+        """The marginals of steps. Frees the graph if nothing needs a gradient."""
         if self._step_marginals is not None:
             return self._step_marginals if self.has_graph else self._step_marginals.detach()
         if is_transformed(self._steps):
@@ -197,7 +196,7 @@ class StructureDistribution(CopiedWithGraph):
             (mu,) = torch.autograd.grad(
                 log_z, self._steps, torch.ones_like(log_z), create_graph=self.has_graph
             )
-            if self.has_graph and not mu.requires_grad:  # of an only structure log Z is linear
+            if self.has_graph and not mu.requires_grad:  # with a single structure log Z is linear
                 mu = mu + 0.0 * self._steps
         return mu
 
@@ -210,11 +209,11 @@ class StructureDistribution(CopiedWithGraph):
         return scores, self._batch.flatten("lengths", self.lengths)
 
     def _result(self, value: Tensor) -> Tensor:
-        """(B, ...) as it is handed out."""
+        """(B, ...) with the batch shape and dtype of the scores."""
         return self._batch.restore(value.to(self.scores.dtype))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StructureDistribution":
-        _ = self._mu  # without a need for gradients the graph gives it once
+        _ = self._mu  # compute first: without gradients the graph is used only once
         return super().__deepcopy__(memo)
 
     def __len__(self) -> int:
@@ -232,5 +231,5 @@ def _repeat(x: Tensor, n: int) -> Tensor:
 
 
 def _inner(theta: Tensor, steps: Tensor) -> Tensor:
-    """`<theta, steps>` of each instance, (B,); a forbidden one counts nothing."""
+    """`<theta, steps>` of each instance, (B,); forbidden steps count 0."""
     return (or_zero(theta) * steps).flatten(1).sum(-1)

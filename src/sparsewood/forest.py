@@ -1,4 +1,4 @@
-"""Many trees as one shared graph, so that a network runs once on every distinct subtree."""
+"""A shared graph of many trees, so that a network runs once per distinct subtree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -14,7 +14,7 @@ from sparsewood._internal import display as _display
 from sparsewood._internal.lazy import lazy
 from sparsewood._internal.numbers import counted
 
-_MOVED = 6  # the first fields of a forest are on the device of the trees, the others on the CPU
+_MOVED = 6  # the first fields of a forest are on the device, the others on the CPU
 
 
 class Level(NamedTuple):
@@ -28,29 +28,29 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forest:
-    """`T` trees over `B` sentences, each distinct subtree being one of `N` nodes.
+    """`T` trees over `B` sentences as a graph of `N` nodes, one per distinct subtree.
 
     A node is a word with its set of child nodes; the root node of a tree has no word. Trees that
-    SparseMAP selects for a sentence differ in a few arcs and share most of their nodes. Words of
-    different sentences are different words, so sentences share nothing. With weights on the edges
-    trees share nothing either: each edge has a weight of its own.
+    SparseMAP selects for a sentence differ in a few arcs and share most of their nodes. Sentences
+    never share nodes. With edge weights, trees do not share nodes either, as each edge has its own
+    weight.
 
-    Nodes are numbered level by level. The level of a word's node is its height, a leaf having 0:
-    all children lie in lower levels. The last level holds the root nodes of all trees.
+    Nodes are numbered level by level. The level of a word's node is its height (0 for a leaf), so
+    children are in lower levels. The last level holds the root nodes of all trees.
 
     Attributes:
         words: (W,) int64, the words of all sentences as flat indices into (B, n).
-        row: (N,) int64, the entry of `words` that a node stands for; `W` for a root node.
+        row: (N,) int64, the index into `words` of each node; `W` for a root node.
         child_offsets: (N + 1,) int64. The children of node j are
             `children[child_offsets[j] : child_offsets[j + 1]]`.
         children: (E,) int64 nodes, the children of one node in the order of their words.
-        parents: (E,) int64, the node that each entry of `children` hangs from.
+        parents: (E,) int64, the parent of each entry of `children`.
         roots: (T,) int64, the root node of each tree.
-        bounds: (2, levels + 1) int64 on the CPU, where the nodes and the edges of each level begin.
-        tree_nodes: () int64 on the CPU, how many nodes an evaluation tree by tree would visit.
+        bounds: (2, levels + 1) int64 on the CPU, the first node and the first edge of each level.
+        tree_nodes: () int64 on the CPU, the total number of nodes of the individual trees.
         shape: (B, n), sentences and padded words.
-        weights: (E,) floating, what each edge multiplies its child's state by, on the device of
-            the trees; may carry a gradient. None: all are 1.
+        weights: (E,) floating, factor of each edge on the state of its child, on the device of the
+            trees; may carry a gradient. None: all are 1.
     """
 
     words: Tensor
@@ -70,19 +70,19 @@ class Forest:
     ) -> "Forest":
         """The forest of the trees `heads`, on their device.
 
-        Where that has kernels the graph is made there, and one copy to the host tells its sizes.
+        If the device has kernels, the graph is built there, with one copy of its sizes to the host.
 
         Args:
             heads: (T, n) int64. `heads[t, i]` is the head of word i + 1: 0 for the root, j for
                 word j; -1 beyond the sentence.
-            lengths: (B,) int64, words of each sentence.
+            lengths: (B,) int64, number of words of each sentence.
             instance: (T,) int64, the sentence of each tree, in any order.
-            weights: (T, n) floating, of the edge from each word to its head, on the device of
-                `heads`; not read beyond the sentence. No node is then shared between trees.
+            weights: (T, n) floating, weight of the edge from each word to its head, on the device
+                of `heads`; not read beyond the sentence. Trees then share no nodes.
 
         Raises:
-            ValueError: if the shapes do not fit, a length is not in 1..n, or the heads of a tree
-                are out of range, not padded to the length of its sentence, or cyclic.
+            ValueError: the shapes do not fit, a length is not in 1..n, or the heads of a tree are
+                out of range, not padded to the length of its sentence, or cyclic.
         """
         for name, tensor, ndim in (("heads", heads, 2), ("lengths", lengths, 1)):
             if tensor.ndim != ndim or tensor.dtype != torch.int64:
@@ -98,7 +98,7 @@ class Forest:
         apart = weights is not None
         if apart and (weights.shape != heads.shape or not weights.is_floating_point()):
             raise ValueError(
-                f"weights: expected floating of shape {tuple(heads.shape)}, that of the heads, "
+                f"weights: expected floating of the shape of heads, {tuple(heads.shape)}, "
                 f"got {weights.dtype} of shape {tuple(weights.shape)}"
             )
         build = _build_op if torch.compiler.is_compiling() else _build
@@ -108,32 +108,32 @@ class Forest:
 
     @lazy
     def level_offsets(self) -> tuple[int, ...]:
-        """Level l holds the nodes from `level_offsets[l]` to `level_offsets[l + 1]`."""
+        """Level l has the nodes `level_offsets[l]` to `level_offsets[l + 1]`, exclusive."""
         return tuple(self.bounds[0].tolist())
 
     @lazy
     def edge_offsets(self) -> tuple[int, ...]:
-        """The same for their edges."""
+        """Level l has the edges `edge_offsets[l]` to `edge_offsets[l + 1]`, exclusive."""
         return tuple(self.bounds[1].tolist())
 
     @property
     def num_tree_nodes(self) -> int:
-        """How many nodes an evaluation tree by tree would visit."""
+        """The total number of nodes of the individual trees."""
         return int(self.tree_nodes)
 
     @property
     def num_nodes(self) -> int:
-        """N, the distinct nodes: what an evaluation of the forest visits."""
+        """N, the number of distinct nodes."""
         return len(self.row)
 
     @property
     def num_word_nodes(self) -> int:
-        """The nodes that are not roots; they come first."""
+        """The number of nodes that are not roots; they come first."""
         return self.level_offsets[-2] if self.num_nodes else 0
 
     @property
     def sharing(self) -> float:
-        """How many nodes of the trees one node of the forest stands for, on average."""
+        """`num_tree_nodes / num_nodes`."""
         return self.num_tree_nodes / self.num_nodes if self.num_nodes else 1.0
 
     @lazy
@@ -152,14 +152,13 @@ class Forest:
         return torch.cat([self.words, self.words.new_tensor([-1])])[self.row]
 
     def node_weights(self, weights: Tensor) -> Tensor:
-        """(N,) the total weight of the trees that each node is in, out of their weights (T,).
+        """(N,) the total weight of the trees that contain each node, given their weights (T,).
 
-        Differentiable. A tree that a node is in has it below one of its parents: from the roots
-        down, a node's weight is the sum over its parents'.
+        Differentiable. Computed from the roots down: a node's weight is the sum over its parents.
         """
         if weights.shape != self.roots.shape:
             raise ValueError(
-                f"weights: expected {tuple(self.roots.shape)}, one for each tree, "
+                f"weights: expected {tuple(self.roots.shape)}, one per tree, "
                 f"got {tuple(weights.shape)}"
             )
         total = weights.new_zeros(self.num_nodes).index_add(0, self.roots, weights)
@@ -171,11 +170,11 @@ class Forest:
 
     @lazy
     def transposed(self) -> tuple[Tensor, ...]:
-        """What kernels go by on the way down; see `cuda_forest.turn`."""
+        """The reversed edges that backward kernels use; see `cuda_forest.turn`."""
         return cuda_forest.turn(self.children, self.row, self.num_word_nodes, self.words.shape[0])
 
     def to(self, device: torch.device | str) -> "Forest":
-        """The same forest on another device, moved in one transfer."""
+        """The forest on another device, copied in one transfer."""
         device = torch.device(device)
         if device == self.row.device:
             return self
@@ -195,14 +194,14 @@ class Forest:
         )
 
     def _repr_html_(self) -> str | None:
-        """What notebooks show: the numbers, and the graph of one sentence."""
+        """For notebooks: statistics, and the graph of one sentence."""
         return _display.html(self)
 
 
 def _move(tensors: list[Tensor], device: torch.device) -> Sequence[Tensor]:
-    """Tensors of one dtype on another device, in one transfer."""
+    """Copy tensors of one dtype to another device in one transfer."""
     packed = torch.cat(tensors)
-    # Only pinned memory is copied asynchronously; a compiled graph cannot pin.
+    # Only pinned memory is copied asynchronously; compiled graphs cannot pin memory.
     pinned = device.type == "cuda" and packed.is_cpu and not torch.compiler.is_compiling()
     if pinned:
         packed = packed.pin_memory()
@@ -213,8 +212,8 @@ def _move(tensors: list[Tensor], device: torch.device) -> Sequence[Tensor]:
 def _build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
     """The tensors of a forest, and the word of each edge as a flat index into (T, n).
 
-    The latter is empty unless trees are kept `apart`, so that each edge has one. What bounds the
-    levels is on the CPU, all else on the device of the heads.
+    The latter is empty unless trees are kept `apart`, as only then each edge has one word. `bounds`
+    are on the CPU, other tensors on the device of the heads.
     """
     found = cuda_forest.build(heads, lengths, instance, apart)
     if found is not None:
@@ -234,7 +233,7 @@ def _build_on_host(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool
     for tree, b in enumerate(instance.tolist()):
         if not 0 <= b < len(lengths):
             raise ValueError(f"tree {tree}: instance {b} is none of the {len(lengths)} sentences")
-    # Sentences share nothing: a sentence for each tree, whose words then become those of its own.
+    # Sentences share nothing: build with one sentence per tree, then map words back.
     words, row, *graph = _build_shared(heads, lengths[instance], torch.arange(len(heads)))
     starts = lengths.cumsum(0) - lengths
     rows = torch.cat([starts[instance[words // n]] + words % n, torch.tensor([len(all_words)])])
@@ -252,7 +251,7 @@ def _build_shared(heads: Tensor, lengths: Tensor, instance: Tensor) -> list[Tens
 
 @torch.library.custom_op("sparsewood::build_forest", mutates_args=())
 def _build_op(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor]:
-    # What an op returns may not share its memory.
+    # The results of an op must not share memory.
     return [tensor.clone() for tensor in _build(heads, lengths, instance, apart)]
 
 

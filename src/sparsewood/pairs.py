@@ -1,4 +1,4 @@
-"""The product of two posteriors: every pair of their structures."""
+"""The product of two posteriors: all pairs of their structures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from sparsewood._internal.support import expectation, instances
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairPosterior(CopiedWithGraph):
-    """A distribution over pairs of structures for each instance of a batch, the two independent.
+    """A distribution over pairs of independent structures, for each instance of a batch.
 
-    The pairs of all instances are stored flat, P in total, those of instance 0 first; of an
-    instance with supports of k and l structures there are k * l, the right index running fastest.
-    Made by `Posterior.product`.
+    The pairs of all instances are stored flat, P in total, ordered by instance. An instance with
+    supports of k and l structures has k * l pairs; the right index varies fastest. Returned by
+    `Posterior.product`.
 
     Attributes:
-        left: (P,) int64, the pair's structure as an index into the support of the left posterior.
-        right: (P,) int64, the same of the right posterior.
-        weights: (P,) their probabilities, `left.weights * right.weights`; differentiable.
-        sizes: (*batch,) int64, how many pairs each instance has.
+        left: (P,) int64, index into the support of the left posterior.
+        right: (P,) int64, index into the support of the right posterior.
+        weights: (P,) probabilities, the products of both weights; differentiable.
+        sizes: (*batch,) int64, number of pairs of each instance.
     """
 
     left: Tensor
@@ -33,15 +33,15 @@ class PairPosterior(CopiedWithGraph):
 
     @lazy
     def instance(self) -> Tensor:
-        """(P,) int64: the instance of the flattened batch each pair belongs to, in rising order."""
+        """(P,) int64: the instance of each pair in the flattened batch, in increasing order."""
         return instances(self.sizes, self.left.shape[0])
 
     def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """The expectation of `values` over the pairs, per instance.
 
         Args:
-            values: (P, ...), one entry for each pair; or a function `fn(left, right)` of the two
-                index tensors that returns such a tensor.
+            values: (P, ...), one entry per pair; or a function `fn(left, right)` of the two index
+                tensors that returns such a tensor.
 
         Returns:
             (*batch, ...), differentiable with respect to the values and both posteriors.
@@ -59,11 +59,11 @@ class PairPosterior(CopiedWithGraph):
 def pair_up(
     left_weights: Tensor, left_sizes: Tensor, right_weights: Tensor, right_sizes: Tensor
 ) -> PairPosterior:
-    """All pairs within each instance, from the weights (T,) and sizes (*batch,) of both sides."""
+    """All pairs within each instance, given the weights (T,) and sizes (*batch,) of both sides."""
     sizes = left_sizes * right_sizes
     left_sizes, right_sizes = left_sizes.flatten(), right_sizes.flatten()
-    # Each structure on the left meets all on the right of its instance.
-    count = left_weights.shape[0]  # len() would fix it in a graph
+    # Each left structure is paired with all right structures of its instance.
+    count = left_weights.shape[0]  # len() would be a constant in a graph
     meets = right_sizes.repeat_interleave(left_sizes, output_size=count)
     left = torch.arange(count, device=meets.device).repeat_interleave(meets)
     pairs = left.shape[0]

@@ -1,4 +1,4 @@
-"""A distribution over a few structures of each instance: what every estimator returns."""
+"""A distribution over a few structures of each instance, the result of every estimator."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -26,7 +26,7 @@ _SHOWN = 5  # structures listed in the repr of one instance
 
 
 class Heaviest(NamedTuple):
-    """The heaviest structures of each instance, in falling order of weight."""
+    """The structures with the largest weights of each instance, in decreasing order."""
 
     weights: Tensor  # (*batch, k)
     structures: Tensor  # (*batch, k, *event) int64
@@ -36,22 +36,22 @@ class Heaviest(NamedTuple):
 class Posterior(CopiedWithGraph):
     """A distribution over a few structures for each instance of a batch of any shape.
 
-    The support of all instances is stored flat: `T` structures in total, those of the first
-    instance first. The batch shape is that of `sizes`, () for one instance alone. Instances are
-    numbered in the flattened batch: `len(post)` counts them, `post[i]` is the posterior of one as
-    a batch of one, iterating yields those.
+    The supports of all instances are stored flat: `T` structures in total, ordered by instance. The
+    batch shape is the shape of `sizes`, () for a single instance. Instances are numbered in the
+    flattened batch: `len(post)` counts them, and `post[i]` is the posterior of one instance as a
+    batch of one.
 
-    The gradient of the scores flows through `weights`, or through `parts` where an estimator
-    replaces them by ones that carry it (`with_parts`).
+    The gradient to the scores flows through `weights`, or through `parts` if an estimator replaces
+    them (`with_parts`).
 
     Attributes:
-        structure: the family the structures belong to.
+        structure: the family of structures.
         structures: (T, *event) int64, the support.
-        weights: (T,) their probabilities.
-        sizes: (*batch,) int64, how many structures each instance keeps.
+        weights: (T,) probabilities of the structures.
+        sizes: (*batch,) int64, number of structures of each instance.
         shape: the shape of one instance's parts, `*parts`.
-        lengths: int64, the size of each instance, (*batch,) or (*batch, d) as the family has it;
-            None when all have full size.
+        lengths: int64, the size of each instance, (*batch,) or (*batch, d) depending on the family;
+            None: full size.
     """
 
     structure: Structure
@@ -63,8 +63,8 @@ class Posterior(CopiedWithGraph):
     _per_instance: ClassVar[tuple[str, ...]] = ("sizes", "lengths", "_marginals")
 
     _: KW_ONLY
-    _parts: Tensor | None = None  # (T, *parts), where they carry a gradient
-    _marginals: Tensor | None = None  # (*batch, *parts), where they are known
+    _parts: Tensor | None = None  # (T, *parts), if they carry a gradient
+    _marginals: Tensor | None = None  # (*batch, *parts), if known
 
     @classmethod
     def uniform(
@@ -76,7 +76,7 @@ class Posterior(CopiedWithGraph):
         lengths: Tensor | None,
         dtype: torch.dtype,
     ) -> "Posterior":
-        """Equal weights on (T, *event) structures, as many for each instance of the batch."""
+        """Equal weights on (T, *event) structures, the same number for each instance."""
         k = len(structures) // max(1, batch.numel())
         sizes = torch.full(batch, k, device=structures.device)
         weights = torch.full(
@@ -85,7 +85,7 @@ class Posterior(CopiedWithGraph):
         return Posterior(structure, structures, weights, sizes, shape, lengths)
 
     def with_parts(self, parts: Tensor) -> Self:
-        """The same posterior with these `parts` (T, *parts), which carry a gradient."""
+        """The posterior with `parts` (T, *parts) that carry a gradient."""
         if parts.shape != (self.weights.shape[0], *self.shape):
             raise ValueError(
                 f"with_parts: expected {(self.weights.shape[0], *self.shape)}, "
@@ -95,13 +95,13 @@ class Posterior(CopiedWithGraph):
 
     @property
     def carries_parts(self) -> bool:
-        """Whether the gradient of the scores flows through `parts`."""
+        """Whether the gradient to the scores flows through `parts`."""
         return self._parts is not None
 
     @lazy
     def instance(self) -> Tensor:
-        """(T,) int64: the instance each structure belongs to, in rising order."""
-        return instances(self.sizes, self.weights.shape[0])  # len() would fix it in a graph
+        """(T,) int64: the instance of each structure, in increasing order."""
+        return instances(self.sizes, self.weights.shape[0])  # len() would be a constant in a graph
 
     @lazy
     def parts(self) -> Tensor:
@@ -117,25 +117,25 @@ class Posterior(CopiedWithGraph):
 
     @lazy
     def mode(self) -> Tensor:
-        """(*batch, *event): the heaviest structure of each instance."""
+        """(*batch, *event): the structure with the largest weight of each instance."""
         return self._batched(self.structures[self._ranking[self._starts]])
 
     def expect(self, values: Tensor | Callable[[Tensor, Tensor], Tensor]) -> Tensor:
         """The expectation of `values` under the posterior, per instance.
 
         Args:
-            values: (T, ...), one entry for each of `structures`; or a function
-                `fn(structures, instance)` that returns such a tensor.
+            values: (T, ...), one entry per structure; or a function `fn(structures, instance)`
+                that returns such a tensor.
 
         Returns:
-            (*batch, ...) in the dtype of `values` if that is floating or complex, else of
-            `weights`. Differentiable with respect to both the values and the weights.
+            (*batch, ...) in the dtype of `values` if that is floating or complex, else in that of
+            `weights`. Differentiable with respect to the values and the weights.
         """
         table = values if isinstance(values, Tensor) else values(self.structures, self.instance)
         return expectation(table, self.weights, self.instance, self.sizes.shape)
 
     def entropy(self) -> Tensor:
-        """(*batch,) the Shannon entropy of each instance's weights, in nats; differentiable."""
+        """(*batch,) Shannon entropy of each instance's weights, in nats; differentiable."""
         positive = self.weights > 0  # a weight may underflow to 0 in a 16-bit dtype
         weights = torch.where(positive, self.weights, 1)
         return self._total(-weights * weights.log())
@@ -143,7 +143,7 @@ class Posterior(CopiedWithGraph):
     def log_prob(self, structures: Tensor) -> Tensor:
         """The log-probability of one structure per instance: (*batch, *event) -> (*batch,).
 
-        -inf outside the support. Padding must be encoded as the structure itself encodes it.
+        -inf outside the support. Padding must have the encoding of the family.
         """
         event = self.structures.shape[1:]
         expected = (*self.sizes.shape, *event)
@@ -158,12 +158,12 @@ class Posterior(CopiedWithGraph):
         return torch.where(inside, torch.where(inside, weights, 1).log(), -torch.inf)
 
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Tensor:
-        """`k` independent structures of each instance: (k, *batch, *event)."""
+        """`k` independent samples per instance: (k, *batch, *event)."""
         k = check_whole("sample: k", k)
         structures = self.structures
         weights = self.weights.detach().double()
         share = weights / self._total(weights).flatten()[self.instance]
-        # The running total of all shares: instance b covers the interval from b to b + 1.
+        # Cumulative weights: instance b covers the interval from b to b + 1.
         draw = torch.rand(k, len(self), dtype=share.dtype, device=share.device, generator=generator)
         draw += torch.arange(len(self), device=share.device)
         index = torch.searchsorted(share.cumsum(0), draw, right=True)
@@ -172,9 +172,9 @@ class Posterior(CopiedWithGraph):
         return structures[index].reshape(k, *self.sizes.shape, *structures.shape[1:])
 
     def topk(self, k: int) -> Heaviest:
-        """The `k` heaviest structures: weights (*batch, k) and structures (*batch, k, *event).
+        """The `k` structures with the largest weights: (*batch, k) and (*batch, k, *event).
 
-        Where the support is smaller, the rest has weight 0 and repeats the mode.
+        If the support is smaller, the remaining entries repeat the mode with weight 0.
         """
         k = check_whole("topk: k", k)
         rank = torch.arange(k, device=self.sizes.device)
@@ -186,8 +186,8 @@ class Posterior(CopiedWithGraph):
     def forest(self) -> Forest:
         """The trees of the support as one shared graph, for `structures` that are heads (T, n).
 
-        Sentences are numbered in the flattened batch. Where the parts carry the gradient of the
-        scores (`with_parts`), the edges have those of their arcs as weights.
+        Sentences are numbered in the flattened batch. If the parts carry the gradient to the scores
+        (`with_parts`), the edges are weighted by the parts of their arcs.
         """
         heads = self.structures
         n = heads.shape[1] if heads.ndim == 2 else 0
@@ -204,14 +204,14 @@ class Posterior(CopiedWithGraph):
         return Forest.from_heads(heads, lengths.flatten(), self.instance, weights=weights)
 
     def product(self, other: "Posterior") -> PairPosterior:
-        """All pairs of a structure here and one of `other`, instance by instance, as independent.
+        """The distribution over pairs of a structure here and one of `other`, independent of it.
 
-        For inputs of two parts with a latent structure each, a premise and a hypothesis say:
+        For inputs with two latent structures, such as a premise and a hypothesis:
 
             pairs = premises.product(hypotheses)
             p = pairs.expect(lambda left, right: classify(u[left], v[right]))
 
-        with `u` and `v` holding a vector for each structure of the two supports.
+        where `u` and `v` hold a vector per structure of the two supports.
         """
         if self.sizes.shape != other.sizes.shape:
             raise ValueError(
@@ -232,13 +232,13 @@ class Posterior(CopiedWithGraph):
         """Draw the structures: as text in a terminal, as pictures in a notebook.
 
         Args:
-            words: the words of a sentence, the items of a set, the rows of a matching or alignment;
-                or a list of these for each instance. Default: their numbers.
-            instance: which element of the batch. Default: the only one; the first one if `words` or
-                `given` are those of one instance; otherwise all of the batch.
+            words: names of the words of a sentence, items of a set, or rows of a matching or
+                alignment; or a list of names per instance. Default: numbers.
+            instance: index into the batch. Default: the only instance; the first one if `words` or
+                `given` are for one instance; otherwise the whole batch.
             given: a structure to compare with, for dependency trees and taggings.
-            other: the columns of a matching or an alignment.
-            labels: the names of the labels or tags, in the order of their scores.
+            other: names of the columns of a matching or an alignment.
+            labels: names of the labels or tags, in the order of their scores.
         """
         return _display.show(self, words, instance, given, other=other, labels=labels)
 
@@ -265,15 +265,15 @@ class Posterior(CopiedWithGraph):
         return self._describe_one() if len(self) == 1 else self._describe_batch()
 
     def __str__(self) -> str:
-        """The summary, and the likeliest structures of the first instances, drawn."""
+        """A summary, and drawings of the top structures of the first instances."""
         return _display.text(self) or repr(self)
 
     def _repr_html_(self) -> str | None:
-        """What notebooks show: the structures of the first instances, drawn as what they are."""
+        """For notebooks: drawings of the structures of the first instances."""
         return _display.html(self)
 
     def _number(self, i: int) -> int:
-        """`i` counted from the front, or an IndexError."""
+        """`i` as a nonnegative index, or an IndexError."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"instance {i} of a posterior over {len(self)} instances")
         return i % len(self)
@@ -304,23 +304,23 @@ class Posterior(CopiedWithGraph):
         return "\n".join(lines)
 
     def _how_it_went(self) -> str:
-        """What the repr says at the end."""
+        """The end of the repr."""
         return ""
 
     @lazy
     def _starts(self) -> Tensor:
-        """(B,) int64: where the structures of each of `B` instances begin."""
+        """(B,) int64: the first structure of each of `B` instances."""
         sizes = self.sizes.flatten()
         return sizes.cumsum(0) - sizes
 
     @lazy
     def _ranking(self) -> Tensor:
-        """(T,) int64: the support by instance, then by falling weight; ties keep their order."""
+        """(T,) int64: order of the support by instance, then by decreasing weight; stable."""
         by_weight = self.weights.detach().argsort(descending=True, stable=True)
         return by_weight[self.instance[by_weight].argsort(stable=True)]
 
     def _total(self, values: Tensor) -> Tensor:
-        """Sum over each instance's structures: (T, ...) -> (*batch, ...)."""
+        """The sum over the structures of each instance: (T, ...) -> (*batch, ...)."""
         return sum_by_instance(values, self.instance, self.sizes.shape)
 
     def _batched(self, table: Tensor) -> Tensor:

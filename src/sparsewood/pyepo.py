@@ -1,8 +1,8 @@
-"""Structures for PyEPO: predict costs, then optimise, with trees, matchings and alignments.
+"""Structures for PyEPO: predict-then-optimise with trees, matchings and alignments.
 
 PyEPO (Tang & Khalil 2024, "PyEPO: a PyTorch-based end-to-end predict-then-optimize library for
-linear and integer programming") learns to predict the costs of a problem from the decisions that
-they lead to. Needs the extra `pyepo`; no other module of the library imports this one.
+linear and integer programming") trains predictions of costs on the decisions that they lead to.
+Needs the extra `pyepo`; no other module of the library imports this one.
 """
 
 from collections.abc import Sequence
@@ -33,21 +33,19 @@ Costs = NDArray[np.floating] | Tensor | Sequence[float]
 
 
 class StructureModel(optModel):
-    """The best structure of a family as a problem of PyEPO, whose solver is the MAP oracle.
+    """A PyEPO problem: the best structure of a family, found by the MAP oracle.
 
         min_h <c, m(h)>,     or max_h with `sense=EPO.MAXIMIZE`
 
     over the structures `h` of one size, with their 0/1 parts `m(h)`. Costs and solutions are
-    vectors: the parts of an instance, flattened. Parts that no structure uses have a cost too,
-    which is never read, and are 0 in every solution. An infinite cost (-inf to maximise) forbids a
-    part.
+    vectors, the flattened parts of an instance. Parts that no structure uses have a cost, which is
+    never read, and are 0 in every solution. An infinite cost (-inf when maximising) forbids a part.
 
     Args:
         structure: the family of structures.
         shape: the shape of the parts of an instance, such as (n, n + 1) for trees of n words.
-        lengths: the size of the instances, an entry of `lengths`: a number, or one for each side.
-            Default: they have full size.
-        sense: EPO.MINIMIZE, as PyEPO has it by default, or EPO.MAXIMIZE.
+        lengths: the size of the instances: a number, or one per side. Default: full size.
+        sense: EPO.MINIMIZE, the default of PyEPO, or EPO.MAXIMIZE.
 
     Example:
         >>> from sparsewood.pyepo import StructureModel
@@ -79,18 +77,18 @@ class StructureModel(optModel):
         return self.structure, list(np.ndindex(self.shape))
 
     def setObj(self, c: Costs) -> None:  # noqa: N802
-        """Take the costs (P,) of the next problem."""
+        """Set the costs (P,) of the next problem."""
         costs = torch.as_tensor(c, dtype=torch.float64).detach().cpu()
         if costs.shape != (prod(self.shape),):
             raise ValueError(
-                f"costs: expected ({prod(self.shape)},), one for each part of shape {self.shape}, "
+                f"costs: expected ({prod(self.shape)},), one per part of shape {self.shape}, "
                 f"got shape {tuple(costs.shape)}"
             )
         scores = -costs if self.modelSense == EPO.MINIMIZE else costs
         self.scores = scores.reshape(1, *self.shape)
 
     def solve(self) -> tuple[NDArray[np.float64], float]:
-        """The parts (P,) 0/1 of the best structure, and what it costs."""
+        """The parts (P,) 0/1 of the best structure, and its cost."""
         best = map(self.scores, self.structure, lengths=self.lengths)
         parts = self.structure.indicator(best.structures, self.shape)
         score = float(best.scores)

@@ -1,4 +1,4 @@
-"""The posterior of an estimator that keeps the marginals of parts and no structures."""
+"""The posterior of an estimator that gives marginals of parts instead of structures."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -16,12 +16,12 @@ from sparsewood.posterior import Posterior, one_of
 class SoftPosterior(Posterior):
     """One soft row per instance: `parts` (B, *parts) are the marginals, the weights are 1.
 
-    `expect(values)` takes a value for each instance. What needs whole structures (`structures`,
-    `expect(fn)`, `forest`, `log_prob`, `sample`, `topk`) is a TypeError.
+    `expect(values)` takes one value per instance. Methods that need structures (`structures`,
+    `expect(fn)`, `forest`, `log_prob`, `sample`, `topk`) raise TypeError.
 
     Attributes:
-        distribution: the one over all structures that the marginals are of.
-        at: the instance of it that this is about; None: all.
+        distribution: the distribution over all structures.
+        at: the index of the only instance of this posterior; None: all instances.
     """
 
     distribution: StructureDistribution
@@ -57,10 +57,10 @@ class SoftPosterior(Posterior):
 
     @lazy
     def structures(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """TypeError: there are none."""
+        """Raises TypeError: there are no structures."""
         raise TypeError(
-            "structures: this posterior keeps the marginals of parts and no structures; take an "
-            "estimator such as SparseMAP, or samples by marginals(...).posterior(n)"
+            "structures: this posterior has marginals of parts, not structures; use an estimator "
+            "such as SparseMAP, or samples from marginals(...).posterior(n)"
         )
 
     @lazy
@@ -70,7 +70,7 @@ class SoftPosterior(Posterior):
 
     @lazy
     def parts(self) -> Tensor:
-        """(B, *parts): the marginals, one soft row for each instance."""
+        """(B, *parts): the marginals, one soft row per instance."""
         return self.marginals.reshape(-1, *self.shape)
 
     @lazy
@@ -79,7 +79,7 @@ class SoftPosterior(Posterior):
         return self._of(self.distribution.mode)
 
     def entropy(self) -> Tensor:
-        """(*batch,) the Shannon entropy over all structures, in nats; differentiable."""
+        """(*batch,) Shannon entropy over all structures, in nats; differentiable."""
         return self._of(self.distribution.entropy())
 
     def __getitem__(self, i: int) -> "SoftPosterior":
@@ -92,6 +92,6 @@ class SoftPosterior(Posterior):
         return f"SoftPosterior({self.structure}, {count}, parts of shape {self.shape})"
 
     def _of(self, table: Tensor) -> Tensor:
-        """The rows of a table (*batch, ...) of the distribution that this is about."""
+        """The rows of a table (*batch, ...) for the instances of this posterior."""
         batch = self.distribution.batch_shape
         return table if self.at is None else one_of(table, batch, self.at)

@@ -1,4 +1,4 @@
-"""The posterior of SparseMAP: it says how far from the optimum it may be, and why."""
+"""The posterior of SparseMAP, with its certificate of optimality."""
 
 from dataclasses import KW_ONLY, dataclass
 
@@ -10,17 +10,17 @@ from sparsewood.status import Status, tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparsePosterior(Posterior):
-    """A `Posterior` that carries its certificate.
+    """A `Posterior` with a certificate of optimality.
 
     Weights and marginals are differentiable with respect to the scores.
 
     Attributes:
         gap: (*batch,) float64, the duality gap: the objective is within `gap` of its optimum.
         status: (*batch,) int64, how each solve ended: the codes of `Status`.
-        calls: (*batch,) int64, how often the MAP oracle was asked.
-        canonical: (*batch,) bool, whether the weights are the canonical ones, which are a
-            continuous function of the scores; False where the solver chose them.
-        temperature: (*batch,) float64, the temperature that this is the answer for.
+        calls: (*batch,) int64, number of calls of the MAP oracle.
+        canonical: (*batch,) bool, whether the weights are canonical, i.e. a continuous function of
+            the scores; False if the solver chose them.
+        temperature: (*batch,) float64, the temperature of the solution.
     """
 
     _per_instance = (*Posterior._per_instance, "gap", "status", "calls", "canonical", "temperature")
@@ -45,5 +45,5 @@ class SparsePosterior(Posterior):
 
 
 def certificate_of(post: Posterior) -> SparsePosterior | None:
-    """The posterior if it has a certificate; None where there was nothing to solve for."""
+    """The posterior if it has a certificate, else None."""
     return post if isinstance(post, SparsePosterior) else None

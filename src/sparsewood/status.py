@@ -1,4 +1,4 @@
-"""How a solve ended, instance by instance."""
+"""Status codes of solves."""
 
 from enum import IntEnum
 
@@ -7,14 +7,14 @@ from torch import Tensor
 
 
 class Status(IntEnum):
-    """The codes of `SparsePosterior.status`; `Status("capped")` and `str` go by their names.
+    """The codes of `SparsePosterior.status`. `Status("capped")` and `str` use lower-case names.
 
     Attributes:
-        SOLVED: the duality gap is within the promise.
-        CAPPED: a cap, `max_active` or `max_iter`, kept it away.
-        STALLED: the solver came to where rounding lets it gain nothing more.
-        LIMITED: a limit of the solver itself kept it away: too many structures or rounds, or too
-            little memory. A lower temperature or `max_support` keeps fewer structures.
+        SOLVED: the duality gap is within the tolerance.
+        CAPPED: stopped by a cap, `max_active` or `max_iter`.
+        STALLED: stopped because rounding prevents further progress.
+        LIMITED: stopped by a limit of the solver: too many structures or rounds, or too little
+            memory. A lower temperature or `max_support` reduces the number of structures.
     """
 
     SOLVED = 0
@@ -31,11 +31,11 @@ class Status(IntEnum):
 
 
 class UnconvergedError(RuntimeError):
-    """What `on_unconverged="raise"` raises for a solve that has no certificate."""
+    """Raised with `on_unconverged="raise"` if a solve has no certificate."""
 
 
 def tally(status: Tensor) -> str:
-    """How many instances ended in which way, in words: "62 solved, 2 capped"."""
+    """The number of instances per status, as text: "62 solved, 2 capped"."""
     counts = torch.bincount(status.flatten(), minlength=len(Status)).tolist()
     named = zip(counts, Status, strict=True)
     return ", ".join(f"{count} {code}" for count, code in named if count)

@@ -119,11 +119,11 @@ def test_a_batch_of_another_shape_is_named(what: str) -> None:
     calls: dict[str, tuple[Callable[[], object], str]] = {
         "lengths": (
             lambda: sp.map(scores, TREES, lengths=torch.full((6,), 3)),
-            r"lengths: expected one entry for each .* shape \(2, 3\), got shape \(6,\)",
+            r"lengths: expected one entry per instance .* shape \(2, 3\), got shape \(6,\)",
         ),
         "gold": (
             lambda: sp.hinge_loss(scores, HEADS, TREES),
-            r"gold: expected one entry for each .* shape \(2, 3\), got shape \(6, 3\)",
+            r"gold: expected one entry per instance .* shape \(2, 3\), got shape \(6, 3\)",
         ),
         "scores": (
             lambda: sp.hinge_loss(FLAT[0, 0], gold, TREES),

@@ -36,7 +36,7 @@ def test_any_batch_dimensions() -> None:
     assert torch.equal(sp.Given(HEADS[0])(scores[0, 0], TREES).mode, HEADS[0])
     with pytest.raises(ValueError, match=r"given\[1, 0\] is not one of"):
         sp.Given(HEADS[:, None])(scores, TREES)
-    with pytest.raises(ValueError, match=r"given: expected one entry for each .* \(3, 1\)"):
+    with pytest.raises(ValueError, match=r"given: expected one entry per instance .* \(3, 1\)"):
         sp.Given(HEADS)(scores, TREES)
 
 

@@ -155,7 +155,7 @@ def test_posterior_of_a_factor() -> None:
     torch.testing.assert_close(by_weights[0], by_marginals[0], rtol=0, atol=1e-8)
     with pytest.raises(ValueError, match=r"factor 1 \(Budget.* not logic"):
         post.factor(1)
-    with pytest.raises(ValueError, match="factors 0 to 5"):
+    with pytest.raises(ValueError, match="factor: expected a number from 0 to 5, got 6"):
         post.factor(6)
 
 

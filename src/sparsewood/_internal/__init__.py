@@ -1,1 +1,1 @@
-"""Helpers of the library that nobody outside should import."""
+"""Private helpers of the library."""

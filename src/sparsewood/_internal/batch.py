@@ -1,4 +1,4 @@
-"""Leading batch dimensions: any number of them around the library, one inside of it."""
+"""Batch dimensions: any number at the public interface, one internally."""
 
 import re
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ _SHAPE = re.compile(r"\b(shape|scores|expected|got|or) \((\d+)((?:, \d+)*),?\)")
 
 @dataclass(frozen=True)
 class Batch:
-    """The batch shape of a call: `flatten` at the door, `restore` at the exit.
+    """The batch shape of a call: `flatten` the inputs, `restore` the results.
 
-    Inside, tables are (B, ...), and so are the messages of errors. As a context, it lets those that
-    pass speak of what the caller gave: `instance 5` of a batch (2, 3) becomes `instance (1, 2)`,
-    and shapes that begin with B = 6 begin with 2, 3.
+    Internally, tables and error messages have one batch dimension, (B, ...). As a context manager,
+    it converts error messages to the caller's batch shape: for a batch (2, 3), `instance 5` becomes
+    `instance (1, 2)`, and shapes that begin with B = 6 begin with 2, 3.
     """
 
     shape: Size
 
     def flatten(self, what: str, table: Tensor) -> Tensor:
-        """(*batch, ...) -> (B, ...), a view where there can be one.
+        """(*batch, ...) -> (B, ...), a view if possible.
 
-        With one batch dimension that is `table` as it is, its size left to other checks; otherwise
-        ValueError unless it begins with the batch shape. `what` it is called in messages.
+        With one batch dimension, `table` is returned unchecked; otherwise ValueError unless its
+        shape begins with the batch shape. `what` names the table in messages.
         """
         count = len(self.shape)
         if count == 1:
@@ -36,13 +36,13 @@ class Batch:
         check_dense(what, table)
         if table.shape[:count] != self.shape:
             raise ValueError(
-                f"{what}: expected one entry for each instance of a batch of shape "
+                f"{what}: expected one entry per instance of a batch of shape "
                 f"{tuple(self.shape)}, got shape {tuple(table.shape)}"
             )
         return table.flatten(0, count - 1) if count else table.unsqueeze(0)
 
     def restore(self, table: Tensor, dim: int = 0) -> Tensor:
-        """(..., B, ...), with the instances along `dim`, -> (..., *batch, ...), a view."""
+        """(..., B, ...) with the instances along `dim` -> (..., *batch, ...), a view."""
         if len(self.shape) == 1:
             return table
         return table.unflatten(dim, self.shape) if self.shape else table.squeeze(dim)
@@ -57,7 +57,7 @@ class Batch:
             error.args = (self._as_given(error.args[0]),)
 
     def _as_given(self, message: str) -> str:
-        """`message`, which numbers the instances of the flat batch, in terms of the batch shape."""
+        """Convert the instances and shapes in `message` from the flat batch to the batch shape."""
         message = _INSTANCE.sub(lambda m: f"instance {self._index(int(m[1]))}", message)
         message = _ENTRY.sub(lambda m: m[1] + self._entry(int(m[2]), m[3]), message)
         return _SHAPE.sub(self._unflattened, message).replace("(B, ", "(*batch, ")
@@ -74,7 +74,7 @@ class Batch:
         return f"[{index}]" if index else ""
 
     def _unflattened(self, found: re.Match[str]) -> str:
-        """A shape in a message, if it is one of a table of all instances."""
+        """Convert a shape in a message, if it begins with the flat batch dimension."""
         if int(found[2]) != prod(self.shape):
             return found[0]
         rest = (int(size) for size in found[3].split(", ")[1:])

@@ -1,4 +1,4 @@
-"""The graph of a forest built where its trees are, by the kernels of native/cuda/forest.cuh."""
+"""Builds the graph of a forest on a GPU, by the kernels of native/cuda/forest.cuh."""
 
 from itertools import accumulate
 
@@ -11,16 +11,16 @@ _STEPS = ("forest_share", "forest_scan", "forest_number", "forest_link")
 _PROGRAM = Program(
     '#include "cuda/forest.cuh"', ("forest_read", "forest_read_large", *_STEPS, "forest_turn")
 )
-_NUMBERS = 4  # what the kernels count, before the nodes and edges of each level
-_SHARED = 48 * 1024  # bytes of shared memory that every device has
-_HASH = -1  # the bits of a hash that are used: all. Tests take fewer, for collisions.
+_NUMBERS = 4  # counters of the kernels, before the nodes and edges of each level
+_SHARED = 48 * 1024  # bytes of shared memory, available on every device
+_HASH = -1  # mask of the hash bits: all. Tests use fewer, to force collisions.
 
 
 def build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list[Tensor] | None:
-    """The tensors of a forest and the word of each edge, as `forest._build_on_host` gives them.
+    """The tensors of a forest and the word of each edge, as `forest._build_on_host` returns them.
 
-    Those of the graph are on the device of the trees. One copy to the host tells their sizes. None
-    where there are no kernels, a tree is bad or two hashes collide: then the host has to build.
+    The tensors of the graph are on the device of the trees; their sizes take one copy to the host.
+    None if there are no kernels, a tree is invalid or two hashes collide: then build on the host.
     """
     kernels = load(_PROGRAM, heads.device)
     if kernels is None or heads.numel() == 0:
@@ -58,17 +58,17 @@ def build(heads: Tensor, lengths: Tensor, instance: Tensor, apart: bool) -> list
 
 
 def turn(children: Tensor, row: Tensor, word_nodes: int, words: int) -> tuple[Tensor, ...]:
-    """The edges by the node below them, and the nodes of words by their row.
+    """The edges grouped by child node, and the nodes of words grouped by row.
 
     Args:
-        children: (E,) int64, as in a forest on a device that has kernels.
-        row: (N,) int64, as there.
-        word_nodes: how many nodes have a word.
-        words: W, the rows that words have.
+        children: (E,) int64, as in a forest, on a device with kernels.
+        row: (N,) int64, as in a forest.
+        word_nodes: number of nodes with a word.
+        words: W, number of rows.
 
     Returns:
         offsets (N + 1,), edges (E,), row offsets (W + 1,), nodes (word nodes,): the edges to node k
-        are `edges[offsets[k] : offsets[k + 1]]`, in their order; the nodes of a row alike.
+        are `edges[offsets[k] : offsets[k + 1]]`, in order; likewise for the nodes of a row.
     """
     kernels = load(_PROGRAM, children.device)
     assert kernels is not None

@@ -1,6 +1,6 @@
-"""How results show themselves in a notebook and in a terminal.
+"""Hooks that display results in a notebook and in a terminal.
 
-Drawing stands above results, so the package, which stands above both, brings them together.
+Results must not import drawing, so the package sets these hooks when it is imported.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ def _nothing(_result: Any) -> str | None:
 
 
 def _no_drawing(*_given: Any, **_named: Any) -> Any:
-    raise ImportError("sparsewood is not imported as a package: there is nothing that draws")
+    raise ImportError("drawing is not available: import sparsewood as a package")
 
 
 html: Callable[[Any], str | None] = _nothing

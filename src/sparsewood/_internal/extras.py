@@ -1,4 +1,4 @@
-"""How to install what an optional extra brings, whether or not sparsewood is on a package index."""
+"""How to install the packages of an optional extra."""
 
 import re
 import shlex
@@ -10,20 +10,20 @@ _EXTRA = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs the packages of an extra, those that are there already left out.
+    """The command that installs the missing packages of an extra.
 
-    It names the packages themselves, so that it works for a checkout too.
+    It names the packages, so that it also works for a checkout.
     """
     try:
         own, others = _packages(extra)
-    except metadata.PackageNotFoundError:  # the sources are used without having been installed
+    except metadata.PackageNotFoundError:  # a source tree that is not installed
         return f"pip install '.[{extra}]' in the folder of sparsewood's pyproject.toml"
     missing = [package for package in (*others, *own) if not _is_installed(package)]
-    return f"pip install {shlex.join(missing or own or others)}"  # or one there is broken
+    return f"pip install {shlex.join(missing or own or others)}"  # or an installed one is broken
 
 
 def _packages(extra: str) -> tuple[list[str], list[str]]:
-    """The packages of an extra, "ray[client]" say, and those of extras that it brings along."""
+    """The packages of an extra, such as "ray[client]", and those of extras that it includes."""
     own, others = list[str](), list[str]()
     for requirement in metadata.requires(_NAME) or []:
         needed, _, marker = requirement.partition(";")

@@ -1,4 +1,4 @@
-"""Files that are there in full or not at all, whatever moment a process dies at."""
+"""Atomic writes of files."""
 
 import os
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A name to write to in the folder of `path`, renamed to `path` at the end.
+    """A temporary path in the folder of `path`, renamed to `path` at the end.
 
-    A reader of `path` sees the old file or the new one, never a part; after an error, the old one.
+    Readers of `path` see the old file or the complete new one; after an error, the old one.
 
     Raises:
-        OSError: if the file cannot be written; it names `path`.
+        OSError: the file cannot be written; the error names `path`.
     """
-    # The suffix comes last, since some writers choose the format by it.
+    # Keep the suffix, as some writers choose the format by it.
     draft = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         yield draft
@@ -32,9 +32,9 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Make the file or the folder's list of names lasting."""
+    """Flush the file, or the entries of the folder, to disk."""
     if os.name == "nt" and path.is_dir():
-        return  # a folder cannot be opened there
+        return  # folders cannot be opened on this system
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What the host knows of tensors on a device, so that a look at their values costs no copy."""
+"""Host copies of tensors on a device, to read their values without a transfer."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _ALIGNMENT = 16  # bytes: no dtype is wider
 
 
 class _Known(NamedTuple):
-    """The values of a tensor, and the versions of it and of them that they are."""
+    """The values of a tensor on the host, and the versions of both tensors."""
 
     host: Tensor
     versions: tuple[int, int]
@@ -21,16 +21,16 @@ _known = WeakTensorKeyDictionary()  # Tensor -> _Known
 
 
 def remember(tensor: Tensor, host: Tensor) -> Tensor:
-    """`tensor`, whose values are those of `host` on the CPU until one of the two is written to."""
-    if not (tensor.is_inference() or host.is_inference()):  # such count no versions
+    """Record that `tensor` has the values of `host`, on the CPU, until one of them is modified."""
+    if not (tensor.is_inference() or host.is_inference()):  # inference tensors have no version
         _known[tensor] = _Known(host, (tensor._version, host._version))
     return tensor
 
 
 def host_copy(tensor: Tensor) -> Tensor:
-    """The values of `tensor` on the CPU; they are copied once, and not where they came from there.
+    """The values of `tensor` on the CPU, copied at most once, or not at all if remembered.
 
-    Not to be written to. A write by way of `.data` or of a graph that is replayed is not noticed.
+    Do not modify the result. Writes through `.data` or by a replayed CUDA graph are not detected.
     """
     if tensor.device.type == "cpu":
         return tensor
@@ -42,7 +42,7 @@ def host_copy(tensor: Tensor) -> Tensor:
 
 
 def as_int64(tensor: Tensor, device: torch.device | str) -> Tensor:
-    """The integers `tensor` as int64 on `device`, and remembered there if they are known."""
+    """The integers `tensor` as int64 on `device`; their host copy is kept, if any."""
     moved = tensor.to(device, torch.int64)
     if moved is tensor or moved.device.type == "cpu" or torch.compiler.is_compiling():
         return moved
@@ -51,7 +51,7 @@ def as_int64(tensor: Tensor, device: torch.device | str) -> Tensor:
 
 
 def recalled(tensor: Tensor) -> Tensor | None:
-    """What was remembered of `tensor`, if it still holds."""
+    """The remembered values of `tensor`, if still valid."""
     known: _Known | None = _known.get(tensor)
     if known is None or known.versions != (tensor._version, known.host._version):
         return None
@@ -59,9 +59,9 @@ def recalled(tensor: Tensor) -> Tensor | None:
 
 
 def move(tensors: Sequence[Tensor], device: torch.device | str) -> list[Tensor]:
-    """`tensors` on `device`: to a GPU in one transfer that is not waited for, and remembered.
+    """Copy `tensors` to `device`; to a GPU in one asynchronous transfer, and remembered.
 
-    Those on the way are views of one buffer, and carry no gradient.
+    The copies on a GPU are views of one buffer and carry no gradient.
     """
     device = torch.device(device)
     if device.type != "cuda" or any(tensor.device.type != "cpu" for tensor in tensors):
@@ -72,7 +72,7 @@ def move(tensors: Sequence[Tensor], device: torch.device | str) -> list[Tensor]:
 
 
 def pack(tensors: Sequence[Tensor], *, pin: bool = False) -> Tensor:
-    """The bytes of `tensors` one after the other, in memory that a GPU reads by itself or not."""
+    """The concatenated bytes of `tensors`, optionally in pinned memory."""
     starts = _starts(tensors)
     packed = torch.empty(starts[-1], dtype=torch.uint8, pin_memory=pin)
     for place, tensor in zip(unpack(packed, tensors), tensors, strict=True):
@@ -81,7 +81,7 @@ def pack(tensors: Sequence[Tensor], *, pin: bool = False) -> Tensor:
 
 
 def unpack(packed: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    """Views of the bytes `packed`, with dtypes and shapes as of those that were packed."""
+    """Views of the bytes `packed`, with the dtypes and shapes of `like`."""
     starts = _starts(like)
     return [
         packed[start : start + tensor.numel() * tensor.itemsize]
@@ -92,7 +92,7 @@ def unpack(packed: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
 
 
 def _starts(tensors: Sequence[Tensor]) -> list[int]:
-    """Where the bytes of each begin, and where all end."""
+    """The first byte of each tensor, and the end."""
     starts = [0]
     for tensor in tensors:
         size = tensor.numel() * tensor.itemsize

@@ -1,4 +1,4 @@
-"""What results are made of: attributes computed when asked for, and copies with their graph."""
+"""Helpers for result classes: lazy attributes, and deep copies that keep their graph."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 class lazy(Generic[Value]):  # noqa: N801, a decorator as `functools.cached_property`
     """`functools.cached_property` without the lock that it has in Python 3.11.
 
-    `torch.compile` cannot enter a lock. Inside a graph nothing is kept either.
+    `torch.compile` cannot trace the lock. In a compiled graph nothing is cached.
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
@@ -39,7 +39,7 @@ class lazy(Generic[Value]):  # noqa: N801, a decorator as `functools.cached_prop
 class CopiedWithGraph:
     """A frozen dataclass whose deep copy shares the tensors that require a gradient.
 
-    PyTorch copies no tensor in the middle of a graph. Shared, they lead to the same scores.
+    PyTorch cannot deep copy non-leaf tensors. Shared tensors lead to the same scores.
     """
 
     def __deepcopy__(self: Result, memo: dict[int, Any]) -> Result:

@@ -1,4 +1,4 @@
-"""`lengths`, the sizes of the instances of a batch: the one check of them, and their default."""
+"""Checks and defaults of `lengths`, the sizes of the instances of a batch."""
 
 from collections.abc import Sequence
 
@@ -11,15 +11,15 @@ from sparsewood._internal.numbers import check_dense
 
 
 def shared_lengths(lengths: Tensor, batch: Size, sizes: int | None) -> Tensor:
-    """`lengths` for each instance of a batch, where they lack the last batch dimensions: a view.
+    """Expand `lengths` along missing last batch dimensions: a view.
 
-    Lengths (B,) of sentences are those of a batch (B, heads). What is not like that comes back as
-    it is, for other checks.
+    Lengths (B,) fit a batch (B, heads), for example. Other shapes are returned unchanged, for later
+    checks.
 
     Args:
-        lengths: (*batch,), or (*batch, d) where an instance has d > 1 sizes.
-        batch: the shape of the batch.
-        sizes: d; None: not known, and taken for 1.
+        lengths: (*batch,), or (*batch, d) if an instance has d > 1 sizes.
+        batch: the batch shape.
+        sizes: d; None: unknown, treated as 1.
     """
     own = lengths.shape[: lengths.ndim - (sizes is not None and sizes > 1)]
     if not 0 < len(own) < len(batch) or own != batch[: len(own)]:
@@ -29,13 +29,13 @@ def shared_lengths(lengths: Tensor, batch: Size, sizes: int | None) -> Tensor:
 
 
 def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = None) -> None:
-    """ValueError unless `lengths` holds the size of each of `batch` instances, at least 1.
+    """Raise ValueError unless `lengths` holds the size of each of `batch` instances, at least 1.
 
     Args:
-        lengths: integers (B,), or (B, d) where an instance has d > 1 sizes.
+        lengths: integers (B,), or (B, d) if an instance has d > 1 sizes.
         batch: B.
-        sizes: the full size of an instance, d numbers. None: known to the caller alone; only the
-            dtype and the first dimension are checked.
+        sizes: the full size of an instance, d numbers. None: unknown; check only the dtype and the
+            first dimension.
     """
     check_dense("lengths", lengths)
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
@@ -43,7 +43,7 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
     if sizes is None:
         if lengths.ndim == 0 or len(lengths) != batch:
             raise ValueError(
-                f"lengths: expected one entry for each of {batch} instances, "
+                f"lengths: expected {batch} entries, one per instance, "
                 f"got shape {tuple(lengths.shape)}"
             )
         return
@@ -52,7 +52,7 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
         raise ValueError(f"lengths: expected shape {expected}, got {tuple(lengths.shape)}")
     if torch.compiler.is_compiling():
         return  # a graph cannot branch on values; the native oracle and solver check them
-    # A list first: inside of torch.func tensors are wrapped, and NumPy cannot read them.
+    # By a list: tensors are wrapped under torch.func, and NumPy cannot read them.
     rows = np.array(host_copy(lengths).tolist()).reshape(batch, len(sizes))
     bad = ((rows < 1) | (rows > sizes)).any(1)
     if bad.any():

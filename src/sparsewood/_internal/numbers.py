@@ -1,7 +1,4 @@
-"""Checks of numbers that a caller gives: counts, reals, tensors of them; and of words.
-
-And numbers as messages have them.
-"""
+"""Checks of numbers, tensors and choices given by the caller, and their format in messages."""
 
 import math
 import operator
@@ -14,14 +11,14 @@ from torch import Tensor
 
 from sparsewood._internal.transforms import check_not_mapped
 
-LARGEST = 1e200  # sums of such scores, and of their products with weights, still fit in a double
+LARGEST = 1e200  # sums of such scores, also weighted, still fit in a double
 _MOST = 2**31 - 1  # the extension counts in 32 bits
 
 
 def check_whole(name: str, value: Any, least: int = 1, most: int = _MOST) -> int:
-    """`value` as an int. ValueError unless it is a whole number from `least` to `most`.
+    """`value` as an int. Raises ValueError unless it is an integer from `least` to `most`.
 
-    `name` says what it is. A tensor or array of one integer counts as a number, a bool does not.
+    `name` names it in messages. A tensor or array of one integer is accepted, a bool is not.
     """
     try:
         if isinstance(value, bool):
@@ -37,8 +34,8 @@ def check_whole(name: str, value: Any, least: int = 1, most: int = _MOST) -> int
 
 
 def check_real(name: str, value: Any, *, positive: bool = False) -> float:
-    """`value` as a float. ValueError unless it is finite and at least 0, or more than 0."""
-    number = value if type(value) is float else math.nan  # an abstract class is slow to ask
+    """`value` as a float. Raises ValueError unless it is finite and at least 0, or positive."""
+    number = value if type(value) is float else math.nan  # isinstance with an ABC is slow
     if number is not value and isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -51,9 +48,9 @@ def check_real(name: str, value: Any, *, positive: bool = False) -> float:
 
 
 def check_dense(name: str, value: Any) -> None:
-    """ValueError unless `value` is a tensor that holds a number in every place.
+    """Raise ValueError unless `value` is a dense tensor with accessible values.
 
-    Nor may `torch.vmap` map over it: such a tensor shows no numbers.
+    Under `torch.vmap` values are not accessible.
     """
     if not isinstance(value, Tensor):
         raise ValueError(f"{name}: expected a tensor, got {type(value).__name__}")
@@ -66,10 +63,10 @@ def check_dense(name: str, value: Any) -> None:
 
 
 def within_reach(scores: Tensor) -> Tensor:
-    """(B, ...) in float64, instances with sizes beyond 1e200 scaled by a power of two.
+    """(B, ...) in float64; instances with magnitudes above 1e200 are scaled by a power of two.
 
-    A MAP oracle adds them up. The best structure stays the best, and finite scores may be so large
-    where a temperature brings them down again.
+    So sums in a MAP oracle stay finite, without changing the best structure. Such large scores are
+    valid, as the temperature may reduce them.
     """
     table = scores.detach().double()
     large = (table.abs() > LARGEST) & table.isfinite()
@@ -80,17 +77,17 @@ def within_reach(scores: Tensor) -> Tensor:
 
 
 def shown(value: Any) -> str:
-    """`value` in a line of a message."""
+    """`value` as part of a message, on one line."""
     short = reprlib.Repr()
     short.maxother = short.maxstring = short.maxlong = 60
     try:
         return " ".join(short.repr(value).split())
-    except ValueError:  # Python writes no int of more than 4,300 digits
+    except ValueError:  # Python does not format ints of more than 4,300 digits
         return "a number too long to show"
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """ValueError unless `value` is one of the words of a `Literal`."""
+    """Raise ValueError unless `value` is one of the words of a `Literal`."""
     words = get_args(choices)
     if value not in words:
         raise ValueError(f"{name}: expected one of {', '.join(words)}; got {value!r}")

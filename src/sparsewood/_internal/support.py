@@ -1,4 +1,4 @@
-"""Sums over supports stored flat: those of instance 0 first."""
+"""Sums over supports that are stored flat, ordered by instance."""
 
 import math
 
@@ -9,7 +9,7 @@ from sparsewood._internal.batch import Batch
 
 
 def instances(sizes: Tensor, total: int) -> Tensor:
-    """(T,) int64: the flat instance of each entry, for supports of `sizes` that sum to `total`."""
+    """(T,) int64: the instance of each entry, for supports of `sizes` that sum to `total`."""
     batch = torch.arange(sizes.numel(), device=sizes.device)
     return batch.repeat_interleave(sizes.flatten(), output_size=total)
 
@@ -24,8 +24,8 @@ def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: Size) 
     """The sum of `values` (T, ...) times `weights` (T,) over each instance: (*batch, ...)."""
     if values.ndim == 0 or values.shape[0] != weights.shape[0]:
         raise ValueError(
-            f"expect: the first dimension of values runs over the {weights.shape[0]} "
-            f"structures of the support, got shape {tuple(values.shape)}"
+            f"expect: expected values of shape ({weights.shape[0]}, ...), one per structure of the "
+            f"support, got shape {tuple(values.shape)}"
         )
     if not (values.is_floating_point() or values.is_complex()):
         values = values.to(weights.dtype)
@@ -34,11 +34,11 @@ def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: Size) 
 
 
 def log_expectation(log_values: Tensor, weights: Tensor, instance: Tensor, batch: Size) -> Tensor:
-    """log of the sum of `log_values.exp()` (T,) times `weights` (T,) by instance: (*batch,).
+    """The log of the sum of `log_values.exp()` (T,) times `weights` (T,) by instance: (*batch,).
 
-    It does not underflow: with `m` the largest entry of an instance that has weight, the sum of
-    `weights * (log_values - m).exp()` is at least the weight of that entry. Nor does it overflow:
-    entries without weight may be larger, and are cut off where their exponential would not fit.
+    It does not underflow: with `m` the largest entry of an instance with nonzero weight, the sum of
+    `weights * (log_values - m).exp()` is at least the weight of that entry. It does not overflow:
+    larger entries with weight 0 are clamped.
     """
     bounds = torch.where(weights > 0, log_values, -torch.inf).detach()
     largest = bounds.new_full((batch.numel(),), -torch.inf)

@@ -1,4 +1,4 @@
-"""How many threads the native solver uses."""
+"""The number of threads of the native solver."""
 
 import torch
 
@@ -8,7 +8,7 @@ _chosen: int | None = None
 def set_num_threads(threads: int | None) -> None:
     """Use `threads` threads in the native solver; None follows `torch.get_num_threads()` again.
 
-    Results do not depend on the number: it changes the speed and nothing else.
+    The number of threads changes only the speed, not the results.
     """
     global _chosen
     if threads is not None and (not isinstance(threads, int) or threads < 1):

@@ -1,4 +1,4 @@
-"""What torch may be doing around a call, and code that needs plain values inside of it."""
+"""Detection of torch transforms around a call, and access to plain values under them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -16,9 +16,9 @@ Result = TypeVar("Result")
 
 
 def is_transformed(*tensors: Tensor) -> bool:
-    """Whether a graph is compiled, `torch.func` is at work, or one of `tensors` has a tangent.
+    """Whether a graph is compiled, `torch.func` is active, or one of `tensors` has a tangent.
 
-    Then a tensor cannot be told to require a gradient, and `torch.func.grad` is the way to one.
+    `requires_grad_` does not work then, but `torch.func.grad` does.
     """
     if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
         return True
@@ -28,7 +28,7 @@ def is_transformed(*tensors: Tensor) -> bool:
 
 
 def check_not_mapped(what: str, tensor: Tensor) -> None:
-    """ValueError where `torch.vmap` maps over `tensor`: its values could not be checked."""
+    """Raise ValueError if `torch.vmap` maps over `tensor`, as its values could not be checked."""
     if not torch.compiler.is_compiling() and _is_mapped(tensor):
         raise no_vmap(what)
 
@@ -43,7 +43,7 @@ def _is_mapped(tensor: Tensor) -> bool:
 
 
 def no_vmap(what: str) -> ValueError:
-    """The error for `what` inside of `torch.vmap`."""
+    """The error for `what` under `torch.vmap`."""
     return ValueError(
         f"{what} cannot be mapped over by torch.vmap: scores may have any number of leading batch "
         "dimensions, so pass the whole batch to one call"
@@ -51,9 +51,9 @@ def no_vmap(what: str) -> ValueError:
 
 
 def outside_inference_mode(compute: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """`compute` where autograd can record, as sums need, when the caller is in inference mode.
+    """Run `compute` outside of inference mode, as sums need autograd.
 
-    The result has no graph to the caller's tensors either way.
+    In inference mode, the result has no graph to the caller's tensors.
     """
 
     @wraps(compute)
@@ -69,15 +69,15 @@ def outside_inference_mode(compute: Callable[Arguments, Result]) -> Callable[Arg
 
 
 def _recordable(value: Any) -> Any:
-    """What was made in inference mode cannot be saved for a backward pass; its clone can."""
+    """A clone of inference tensors, which cannot be saved for a backward pass."""
     return value.clone() if isinstance(value, Tensor) and value.is_inference() else value
 
 
 def on_values(compute: Callable[..., Found], *tensors: Tensor) -> Found:
-    """`compute(*tensors)`, integers or constants, for code that leaves PyTorch.
+    """`compute(*tensors)` for code outside of PyTorch, whose results have no derivative.
 
-    Inside of `torch.func` and of forward mode tensors are wrapped, and nothing but PyTorch can read
-    them. `compute` is given what they wrap; what it returns has no derivative.
+    Under `torch.func` and in forward mode tensors are wrapped, and only PyTorch can read them;
+    `compute` gets the unwrapped values.
     """
     if torch.compiler.is_compiling():
         return compute(*tensors)
@@ -109,9 +109,8 @@ class _OnValues(torch.autograd.Function):
 
 
 def nested() -> AbstractContextManager[object]:
-    """Lets outer levels of forward mode see what `jvp` of an `autograd.Function` computes.
+    """Makes `jvp` of an `autograd.Function` differentiable by outer levels of forward mode.
 
-    PyTorch calls it with forward mode off, and a second derivative, forward over forward, would
-    lose what the tangents owe to the outer level.
+    PyTorch calls `jvp` with forward mode off, so forward-over-forward derivatives would be wrong.
     """
     return forward_ad._set_fwd_grad_enabled(True)

@@ -1,8 +1,8 @@
-"""The conformance kit: subclass `StructureConformance` under pytest and your structure is checked.
+"""The conformance kit: subclass `StructureConformance` under pytest to check your structure.
 
     class TestMyStructure(StructureConformance):
         structure = MyStructure()
-        shape = staticmethod(lambda n: (n, n))  # of the parts of an instance of size n
+        shape = staticmethod(lambda n: (n, n))  # shape of the parts of an instance of size n
 
 `MarginalsConformance`, used the same way, checks the sums over a structure with `log_partition`.
 `EstimatorConformance` checks an estimator:
@@ -10,10 +10,10 @@
     class TestMyEstimator(EstimatorConformance):
         estimator = MyEstimator()
 
-`exact_gradient` is the gradient of an expected loss that estimators estimate, by enumeration.
+`exact_gradient` computes, by enumeration, the gradient that estimators estimate.
 
-The structure must define `enumerate`, here the ground truth: everything is compared with sums over
-all structures of small instances. Needs hypothesis and pytest; the rest of `sparsewood` never
+The structure must define `enumerate`, which is the ground truth: results are compared with sums
+over all structures of small instances. Needs hypothesis and pytest; the rest of `sparsewood` never
 imports this package.
 """
 

@@ -1,4 +1,4 @@
-"""What a structure has to satisfy where scores have other than one batch dimension."""
+"""Tests of structures for any number of batch dimensions."""
 
 import pytest
 import torch
@@ -12,9 +12,9 @@ _BATCHES = ((), (2, 3), (0, 2))
 
 
 class BatchConformance(Instances):
-    """Scores (*batch, *parts) are answered as the flattened batch. Set what `Instances` asks for.
+    """Scores (*batch, *parts) give the results of the flattened batch. Configure as `Instances`.
 
-    For structures that say how many dimensions their parts have, by `parts_ndim`.
+    For structures with `parts_ndim`.
     """
 
     def test_any_batch_dimensions(self) -> None:
@@ -55,6 +55,6 @@ class BatchConformance(Instances):
 
     def _size_for_batches(self) -> int:
         if self.structure.parts_ndim is None:
-            pytest.skip("the structure does not say how many dimensions its parts have")
+            pytest.skip("the structure does not define parts_ndim")
         assert len(self.shape(self.sizes[1])) == self.structure.parts_ndim
         return self.sizes[1]

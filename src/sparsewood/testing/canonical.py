@@ -1,4 +1,4 @@
-"""What canonical weights have to satisfy: one answer for all ways to ask, without jumps."""
+"""Tests of canonical weights: independent of the solver, and continuous."""
 
 from itertools import pairwise
 from typing import ClassVar
@@ -22,9 +22,9 @@ Measure = dict[tuple[int, ...], float]  # the parts of each structure -> its wei
 
 
 class CanonicalConformance(Solutions):
-    """Canonical weights of the structure by each solver. Set what `Instances` asks for."""
+    """Canonical weights of the structure by each solver. Configure as `Instances`."""
 
-    # Of instances with scores in general position, the share that may keep the solver's weights.
+    # The fraction of instances with generic scores that may keep the solver's weights.
     without_canonical: ClassVar[float] = 0.0
 
     @few
@@ -52,7 +52,7 @@ class CanonicalConformance(Solutions):
     @few
     @given(st.data())
     def test_canonical_weights_are_the_same_for_all(self, data: st.DataObject) -> None:
-        """Solvers, and alone or in a batch of any order."""
+        """Equal for all solvers, alone or in a batch, in any order."""
         case = self.draw(data, kinds=["normal", "forbidden"], batch=3)
         posts = [self._canonical(case.scores, solver) for solver in self.solvers]
         assume(all(post.canonical.all() for post in posts))
@@ -91,7 +91,7 @@ class CanonicalConformance(Solutions):
     @settings(kit_settings, max_examples=2)
     @given(seed=st.integers(0, 2**32 - 1))
     def test_canonical_weights_have_no_jumps(self, seed: int) -> None:
-        """Of the steps of a line through scores, the one that changes most is halved 25 times."""
+        """Along a line through scores, halve the step with the largest change 25 times."""
         n = self.largest(300)
         start, other = draw_scores("normal", 2, self.shape(n), seed)
         if self.structure.penalised(start[None]) is not None:
@@ -124,7 +124,7 @@ class CanonicalConformance(Solutions):
             post = self._canonical(case.scores, solver)
             rows = self.smooth(post, case)[0] & post.canonical
             assume(rows.any())
-            # Where the support has fewer structures than the face, other weights would do as well.
+            # If the support has fewer structures than the face, the weights are not unique.
             most = int(torch.where(rows, post.sizes, 0).argmax())
             scores = case.scores[most : most + 1]
             self.check_derivatives(scores, "weights", solver, weights="canonical")

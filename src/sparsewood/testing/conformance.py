@@ -1,4 +1,4 @@
-"""What every structure has to satisfy, as pytest tests."""
+"""Tests that every structure must pass."""
 
 import hypothesis.strategies as st
 import pytest
@@ -19,7 +19,7 @@ from sparsewood.testing.scores import KINDS, draw_scores
 class StructureConformance(
     CanonicalConformance, MembersConformance, LossConformance, BatchConformance
 ):
-    """The structure, its oracle, SparseMAP over it and losses. Set what `Instances` asks for."""
+    """Tests of a structure, its oracle, SparseMAP and losses. Configure as `Instances`."""
 
     def test_enumerate_lists_each_structure_once(self) -> None:
         for n in range(self.sizes[0], self.sizes[1] + 1):
@@ -162,7 +162,7 @@ class StructureConformance(
             else:
                 with pytest.raises(ValueError, match=r"\b2\b"):
                     sparsemap(empty, self.structure, solver=solver)
-            one_batch = self.structure.parts_ndim is None  # otherwise scores may have more, or none
+            one_batch = self.structure.parts_ndim is None  # else any number is valid
             for bad in (good.long(), *([good[0], good[:, None]] if one_batch else [good[0, 0]])):
                 with pytest.raises(ValueError, match="scores|expected"):
                     sparsemap(bad, self.structure, solver=solver)
@@ -191,7 +191,7 @@ class StructureConformance(
 
 
 def _check_same(a: SparsePosterior, b: SparsePosterior, corner: tuple[slice, ...] = ()) -> None:
-    """One instance in two batches, bit by bit. `corner`: where the parts of `b` are among `a`'s."""
+    """One instance in two batches, compared bit by bit. `corner`: the parts of `b` within `a`."""
     assert torch.equal(a.weights, b.weights)
     assert torch.equal(a.marginals[corner], b.marginals)
     assert torch.equal(a.gap, b.gap)

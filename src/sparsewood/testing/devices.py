@@ -1,6 +1,6 @@
-"""Inference as the kit calls it: on a GPU too, where there is one, from the CPU and back to it.
+"""The inference functions of the kit, also run on a GPU if there is one.
 
-What a family answers there is so compared with the same sums over all structures.
+Inputs are copied to the GPU and results back, so that they are compared with the same sums.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _places = [torch.device("cpu")]
 
 @contextmanager
 def on_device(name: str) -> Iterator[None]:
-    """Within it the functions below answer on this device."""
+    """Within the block, the functions below run on this device."""
     _places.append(torch.device(name))
     try:
         yield
@@ -49,7 +49,7 @@ def _placed(infer: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
 
 def _moved(value: Any, device: torch.device) -> Any:
-    """A tensor, or a tuple or a result made of tensors, on a device; its graph is kept."""
+    """Copy a tensor, or a tuple or result of tensors, to a device; keeps the graph."""
     if isinstance(value, Tensor):
         return value.to(device)
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -1,4 +1,4 @@
-"""What every estimator has to satisfy, as pytest tests."""
+"""Tests that every estimator must pass."""
 
 import copy
 import pickle
@@ -18,11 +18,11 @@ from sparsewood.testing.scores import draw_scores
 
 
 class EstimatorConformance:
-    """An estimator on a batch of three instances, one of them of full size.
+    """Tests of an estimator on a batch of three instances, one of them of full size.
 
     Attributes:
-        estimator: the one that is checked.
-        structure, shape, lengths: the family, and the instances that it is checked on.
+        estimator: the estimator to check.
+        structure, shape, lengths: the family and the instances of the checks.
         exact: whether the gradient of the marginals is their derivative.
     """
 
@@ -37,7 +37,7 @@ class EstimatorConformance:
         return draw_scores("normal", 3, self.shape, seed)
 
     def posterior(self, scores: Tensor, lengths: Tensor | None = None, seed: int = 0) -> Posterior:
-        """What the estimator makes of the scores, with `lengths` or those of the class."""
+        """The estimator's posterior for the scores, with `lengths` or the lengths of the class."""
         generator = torch.Generator(scores.device).manual_seed(seed)
         lengths = self.lengths if lengths is None else lengths
         return self.estimator(scores, self.structure, lengths, generator=generator)

@@ -1,4 +1,4 @@
-"""The exact gradient of an expected loss, by enumeration: what estimators are measured against."""
+"""The exact gradient of an expected loss, by enumeration: the reference for estimators."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
@@ -14,7 +14,7 @@ from sparsewood.testing.reference import affine_rank, project
 
 Distribution = Literal["gibbs", "sparsemap"]
 
-_TIE = 1e-9  # scores that differ by less, at the size of the scores, are equal
+_TIE = 1e-9  # scores with a smaller relative difference count as equal
 
 
 class Exact(NamedTuple):
@@ -34,35 +34,35 @@ def exact_gradient(
     temperature: float = 1.0,
     support: Posterior | None = None,
 ) -> Exact:
-    r"""`E_{h ~ p}[loss(m(h))]` and its gradient in the scores, over all structures: small sizes.
+    r"""`E_{h ~ p}[loss(m(h))]` and its gradient in the scores, by enumeration (small sizes only).
 
     With `theta = scores / temperature` and the parts `m(h)` as columns of `M`, `p` is
 
         gibbs:      softmax(M^T theta)
         sparsemap:  argmax_{p in simplex} <theta, M p> - 1/2 ||D M p||^2
 
-    The probabilities of SparseMAP on their support S solve a linear system, through which the
-    gradient goes: `[M_S^T D M_S, 1; 1^T, 0] [p_S; c] = [M_S^T theta; 1]`. They are found by the
-    projection `reference.project`, and optimal among all structures. None of this uses an oracle, a
-    recursion or a solver of the library.
+    The probabilities of SparseMAP on their support S solve the linear system
+    `[M_S^T D M_S, 1; 1^T, 0] [p_S; c] = [M_S^T theta; 1]`, through which the gradient is computed.
+    The support comes from the projection `reference.project`, and is checked to be optimal among
+    all structures. No oracle, recursion or solver of the library is used.
 
     Args:
         scores: (*batch, *parts), floating; instances of full size. -inf forbids a part.
         structure: a family with `enumerate`.
         loss: (T, *parts) 0/1 in the dtype of the scores -> (T,), the loss of each structure.
         distribution: "gibbs" or "sparsemap".
-        size: what `structure.enumerate` is given. Default: the size as `lengths` has it, which is
-            not enough for families with states or labels.
+        size: arguments of `structure.enumerate`. Default: the full size of an instance, which does
+            not suffice for families with states or labels.
         temperature: scores are divided by it.
-        support: for "sparsemap", a posterior of the same batch: its structures take the probability
-            where more than one choice is optimal. They have to be optimal.
+        support: for "sparsemap", a posterior of the same batch, whose structures are used as the
+            support if it is not unique. They must be optimal.
 
     Returns:
         The value (*batch,) and the gradient (*batch, *parts), in the dtype of the scores.
 
     Raises:
-        ValueError: bad input; an instance without a structure; probabilities of SparseMAP that are
-            not unique, or of parts without a penalty, and no `support` that says which.
+        ValueError: bad input; an instance without a structure; `support` is missing although the
+            probabilities of SparseMAP are not unique or some parts carry no penalty.
     """
     batch, flat, _ = check_input(scores, structure, None)
     check_real("temperature", temperature, positive=True)
@@ -70,7 +70,7 @@ def exact_gradient(
         raise ValueError(f'distribution must be "gibbs" or "sparsemap", got {distribution!r}')
     if support is not None and support.sizes.shape != batch.shape:
         raise ValueError(
-            f"support: expected a posterior of a batch of shape {tuple(batch.shape)}, "
+            f"support: expected a posterior with batch shape {tuple(batch.shape)}, "
             f"got {tuple(support.sizes.shape)}"
         )
     columns = _everything(flat, structure, size)
@@ -111,10 +111,10 @@ def _everything(scores: Tensor, structure: Structure, size: tuple[int, ...] | No
     try:
         everything = structure.enumerate(*size)
     except TypeError as error:
-        raise ValueError(f"size: {size} is not what {structure} enumerates by: {error}") from None
+        raise ValueError(f"size: {structure}.enumerate does not accept {size}: {error}") from None
     columns = structure.indicator(everything.to(scores.device), shape)
     if columns.shape[1:] != shape:
-        raise ValueError(f"size: {size} gives parts {tuple(columns.shape[1:])}, scores are {shape}")
+        raise ValueError(f"size: expected parts {shape}, {size} gives {tuple(columns.shape[1:])}")
     return columns
 
 
@@ -124,7 +124,7 @@ def _losses(loss: Callable[[Tensor], Tensor], parts: Tensor) -> Tensor:
         losses = loss(parts)
     if not isinstance(losses, Tensor) or losses.shape != parts.shape[:1]:
         got = tuple(losses.shape) if isinstance(losses, Tensor) else type(losses).__name__
-        raise ValueError(f"loss: expected shape ({len(parts)},), one for each structure, got {got}")
+        raise ValueError(f"loss: expected shape ({len(parts)},), one per structure, got {got}")
     return losses.double()
 
 
@@ -134,7 +134,7 @@ def _columns_of(support: Posterior, i: int, structure: Structure) -> Tensor:
 
 
 def _weights(theta: Tensor, columns: Tensor, mask: Tensor | None) -> Tensor:
-    """The weights (S,) of columns (S, P), of any sign and summing to 1, that are optimal."""
+    """The optimal weights (S,) of columns (S, P), which sum to 1 and may be negative."""
     counted = columns if mask is None else columns * mask.flatten()
     one = columns.new_ones(len(columns), 1)
     corner = columns.new_zeros(1, 1)
@@ -145,24 +145,24 @@ def _weights(theta: Tensor, columns: Tensor, mask: Tensor | None) -> Tensor:
 def _support(
     theta: Tensor, usable: Tensor, mask: Tensor | None, own: Tensor | None, instance: int
 ) -> Tensor:
-    """The columns (S, *parts) that have a probability, certified against all `usable` ones."""
+    """The columns (S, *parts) of the support, certified against all `usable` columns."""
     everything = usable.flatten(1)
     tie = _TIE * float(1 + theta.abs().amax())
     if own is None:
         if mask is not None:
-            raise ValueError("support: needed where parts go without a penalty, got None")
+            raise ValueError("support: expected a posterior if parts carry no penalty, got None")
         slope = theta - project(theta, everything)
         potential = everything @ slope
         own = usable[potential >= potential.amax() - tie]
         if affine_rank(own.flatten(1)) < len(own) - 1:
             raise ValueError(
                 f"instance {instance}: the probabilities of SparseMAP are not unique, "
-                "as `support` give the posterior whose structures are meant"
+                "pass a posterior with the intended structures as `support`"
             )
         own = own[_weights(theta, own.flatten(1), mask) > tie]
     columns = own.flatten(1)
     if affine_rank(columns if mask is None else columns[:, mask.flatten()]) < len(columns) - 1:
-        raise ValueError(f"support: the structures of instance {instance} depend on each other")
+        raise ValueError(f"support: the structures of instance {instance} are affinely dependent")
     weights = _weights(theta, columns, mask)
     u = weights @ columns
     slope = theta - (u if mask is None else u * mask.flatten())

@@ -1,4 +1,4 @@
-"""The instances of a structure that the conformance kit draws, and what to tell it about them."""
+"""Configuration of the conformance kit, and the instances that it draws."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ kit_settings = settings(
     max_examples=20,
     suppress_health_check=[
         HealthCheck.differing_executors,  # the same tests run in every subclass
-        HealthCheck.filter_too_much,  # points at a kink have no derivative to check
+        HealthCheck.filter_too_much,  # points at a kink are skipped
         HealthCheck.too_slow,
     ],
 )
@@ -28,7 +28,7 @@ kit_settings = settings(
 
 @dataclass
 class Case:
-    """A drawn batch, and all structures of its size."""
+    """A random batch, and all structures of its size."""
 
     size: int
     scores: Tensor  # (B, *parts)
@@ -36,34 +36,34 @@ class Case:
     reads: Tensor  # (B, P) bool
     everything: Tensor  # (count, *event)
     columns: Tensor  # (count, P) 0/1
-    mask: Tensor | None  # (*parts) bool: what is penalised
+    mask: Tensor | None  # (*parts) bool: penalised parts
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.scores.shape[1:])
 
     def penalised(self, u: Tensor) -> Tensor:
-        """(B, P) with zeros in the place of parts that carry no penalty."""
+        """(B, P) with zeros at parts without penalty."""
         return u if self.mask is None else u * self.mask.flatten()
 
 
 class Instances:
-    """Set `structure` and `shape`; the rest where the defaults do not fit.
+    """Set `structure` and `shape`, and the other attributes if their defaults do not fit.
 
-    Instances are drawn by a size `n`. With `has_lengths`, one of size `n` occupies the leading
-    corner of a larger table of scores, and `lengths` says so.
+    Instances are drawn for a size `n`. With `has_lengths`, an instance of size `n` occupies the
+    leading corner of a larger table of scores, as given by `lengths`.
     """
 
     structure: ClassVar[Structure]
-    sizes: ClassVar[tuple[int, int]] = (1, 4)  # smallest and largest size that is drawn
+    sizes: ClassVar[tuple[int, int]] = (1, 4)  # smallest and largest size to draw
     has_lengths: ClassVar[bool] = False
-    has_empty: ClassVar[bool] = False  # a structure without parts, that nothing can forbid
+    has_empty: ClassVar[bool] = False  # whether a structure has no parts
 
     @pytest.fixture(scope="class", autouse=True, params=DEVICES)
     @classmethod
     def _on_every_device(cls, request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param != "cpu" and cls.structure.native is None:
-            pytest.skip("an oracle in Python may know the CPU alone")
+            pytest.skip("an oracle in Python may support only the CPU")
         with on_device(request.param):
             yield
 
@@ -74,16 +74,16 @@ class Instances:
 
     @staticmethod
     def size(n: int) -> tuple[int, ...]:
-        """What `count` and `enumerate` are given for an instance of size `n`."""
+        """The arguments of `count` and `enumerate` for an instance of size `n`."""
         return (n,)
 
     @staticmethod
     def length(n: int) -> tuple[int, ...]:
-        """The entry of `lengths` of an instance of size `n`: one number, or several."""
+        """The entry of `lengths` for an instance of size `n`: one number or several."""
         return (n,)
 
     def largest(self, most: int) -> int:
-        """The largest size with at most so many structures; if none has, the smallest."""
+        """The largest size with at most `most` structures; if there is none, the smallest."""
         low, high = self.sizes
         few = [n for n in range(low, high + 1) if self.structure.count(*self.size(n)) <= most]
         return max(few, default=low)
@@ -100,7 +100,7 @@ class Instances:
         batch: int | None = None,
         largest: int = 100,
     ) -> Case:
-        """A batch of instances of one size, each of which has a structure."""
+        """A batch of instances of one size, each with at least one structure."""
         low, high = self.sizes
         n = data.draw(st.integers(low, max(low, min(high, largest))))
         batch = data.draw(st.integers(1, 3)) if batch is None else batch

@@ -1,4 +1,4 @@
-"""The losses against their formulas over all structures, and their derivatives."""
+"""Tests of losses: comparison with their formulas by enumeration, and derivatives."""
 
 from collections.abc import Callable
 
@@ -25,11 +25,11 @@ _MARGINS = (0.0, 0.5, 3.0)
 
 
 class LossConformance(Instances):
-    """The four losses of a structure. Set what `Instances` asks for."""
+    """The four losses of a structure. Configure as `Instances`."""
 
     @property
     def losses(self) -> tuple[Callable[..., Tensor], ...]:
-        """Those that the structure has: `crf_loss` needs the sum over all structures."""
+        """The supported losses: `crf_loss` needs the sum over all structures."""
         have = (perceptron_loss, hinge_loss, sparsemap_loss)
         try:
             marginals(draw_scores("equal", 1, self.shape(self.sizes[0]), seed=0), self.structure)
@@ -46,7 +46,7 @@ class LossConformance(Instances):
         gold, g = case.everything[pick], case.columns[pick]
         scores = totals(case.theta, case.columns)
         own = scores.gather(1, pick[:, None]).squeeze(1)
-        cost = margin * ((1 - g) @ case.columns.T)  # of the parts that are not in the gold one
+        cost = margin * ((1 - g) @ case.columns.T)  # of parts that are not in the gold one
 
         def check(loss: Callable[..., Tensor], expected: Tensor, **options: float) -> None:
             found = loss(case.scores, gold, self.structure, reduction="none", **options)
@@ -63,7 +63,7 @@ class LossConformance(Instances):
         augmented = case.theta + margin * (1 - g)
         if case.mask is None:
             u = torch.stack([project(theta, case.columns) for theta in augmented])
-        else:  # what is optimal the certificate says
+        else:  # rely on the certificate of optimality
             u = sparsemap(augmented.reshape(case.scores.shape), self.structure).marginals.flatten(1)
         squares = case.penalised(g).square() - case.penalised(u).square()
         return totals(augmented, u[:, None])[:, 0] + squares.sum(-1) / 2

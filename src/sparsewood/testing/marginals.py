@@ -1,4 +1,4 @@
-"""What every structure that can be summed over has to satisfy besides."""
+"""Tests of structures with a sum over all structures."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ _COMMON = tuple(sign * size for size in (1e3, 1e6, 1e8, 1e10, 1e15) for sign in 
 
 
 class MarginalsConformance(Instances):
-    """`sparsewood.marginals` against sums over all structures. Set what `Instances` asks for."""
+    """Compares `sparsewood.marginals` with enumeration. Configure as `Instances`."""
 
     @kit_settings
     @given(st.data())
@@ -103,7 +103,7 @@ class MarginalsConformance(Instances):
 
     def test_sums_of_any_batch_dimensions(self) -> None:
         if self.structure.parts_ndim is None:
-            pytest.skip("the structure does not say how many dimensions its parts have")
+            pytest.skip("the structure does not define parts_ndim")
         flat = draw_scores("normal", 6, self.shape(self.sizes[1]), seed=7)
         dist = marginals(flat, self.structure)
         deep = marginals(flat.reshape(2, 3, *flat.shape[1:]), self.structure)
@@ -135,7 +135,7 @@ class MarginalsConformance(Instances):
         assert_close(gradient, plain.marginals, rtol=0, atol=1e-12)
 
     def test_samples_follow_the_distribution(self) -> None:
-        """A chi-square statistic five standard deviations above its mean would be no accident."""
+        """A chi-square statistic must be within five standard deviations of its mean."""
         n = self.largest(60)
         everything = self.structure.enumerate(*self.size(n))
         columns = self._columns(everything, self.shape(n))
@@ -243,7 +243,7 @@ def _magnitude(theta: Tensor) -> float:
 
 
 def _check_frequencies(found: Tensor, expected: Tensor) -> None:
-    """Counts (K,) are what a sample would give; outcomes below five are counted together."""
+    """Chi-square test of counts (K,); outcomes expected fewer than five times are merged."""
     assert (found[expected == 0] == 0).all()
     often = expected >= 5
     found = torch.cat([found[often], found[~often].sum()[None]])

@@ -1,4 +1,4 @@
-"""What a structure has to satisfy where structures are given or listed: members, the k best."""
+"""Tests of membership and of the k best structures."""
 
 import hypothesis.strategies as st
 import pytest
@@ -16,10 +16,10 @@ few = settings(kit_settings, max_examples=5)
 
 
 class MembersConformance(Instances):
-    """The members of a structure, and the best of them. Set what `Instances` asks for."""
+    """The members of a structure, and the k best. Configure as `Instances`."""
 
     def test_members_are_told_by_their_parts(self) -> None:
-        """`contains` knows them, and `decode` finds them again."""
+        """`contains` accepts them, and `decode` reconstructs them."""
         n = self.sizes[1]
         everything = self.structure.enumerate(*self.size(n))
         parts = self.structure.indicator(everything, self.shape(n))
@@ -58,8 +58,8 @@ class MembersConformance(Instances):
         assert (best.scores[:, shown:] == -torch.inf).all()
 
     def test_the_best_are_all_structures_once(self) -> None:
-        """Whatever is asked for beyond them repeats the last. Fails where `fix` of a native family
-        leaves more, or less, than the structures that choose an option."""
+        """Entries beyond them repeat the last. Fails if `fix` of a native family keeps more or
+        fewer structures than those that choose an option."""
         self._skip_without_kbest()
         n = self.largest(300)
         everything = self.structure.enumerate(*self.size(n))
@@ -80,4 +80,4 @@ class MembersConformance(Instances):
 
     def _skip_without_kbest(self) -> None:
         if not isinstance(self.structure, NativeStructure):
-            pytest.skip("no k-best algorithm is known for structures written in Python")
+            pytest.skip("structures written in Python have no k-best algorithm")

@@ -1,4 +1,4 @@
-"""What SparseMAP is compared with: plain computations over all structures of a small instance."""
+"""Reference computations for SparseMAP, over all structures of a small instance."""
 
 import math
 
@@ -9,7 +9,7 @@ from torch import Tensor
 def project(theta: Tensor, columns: Tensor) -> Tensor:
     """The point of the convex hull of `columns` (count, P) nearest to `theta` (P,): SparseMAP.
 
-    Wolfe's method (1976) over all columns at once, by least squares and without a MAP oracle.
+    Wolfe's method (1976) over all columns, by least squares and without a MAP oracle.
     """
     chosen = [int((columns @ theta).argmax())]
     weights = torch.ones(1, dtype=torch.float64)
@@ -34,21 +34,21 @@ def project(theta: Tensor, columns: Tensor) -> Tensor:
 
 
 def _affine_weights(theta: Tensor, columns: Tensor) -> Tensor:
-    """Weights, of any sign and summing to 1, of the point of the affine hull nearest to `theta`."""
+    """The weights, possibly negative, of the point of the affine hull nearest to `theta`."""
     directions = (columns[1:] - columns[0]).T
     rest = torch.linalg.lstsq(directions, (theta - columns[0])[:, None], driver="gelsd").solution
     return torch.cat([1 - rest.sum(0), rest[:, 0]])
 
 
 def totals(theta: Tensor, columns: Tensor) -> Tensor:
-    """`<theta, m>` of each of (count, P) or (B, count, P) columns: (B, count). -inf * 0 is 0."""
+    """`<theta, m>` for (count, P) or (B, count, P) columns: (B, count), with -inf * 0 = 0."""
     return torch.where(columns != 0, theta[:, None], 0).mul(columns).sum(-1)
 
 
 def gains(theta: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-    """What each structure scores more than the best one, each gain rounded once: (B, count).
+    """Scores of structures minus the best score, rounded once: (B, count); and the best, (B,).
 
-    And the best total, (B,). `theta` (B, P) may share a constant that leaves their sums no digits.
+    `theta` (B, P) may share a constant so large that sums lose all precision.
     """
     sums = totals(theta, columns)
     rows = []

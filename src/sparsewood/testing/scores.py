@@ -1,4 +1,4 @@
-"""Scores to test with: of every kind that has gone wrong somewhere."""
+"""Random scores for tests, including kinds that have caused bugs."""
 
 import torch
 from torch import Tensor
@@ -7,14 +7,14 @@ KINDS = ("normal", "small", "large", "integers", "equal", "forbidden")
 
 
 def draw_scores(kind: str, batch: int, shape: tuple[int, ...], seed: int) -> Tensor:
-    """Scores (batch, *shape) float64 of a named kind, the same for the same seed."""
+    """Scores (batch, *shape) float64 of a named kind, determined by the seed."""
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(batch, *shape, dtype=torch.float64, generator=generator)
     if kind == "small":
-        return scores * 1e-4  # near-equal, with a range that float64 can certify a gap against
+        return scores * 1e-4  # near-equal, with a range large enough to certify a gap in float64
     if kind == "large":
         return scores * 1e6
-    if kind == "integers":  # ties, and optima at which weights vanish
+    if kind == "integers":  # ties, and optima with zero weights
         return scores.round()
     if kind == "equal":
         return torch.full_like(scores, 0.1)

@@ -1,4 +1,4 @@
-"""What every SparseMAP posterior has to satisfy, whichever way it was asked for."""
+"""Checks that every SparseMAP posterior must pass."""
 
 from typing import Any, Literal
 
@@ -14,21 +14,21 @@ Solver = Literal["native", "generic"]
 
 
 class Solutions(Instances):
-    """SparseMAP over the structure by each of its solvers, and checks of what they find."""
+    """SparseMAP over the structure by each of its solvers, and checks of the results."""
 
     @property
     def solvers(self) -> tuple[Solver, ...]:
         return ("generic",) if self.structure.native is None else ("native", "generic")
 
     def check_posterior(self, post: SparsePosterior, case: Case) -> None:
-        """The certificate is right, and weights, marginals and structures agree."""
+        """The certificate is correct; weights, marginals and structures are consistent."""
         u = post.marginals.flatten(1)
         slope = case.theta - case.penalised(u)
         scores = totals(slope, case.columns)
         here = totals(slope, u[:, None])[:, 0]
         spread = score_range(case.theta, case.reads)
         scale = spread.clamp(min=1)
-        # Where a billionth of the spread is less than the rounding of scores, it may say so.
+        # It may be unconverged if 1e-9 times the range is below the rounding of scores.
         size = torch.where(case.reads & case.theta.isfinite(), case.theta.abs(), 0.0).sum(-1)
         unit = torch.where(spread > 0, spread, 1.0)
         clear = ((spread <= 0) | (spread > 1e-4)) & (4e-15 * size <= 1e-9 * unit)
@@ -47,7 +47,7 @@ class Solutions(Instances):
             assert len(one_post.structures.unique(dim=0)) == len(one_post.structures)
 
     def check_derivatives(self, scores: Tensor, name: str, solver: Solver, **options: Any) -> None:
-        """Of an attribute of the posterior, once and twice, against differences."""
+        """First and second derivatives of an attribute of the posterior, by finite differences."""
         temperature = torch.ones(len(scores), dtype=torch.float64, requires_grad=True)
         inputs = scores.clone().requires_grad_(), temperature
 
@@ -57,16 +57,16 @@ class Solutions(Instances):
             )
             return getattr(post, name)
 
-        # Every entry where the Jacobian is written by hand; a random product where autograd's is.
+        # All entries for hand-written Jacobians; random products for those of autograd.
         assert torch.autograd.gradcheck(infer, inputs, fast_mode=solver == "generic")
         assert torch.autograd.gradgradcheck(infer, inputs, fast_mode=True)
 
     def smooth(self, post: SparsePosterior, case: Case) -> tuple[Tensor, Tensor]:
-        """Where the support stays as it is, and where it is the only one: two (B,) masks.
+        """Where marginals are differentiable, and where weights are: two (B,) masks.
 
-        The marginals are inside a face of the polytope, away from its border and from the point
-        at which a larger face takes over: they are differentiable. If all vertices of the face are
-        in the support, the weights are unique, and differentiable too.
+        The marginals are differentiable inside a face of the polytope, away from its boundary and
+        from points where a larger face becomes optimal. If all vertices of the face are in the
+        support, the weights are unique and differentiable as well.
         """
         stays, unique = [], []
         for theta, one in zip(case.theta, post, strict=True):

@@ -101,7 +101,7 @@ def no_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_one_warning_without_cuda_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sparsewood._internal.cuda.runtime", None)
     device = torch.device("cuda", 0)
-    with pytest.warns(RuntimeWarning, match=r"by the host.*pip install 'cuda-core"):
+    with pytest.warns(RuntimeWarning, match=r"to the host.*pip install 'cuda-core"):
         assert cuda.load(PROGRAM, device) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -120,7 +120,7 @@ def test_one_warning_for_a_program_that_cannot_be_made(monkeypatch: pytest.Monke
 
     monkeypatch.setitem(sys.modules, "sparsewood._internal.cuda.runtime", Runtime("runtime"))
     device = torch.device("cuda", 0)
-    with pytest.warns(RuntimeWarning, match=r"add_blocks.*could not be made: no such"):
+    with pytest.warns(RuntimeWarning, match=r"add_blocks.*could not be compiled: no such"):
         assert cuda.load(PROGRAM, device) is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")

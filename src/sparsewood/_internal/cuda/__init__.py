@@ -1,8 +1,8 @@
-"""Kernels for CUDA tensors, compiled when first used from the headers that the package ships.
+"""CUDA kernels, compiled on first use from the headers in the package.
 
-A `Program` is a source and the names of its kernels; `load` gives its `Kernels` for a device, or
-None where there is no such path: a CPU, or a machine without cuda-core (the extra `[cuda]`), of
-which one warning tells. What needs a kernel then works on the host.
+A `Program` is a source and the names of its kernels. `load` returns its `Kernels` for a device, or
+None if there are none: for the CPU, or without cuda-core (the extra `[cuda]`), with one warning.
+The work is then done on the host.
 """
 
 from sparsewood._internal.cuda.loader import emulate, load

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk, one file each, by a name that tells all they depend on."""
+"""A cache of compiled kernels on disk, one file each; names encode all dependencies."""
 
 import os
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def folder() -> Path:
-    """`SPARSEWOOD_CACHE`, or the folder of caches that the system has."""
+    """`SPARSEWOOD_CACHE`, or the cache folder of the system."""
     chosen = os.environ.get("SPARSEWOOD_CACHE")
     if chosen:
         return Path(chosen)
@@ -14,7 +14,7 @@ def folder() -> Path:
 
 
 def read(name: str) -> bytes | None:
-    """What is kept under `name`."""
+    """The cached code `name`, or None."""
     try:
         return (folder() / name).read_bytes()
     except OSError:
@@ -22,7 +22,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, code: bytes) -> None:
-    """Keep `code`, in full or not at all; a folder that cannot be written to keeps nothing."""
+    """Store `code` atomically; does nothing if the folder is not writable."""
     path = folder() / name
     draft = path.with_name(f".{name}.{os.getpid()}")
     with suppress(OSError):

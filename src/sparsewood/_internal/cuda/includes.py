@@ -1,20 +1,20 @@
-"""C++ as a compiler reads it. `native/web/build_wasm.py` runs this file by itself."""
+"""Expands includes and strips comments of C++. `native/web/build_wasm.py` runs this file alone."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 _INCLUDE = re.compile(r'^#include "(.+)"$', re.MULTILINE)
-# A literal (group 1) may hold what looks like a comment; ' between digits begins none.
+# A literal (group 1) may contain comment markers; ' between digits does not begin one.
 _LITERAL = r"""("(?:\\.|[^"\\\n])*"|(?<![\da-fA-F])'(?:\\.|[^'\\\n])*')"""
 _COMMENT = r"[ \t]*(?://(?:\\\n|[^\n])*|/\*.*?\*/)[ \t]*"
 _LITERAL_OR_COMMENT = re.compile(f"{_LITERAL}|{_COMMENT}", re.DOTALL)
 
 
 def as_compiled(source: str, *folders: Path) -> str:
-    """`source` after the headers that it includes from `folders`, each once.
+    """The headers that `source` includes from `folders`, each once, followed by `source`.
 
-    Without comments, blank lines and indentation: what a compiler does not see changes nothing.
+    Without comments, blank lines and indentation, which do not affect the compiled code.
     """
     return "\n".join(_expanded(source, None, folders, set()))
 

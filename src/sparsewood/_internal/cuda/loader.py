@@ -1,4 +1,4 @@
-"""The kernels of a device: compiled once, kept for the process."""
+"""The kernels of a device, compiled once per process."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,12 +11,12 @@ import torch
 from sparsewood._internal.cuda.program import Kernels, Program
 from sparsewood._internal.extras import how_to_install
 
-_loaded: dict[tuple[Program, torch.device], Kernels | None] = {}  # None: it could not be made
+_loaded: dict[tuple[Program, torch.device], Kernels | None] = {}  # None: compilation failed
 _emulator: Callable[[Program], Kernels] | None = None
 
 
 def load(program: Program, device: torch.device) -> Kernels | None:
-    """The kernels of `program` for `device`; None where it has none, and the host does the work."""
+    """The kernels of `program` for `device`. None: not available, so work on the host."""
     if device.type != "cuda":
         return None if _emulator is None else _emulator(program)
     if device.index is None:
@@ -28,10 +28,10 @@ def load(program: Program, device: torch.device) -> Kernels | None:
 
 @cache
 def _has_runtime() -> bool:
-    """Whether cuda-core is there; a warning if not."""
+    """Whether cuda-core is installed; warns if not."""
     try:
         import_module("sparsewood._internal.cuda.runtime")
-    except Exception as error:  # of cuda-core, of the driver
+    except Exception as error:  # from cuda-core or the driver
         _warn(f"cuda-core cannot be used ({error}): {how_to_install('cuda')}")
         return False
     return True
@@ -42,19 +42,19 @@ def _compile(program: Program, device: torch.device) -> Kernels | None:
 
     try:
         return DeviceKernels(program, device)
-    except Exception as error:  # of the compiler, of the driver
-        _warn(f"the kernels {', '.join(program.kernels)} could not be made: {error}")
+    except Exception as error:  # from the compiler or the driver
+        _warn(f"the kernels {', '.join(program.kernels)} could not be compiled: {error}")
         return None
 
 
 def _warn(why: str) -> None:
-    message = f"CUDA tensors are worked on by the host, through copies: {why}"
+    message = f"CUDA tensors are copied to the host and processed there: {why}"
     warnings.warn(message, RuntimeWarning, stacklevel=4)
 
 
 @contextmanager
 def emulate(emulator: Callable[[Program], Kernels]) -> Iterator[None]:
-    """Let CPU tensors take the path of CUDA tensors, with kernels of `emulator`: for tests."""
+    """Run CPU tensors through the CUDA code path, with kernels of `emulator`: for tests."""
     global _emulator
     before, _emulator = _emulator, emulator
     try:

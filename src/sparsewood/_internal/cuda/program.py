@@ -1,4 +1,4 @@
-"""What is compiled: a source over the headers of `native/`, and what comes of it."""
+"""CUDA programs and compiled kernels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ Start = Callable[..., None]  # (grid, *last arguments)
 
 @dataclass(frozen=True)
 class Program:
-    """CUDA C++ and the `extern "C" __global__` functions in it.
+    """CUDA C++ code and the `extern "C" __global__` functions in it.
 
-    Their parameters are pointers, `int64_t` and `double` alone.
+    Their parameters may only be pointers, `int64_t` and `double`.
     """
 
     source: str
@@ -27,32 +27,32 @@ class Program:
 
 
 class Kernels(Protocol):
-    """A program for one device."""
+    """A program compiled for one device."""
 
     def launch(
         self, kernel: str, grid: int, block: int, *arguments: Argument, shared: int = 0
     ) -> None:
         """Start `grid` blocks of `block` threads on PyTorch's current stream.
 
-        A tensor is passed as the pointer to its first number, an int as `int64_t`, a float as
-        `double`. `shared` is the dynamic shared memory of a block in bytes.
+        A tensor is passed as a pointer to its data, an int as `int64_t`, a float as `double`.
+        `shared` is the dynamic shared memory of a block in bytes.
         """
         ...
 
     def prepare(
         self, kernel: str, block: int, *arguments: Argument, last: int = 0, shared: int = 0
     ) -> Start:
-        """A function (grid, *last) that launches `kernel` on what is now the current stream.
+        """A function (grid, *last) that launches `kernel` on the stream that is current now.
 
-        The `last` arguments, which are ints, come with each launch, the others are given once: of
-        many launches in a row each costs the host a fraction of `launch`.
+        The `last` arguments, which are ints, are given per launch, the others once. For many
+        launches this takes a fraction of the host time of `launch`.
         """
         ...
 
 
 @cache
 def headers() -> Path:
-    """The folder of the headers: of the source tree, or of the installed package."""
+    """The folder of the headers, in the source tree or the installed package."""
     package = Path(__file__).parents[2]
     tree = package.parents[1] / "native"
     if package.parent.name == "src" and tree.is_dir():
@@ -63,7 +63,7 @@ def headers() -> Path:
 
 
 def digest(program: Program, *what: object) -> str:
-    """A name for what `program`, compiled in the way that `what` tells, becomes."""
+    """A hash of `program` and of `what`, the options of its compilation."""
     source = as_compiled(program.source, headers())
     text = "\0".join([source, *program.kernels, *map(str, what)])
     return sha256(text.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Compiling with NVRTC through cuda-core, and launching by the driver."""
+"""Compilation with NVRTC through cuda-core, and launches with the driver API."""
 
 from array import array
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ core: Any = import_module("cuda.core")
 driver: Any = import_module("cuda.bindings.driver")
 nvrtc: Any = import_module("cuda.bindings.nvrtc")
 
-_STATIC_SHARED = 48 * 1024  # bytes; a kernel that wants more has to say so
+_STATIC_SHARED = 48 * 1024  # bytes; kernels must opt in to more
 _STANDARD = "c++17"
 _SUCCESS = driver.CUresult.CUDA_SUCCESS
 
-_thread = local()  # `device`: the one whose context is current in a thread
+_thread = local()  # `device`: the device whose context is current in a thread
 
 
 def _enter(device: int) -> None:
-    """Make the context of a device current, which is PyTorch's: a thread begins without any."""
+    """Make PyTorch's context of a device current, as new threads have no context."""
     if getattr(_thread, "device", None) != device:
         core.Device(device).set_current()
         _thread.device = device
@@ -59,7 +59,7 @@ class DeviceKernels:
         """See `Kernels.prepare`."""
         if shared > self._shared[kernel]:
             self._allow(kernel, shared)
-        # `torch.cuda.current_stream` makes an object: it takes as long as the launch.
+        # `torch.cuda.current_stream` creates an object, which takes as long as the launch.
         stream = torch._C._cuda_getCurrentRawStream(self.device.index)
         start = Prepared(self._handles[kernel], block, shared, stream, arguments, last)
         if torch.cuda.current_device() == self.device.index:
@@ -74,7 +74,7 @@ class DeviceKernels:
         return elsewhere
 
     def _allow(self, kernel: str, shared: int) -> None:
-        """Let blocks of a kernel have so much dynamic shared memory."""
+        """Allow blocks of a kernel this much dynamic shared memory."""
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         handle = driver.CUkernel(int(self._kernels[kernel].handle))
         (error,) = driver.cuKernelSetAttribute(
@@ -86,7 +86,7 @@ class DeviceKernels:
 
 
 class Prepared:
-    """A launch whose arguments but the last are laid out once, as the driver reads them."""
+    """A launch whose arguments, except the last ones, are packed once for the driver."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Prepared:
 
 
 def _bits(argument: Argument) -> int:
-    """The 8 bytes of an argument as a whole number."""
+    """The 8 bytes of an argument as an integer."""
     if isinstance(argument, Tensor):
         return argument.data_ptr()
     return unpack("q", pack("d", argument))[0] if isinstance(argument, float) else argument
