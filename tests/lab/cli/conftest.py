@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,18 +23,22 @@ def _train(source: str, options: str, folder: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def latent(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on list operations with latent trees."""
-    folder = tmp_path_factory.mktemp("runs") / "latent"
-    return _train("listops", f"{LISTOPS} --embedding 4", folder)
+def _on_listops(name: str, estimator: str) -> Any:
+    """A fixture: the run `name` on list operations with this estimator or reader."""
+
+    @pytest.fixture(scope="session")
+    def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+        folder = tmp_path_factory.mktemp("runs") / name
+        options = f"{LISTOPS} --embedding 4 --estimator {estimator}"
+        return _train("listops", options, folder)
+
+    return run
 
 
-@pytest.fixture(scope="session")
-def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on list operations that reads the gold trees."""
-    folder = tmp_path_factory.mktemp("runs") / "given"
-    return _train("listops", f"{LISTOPS} --embedding 4 --estimator given", folder)
+latent = _on_listops("latent", "sparsemap")
+given = _on_listops("given", "given")
+chart = _on_listops("chart", "chart")
+bow = _on_listops("bow", "bow")
 
 
 @pytest.fixture(scope="session")
@@ -44,20 +49,6 @@ def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "train.tsv").write_text("".join(rows))
     options = f"--train {folder / 'train.tsv'} --embedding 4 --estimator given"
     return _train("classify", options, folder / "run")
-
-
-@pytest.fixture(scope="session")
-def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on list operations with a chart of binary trees."""
-    folder = tmp_path_factory.mktemp("runs") / "chart"
-    return _train("listops", f"{LISTOPS} --embedding 4 --estimator chart", folder)
-
-
-@pytest.fixture(scope="session")
-def bow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run on list operations that reads bags of words."""
-    folder = tmp_path_factory.mktemp("runs") / "bow"
-    return _train("listops", f"{LISTOPS} --embedding 4 --estimator bow", folder)
 
 
 @pytest.fixture(scope="session")

@@ -14,16 +14,7 @@ from sparsewood.lab.run.bars import Bars, automatic
 from sparsewood.lab.run.epoch_table import EpochTable
 from sparsewood.lab.run.progress import Lines, Values
 from sparsewood.lab.tasks.metrics import Accuracy, TreeStatistics
-
-RECORD: dict[str, Any] = {
-    "epoch": 3,
-    "seconds": 12.34,
-    "sentences_per_second": 561.2,
-    "lr": 0.09,
-    "best": True,
-    "train": {"loss": 0.5, "accuracy": 80.0, "support": 2.5, "single": 40.0},
-    "validation": {"loss": 0.4, "accuracy": 82.5, "support": 1.5, "histogram": {"1": 2}},
-}
+from tests.records import RECORD
 
 SEEN = Values([Accuracy(4, 2.0, Counter({(1, 1): 3, (1, 0): 1})), TreeStatistics()], 4, 2.0)
 

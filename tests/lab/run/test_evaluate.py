@@ -7,21 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit
+from sparsewood.lab.data.batches import Batch, Batches
 from sparsewood.lab.run import train
 from sparsewood.lab.run.evaluate import evaluate
 from sparsewood.lab.run.setup import prepare
 from sparsewood.lab.tasks.metrics import Accuracy, Output
 from sparsewood.lab.tasks.model import TreeModel
-
-
-@pytest.fixture
-def model_and_split(make_config) -> tuple[TreeModel, EncodedSplit]:
-    _, model, splits = prepare(make_config())
-    split = splits["validation"]
-    assert isinstance(model, TreeModel)
-    assert isinstance(split, EncodedSplit)
-    return model, split
 
 
 def test_evaluation(model_and_split) -> None:

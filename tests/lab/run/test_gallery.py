@@ -3,21 +3,10 @@
 import pytest
 import torch
 
-from sparsewood.lab.data.batches import EncodedSplit
 from sparsewood.lab.data.examples import Sentence
 from sparsewood.lab.run.gallery import attention_of, attention_picture, gallery
 from sparsewood.lab.run.setup import prepare
 from sparsewood.lab.tasks.metrics import Output
-from sparsewood.lab.tasks.model import TreeModel
-
-
-@pytest.fixture
-def model_and_split(make_config) -> tuple[TreeModel, EncodedSplit]:
-    _, model, splits = prepare(make_config())
-    split = splits["validation"]
-    assert isinstance(model, TreeModel)
-    assert isinstance(split, EncodedSplit)
-    return model, split
 
 
 def test_gallery(model_and_split) -> None:

@@ -2,22 +2,12 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sparsewood.lab.run.progress import Lines, Values, clock, describe, finished
 from sparsewood.lab.tasks.metrics import Accuracy, TreeStatistics
-
-RECORD: dict[str, Any] = {
-    "epoch": 3,
-    "seconds": 12.34,
-    "sentences_per_second": 561.2,
-    "lr": 0.09,
-    "best": True,
-    "train": {"loss": 0.5, "accuracy": 80.0, "support": 2.5, "single": 40.0},
-    "validation": {"loss": 0.4, "accuracy": 82.5, "support": 1.5, "histogram": {"1": 2}},
-}
+from tests.records import RECORD
 
 
 def test_the_line_of_an_epoch() -> None:

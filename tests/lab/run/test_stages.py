@@ -1,8 +1,6 @@
 """Short sentences first: what the stages train on, when they end, and what counts from there."""
 
 import json
-import os
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from sparsewood.lab.run import Progress, TrainingConfig, TrainingInterrupted, train
+from sparsewood.lab.run import Progress, TrainingConfig, train
 from sparsewood.lab.run.distributed import World
 from sparsewood.lab.run.interrupt import StopWish
 from sparsewood.lab.run.schedule import check_stages, ordinary, stage_after
@@ -122,27 +120,13 @@ def test_what_is_annealed_and_who_learns_first_wait(make_config, tmp_path: Path)
 @pytest.mark.parametrize(
     "stops",  # the two stages have two epochs each, of five steps and of four
     [
-        {2: "after step 2 of epoch 1", 12: "after step 2 of epoch 3"},
-        {10: "after step 5 of epoch 2", 15: "after step 1 of epoch 4"},
+        {2: "step 2 of epoch 1", 12: "step 2 of epoch 3"},
+        {10: "step 5 of epoch 2", 15: "step 1 of epoch 4"},
     ],
 )
-def test_stages_resume(
-    make_config, outcome, recording, tmp_path: Path, stops: dict[int, str]
-) -> None:
-    class Stops(recording):
-        def step(self, step: int, values: Any) -> None:
-            super().step(step, values)
-            if self.steps in stops:
-                os.kill(os.getpid(), signal.SIGINT)
-
+def test_stages_resume(make_config, resumes, stops: dict[int, str]) -> None:
     config = make_config(optimizer="adam", lr=0.01, average=0.8, max_epochs=2, **TWO_STAGES)
-    train(config, tmp_path / "whole", progress=QUIET)
-    progress = Stops()
-    for saved in stops.values():
-        with pytest.raises(TrainingInterrupted, match=f"is saved {saved}"):
-            train(config, tmp_path / "parts", resume=True, progress=progress)
-    train(config, tmp_path / "parts", resume=True, progress=QUIET)
-    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    resumes(config, stops)
 
 
 def test_a_run_that_patience_has_ended_stays_so(make_config, recording, tmp_path: Path) -> None:

@@ -157,21 +157,9 @@ def test_averaged_weights_are_validated_and_kept(make_config, tmp_path: Path) ->
     assert result["validation"] == state.history[0]["validation"]
 
 
-def test_all_of_it_resumes(make_config, outcome, recording, tmp_path: Path) -> None:
-    class Stops(recording):
-        def step(self, step: int, values: Any) -> None:
-            super().step(step, values)
-            if self.steps in (3, 8):  # in the first epoch, of five steps, and in the second
-                os.kill(os.getpid(), signal.SIGINT)
-
+def test_all_of_it_resumes(make_config, resumes, tmp_path: Path) -> None:
     config = with_words(make_config(**INDUCTION))
-    train(config, tmp_path / "whole", progress=QUIET)
-    stops = Stops()
-    for _ in range(2):
-        with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
-            train(config, tmp_path / "parts", resume=True, progress=stops)
-    train(config, tmp_path / "parts", resume=True, progress=QUIET)
-    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    resumes(config, {3: "step 3 of epoch 1", 8: "step 3 of epoch 2"})
     assert (tmp_path / "parts" / "checkpoints" / "0004" / "average.safetensors").exists()
 
 
@@ -197,22 +185,10 @@ def test_rounding_rises_step_by_step(make_config, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("scorer", ["between", "both"])
-def test_rounding_resumes(make_config, outcome, recording, tmp_path: Path, scorer: str) -> None:
-    class Stops(recording):
-        def step(self, step: int, values: Any) -> None:
-            super().step(step, values)
-            if self.steps in (3, 8):
-                os.kill(os.getpid(), signal.SIGINT)
-
+def test_rounding_resumes(make_config, resumes, scorer: str) -> None:
     config = make_config(max_epochs=3, temperatures=False, linear=True, lr=0.01, average=0.8)
     config = with_words(config, scorer=scorer)
-    train(config, tmp_path / "whole", progress=QUIET)
-    stops = Stops()
-    for _ in range(2):
-        with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
-            train(config, tmp_path / "parts", resume=True, progress=stops)
-    train(config, tmp_path / "parts", resume=True, progress=QUIET)
-    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    resumes(config, {3: "step 3 of epoch 1", 8: "step 3 of epoch 2"})
 
 
 @pytest.mark.parametrize(
@@ -226,20 +202,10 @@ def test_rounding_resumes(make_config, outcome, recording, tmp_path: Path, score
     ],
 )
 def test_what_is_drawn_and_remembered_resumes(
-    make_config, outcome, recording, tmp_path: Path, estimator: str, composer: str
+    make_config, resumes, tmp_path: Path, estimator: str, composer: str
 ) -> None:
-    class Stops(recording):
-        def step(self, step: int, values: Any) -> None:
-            super().step(step, values)
-            if self.steps == 3:
-                os.kill(os.getpid(), signal.SIGINT)
-
     config = make_config(estimator, composer=composer, lr=0.01, max_epochs=2, temperatures=False)
-    train(config, tmp_path / "whole", progress=QUIET)
-    with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
-        train(config, tmp_path / "parts", resume=True, progress=Stops())
-    train(config, tmp_path / "parts", resume=True, progress=QUIET)
-    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    resumes(config, {3: "step 3 of epoch 1"})
     memory = {
         k: v
         for k, v in load_model(tmp_path / "parts" / "model").state_dict().items()
@@ -254,21 +220,11 @@ def with_encoder(config: RunConfig, folder: Path, **options: Any) -> RunConfig:
 
 @pytest.mark.parametrize("tuned", [False, True])
 def test_a_pretrained_encoder_resumes(
-    make_config, outcome, recording, save_encoder, tmp_path: Path, tuned: bool
+    make_config, resumes, save_encoder, tmp_path: Path, tuned: bool
 ) -> None:
-    class Stops(recording):
-        def step(self, step: int, values: Any) -> None:
-            super().step(step, values)
-            if self.steps == 3:
-                os.kill(os.getpid(), signal.SIGINT)
-
     folder = save_encoder(tmp_path / "encoder", hidden_dropout_prob=0.2)
     config = with_encoder(make_config(lr=0.1, max_epochs=2), folder, tune_encoder=tuned)
-    train(config, tmp_path / "whole", progress=QUIET)
-    with pytest.raises(TrainingInterrupted, match="is saved after step 3 of epoch"):
-        train(config, tmp_path / "parts", resume=True, progress=Stops())
-    train(config, tmp_path / "parts", resume=True, progress=QUIET)
-    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    resumes(config, {3: "step 3 of epoch 1"})
     # What training does not change is in the model, and not in each checkpoint.
     kept = load_file(tmp_path / "parts" / "checkpoints" / "0002" / "model.safetensors")
     assert any(name.startswith("encoder.network.") for name in kept) == tuned
@@ -430,21 +386,9 @@ def test_killed_again_and_again(make_config, outcome, undisturbed, tmp_path: Pat
     assert outcome(tmp_path) == undisturbed
 
 
-def test_a_parser_that_is_stopped_goes_on(
-    make_parser_config, outcome, recording, tmp_path: Path
-) -> None:
-    class Stops(recording):
-        def step(self, step: int, values: Any) -> None:
-            super().step(step, values)
-            if self.steps == 5:  # in the second epoch, of three steps each
-                os.kill(os.getpid(), signal.SIGINT)
-
+def test_a_parser_that_is_stopped_goes_on(make_parser_config, resumes) -> None:
     config = make_parser_config(dropout=0.3)
-    train(config, tmp_path / "whole", progress=QUIET)
-    with pytest.raises(TrainingInterrupted, match="is saved after step 2 of epoch 2"):
-        train(config, tmp_path / "parts", progress=Stops())
-    train(config, tmp_path / "parts", resume=True, progress=QUIET)
-    assert outcome(tmp_path / "parts") == outcome(tmp_path / "whole")
+    resumes(config, {5: "step 2 of epoch 2"})  # of three steps each
 
 
 def _broken_state(path: Path) -> None:

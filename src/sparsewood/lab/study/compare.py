@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from sparsewood.estimators.names import parse
-from sparsewood.lab._files import write_json
 from sparsewood.lab.jobs.pool import LOCAL, Place
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.progress import Progress
@@ -17,7 +16,7 @@ from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.study.rows import folder_of
 from sparsewood.lab.study.search import Row, RowResult, Search, one_thread, validation
 from sparsewood.lab.study.settings import SETTINGS, settings, start
-from sparsewood.lab.study.summary import summarise, told_of
+from sparsewood.lab.study.summary import summarise
 from sparsewood.lab.tasks.measures import SUPPORT
 from sparsewood.lab.tasks.model_config import COMPOSERS, ModelConfig
 
@@ -67,10 +66,7 @@ def train_comparison(
             there with another configuration.
     """
     search = comparison_search(estimators, config, parser_lrs, seeds, folder, own_settings)
-    errors = search.train(workers=workers, on=on, progress=progress)
-    summary = {**comparison_summary(search), **told_of(errors)}
-    write_json(search.folder / "compare.json", summary)
-    return summary
+    return search.run(comparison_summary, "compare.json", workers=workers, on=on, progress=progress)
 
 
 def comparison_search(

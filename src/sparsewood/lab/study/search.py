@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from sparsewood.lab._files import write_json
 from sparsewood.lab.jobs.jobs import Job, run_jobs
 from sparsewood.lab.jobs.pool import LOCAL, Place
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.folder import Run, check_folder
 from sparsewood.lab.run.progress import Progress
 from sparsewood.lab.study.rows import learns
+from sparsewood.lab.study.summary import told_of
 from sparsewood.lab.tasks.build import TASKS
 
 Round = Callable[[RunConfig], Sequence[RunConfig]]
@@ -118,6 +121,21 @@ class Search:
 
         run_jobs(due(), done, workers=workers, on=on, progress=progress)
         return errors
+
+    def run(
+        self,
+        summary: Callable[["Search"], dict[str, Any]],
+        file: str,
+        *,
+        workers: int | None = 1,
+        on: Place = LOCAL,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """`train`, then the `summary` with `told_of` the errors, also written to `file`."""
+        errors = self.train(workers=workers, on=on, progress=progress)
+        found = {**summary(self), **told_of(errors)}
+        write_json(self.folder / file, found)
+        return found
 
     def name(self, run: Path) -> str:
         """The folder of a run as told from that of all."""

@@ -6,14 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sparsewood.lab._files import write_json
 from sparsewood.lab.jobs.pool import LOCAL, Place
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.progress import Progress
 from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.study.rows import folder_of
 from sparsewood.lab.study.search import Row, Search, canonical, one_thread, validation
-from sparsewood.lab.study.summary import summarise, told_of
+from sparsewood.lab.study.summary import summarise
 
 
 def train_table(
@@ -53,10 +52,7 @@ def train_table(
         ValueError: on bad input, or where a run is there with another configuration.
     """
     search = table_search(rows, config, lrs, seeds, folder)
-    errors = search.train(workers=workers, on=on, progress=progress)
-    summary = {**table_summary(search), **told_of(errors)}
-    write_json(search.folder / "table.json", summary)
-    return summary
+    return search.run(table_summary, "table.json", workers=workers, on=on, progress=progress)
 
 
 def table_search(

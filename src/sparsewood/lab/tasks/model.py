@@ -43,7 +43,7 @@ class TreeModel(WordModel, Model):
     the place of embeddings and BiLSTM.
 
     Args:
-        options: the shape of the model.
+        options: the shape of the model, a `config_class` or what `config.json` has of one.
         words: the vocabulary; the first is "<unk>".
         labels: what the integers of the targets stand for.
         lowercase: look words up in lower case.
@@ -59,7 +59,7 @@ class TreeModel(WordModel, Model):
 
     def __init__(
         self,
-        options: ModelConfig,
+        options: ModelConfig | Mapping[str, Any],
         words: list[str],
         labels: list[str],
         lowercase: bool = True,
@@ -67,6 +67,8 @@ class TreeModel(WordModel, Model):
         pretrained: Pretrained | None = None,
         task: str | None = None,
     ) -> None:
+        if isinstance(options, Mapping):
+            options = self.config_class.from_stored(options)
         encoder, second = encoders(options, len(words), pretrained)
         vocabulary = Vocabulary(words, lowercase=lowercase)
         tuned = options.tune_vectors and self.tunes_vectors
@@ -127,12 +129,16 @@ class TreeModel(WordModel, Model):
             task=corpus.task,
         )
         model.start_from(vectors)
+        model.fit(corpus.splits["train"])
         return model
 
     @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
         """What the integers of the targets stand for."""
         return corpus.labels
+
+    def fit(self, examples: Sequence[Example]) -> None:
+        """Remember what answers need to know of the training split."""
 
     def start_from(self, vectors: WordVectors | None) -> None:
         """Start the embeddings from word vectors, if any."""
@@ -154,7 +160,7 @@ class TreeModel(WordModel, Model):
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         told = config.get("vectors")
         return cls(
-            cls.config_class.from_stored(config["options"]),
+            config["options"],
             config["words"],
             config["labels"],
             config["lowercase"],

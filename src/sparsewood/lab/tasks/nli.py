@@ -6,11 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood.lab.data.batches import Batch, PaddedSentences
-from sparsewood.lab.data.vectors import VectorReference
 from sparsewood.lab.tasks._modules import composer_of, word_input
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.pair_config import PairConfig
-from sparsewood.lab.tasks.pretrained import Pretrained
 from sparsewood.lab.tasks.target_model import TargetModel, tasks_of
 from sparsewood.nn._composer import TreeComposer
 from sparsewood.nn.cross_attention import CrossAttention
@@ -43,19 +41,6 @@ class PairModel(TargetModel):
     config_class = PairConfig
 
     options: PairConfig
-
-    # `from_pretrained` reads the class of the options here.
-    def __init__(
-        self,
-        options: PairConfig,
-        words: list[str],
-        labels: list[str],
-        lowercase: bool = True,
-        vectors: VectorReference | None = None,
-        pretrained: Pretrained | None = None,
-        task: str | None = None,
-    ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors, pretrained, task)
 
     def add_layers(self) -> None:
         hidden = self.options.hidden

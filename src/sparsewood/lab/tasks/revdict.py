@@ -12,14 +12,13 @@ from sparsewood.lab._checks import check
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.definitions import definition_words
 from sparsewood.lab.data.examples import Corpus
-from sparsewood.lab.data.vectors import VectorReference, WordVectors
+from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.measures import LOSS, TREES, Measure, MetricSpec
 from sparsewood.lab.tasks.metrics import LossMetric, Output, Ranks
 from sparsewood.lab.tasks.mixture import widened
 from sparsewood.lab.tasks.model import TreeModel
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.objectives import Objective, objective_loss
-from sparsewood.lab.tasks.pretrained import Pretrained
 from sparsewood.lab.tasks.task import Task
 
 
@@ -84,18 +83,6 @@ class ReverseDictionary(TreeModel):
 
     options: DictionaryConfig
     candidates: Tensor
-
-    def __init__(
-        self,
-        options: DictionaryConfig,
-        words: list[str],
-        labels: list[str],
-        lowercase: bool = True,
-        vectors: VectorReference | None = None,
-        pretrained: Pretrained | None = None,
-        task: str | None = None,
-    ) -> None:
-        super().__init__(options, words, labels, lowercase, vectors, pretrained, task)
 
     def add_layers(self) -> None:
         self.output = nn.Linear(self.options.hidden, self.options.embedding)

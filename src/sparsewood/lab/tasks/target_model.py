@@ -1,17 +1,15 @@
 """Models whose answer is what a target makes of the scores of each structure."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 from torch import Tensor, nn
 
 from sparsewood.lab.data.batches import Batch
 from sparsewood.lab.data.examples import Corpus, Example, target_kind, task_name
-from sparsewood.lab.data.vectors import WordVectors
 from sparsewood.lab.tasks.metrics import LossMetric, Metric, Output
 from sparsewood.lab.tasks.mixture import widened
 from sparsewood.lab.tasks.model import TreeModel
-from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.targets import TARGETS, Target
 from sparsewood.lab.tasks.task import Task
 from sparsewood.pairs import PairPosterior
@@ -35,19 +33,8 @@ class TargetModel(TreeModel):
     def labels_of(cls, corpus: Corpus) -> list[str]:
         return _target(corpus.task).labels_of(corpus)
 
-    @classmethod
-    def build(
-        cls,
-        corpus: Corpus,
-        options: ModelConfig,
-        vectors: WordVectors | None = None,
-        *,
-        lowercase: bool = True,
-        min_count: int = 1,
-    ) -> Self:
-        model = super().build(corpus, options, vectors, lowercase=lowercase, min_count=min_count)
-        model.target.fit(corpus.splits["train"])
-        return model
+    def fit(self, examples: Sequence[Example]) -> None:
+        self.target.fit(examples)
 
     def add_layers(self) -> None:
         self.target = _target(self.task)(self.labels)
