@@ -381,3 +381,14 @@ def test_a_bracket_does_not_stand_on_a_line_alone(tmp_path: Path, write_run: Wri
     edit(run / "result.json", validation={**values, "attachment_without_brackets": 90.0})
     page = read(write_report([run], tmp_path / "report.html"))
     assert "attachment without\u00a0]" in page.texts
+
+
+def test_of_many_tests_one_measure_is_shown(tmp_path: Path, write_run: WriteRun) -> None:
+    run = write_run(tmp_path / "run", epochs=1)
+    values = {"accuracy": 84.0, "macro_f1": 77.0}
+    edit(run / "result.json", tests={f"{n}-{n + 9}": values for n in (10, 20, 30, 40)})
+    assert "77.00" in read(write_report([run], tmp_path / "report.html")).text
+    edit(run / "result.json", tests={f"{n}-{n + 9}": values for n in (10, 20, 30, 40, 50)})
+    page = read(write_report([run], tmp_path / "report.html"))
+    assert page.row("sparsemap")[1:6] == ["84.00"] * 5
+    assert "77.00" not in page.text

@@ -24,6 +24,7 @@ from sparsewood.lab.tasks.measures import (
 
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 
+_MANY = 4  # of more tests than this, one measure is shown
 _WIDE = 6  # with more columns than this of tests, validation is left out
 
 
@@ -163,6 +164,9 @@ def results_table(
         judged = criterion(runs)
         columns = [c for c in columns if c.measure.compared or c == judged]
     tests = [column for column in columns if column.split != "validation"]
+    if len({column.split for column in tests}) > _MANY:
+        tests = [column for column in tests if column.measure == tests[0].measure]
+        columns = tests
     if len(tests) > _WIDE:
         columns = tests
     rows = by_estimator(runs)
