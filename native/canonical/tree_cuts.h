@@ -74,14 +74,13 @@ class TreeCuts : public AllPenalised {
 
     // The sets that the oracle contracted in its last call, where they are tight.
     void add_contracted(const ChuLiuEdmonds& memory, Pool& pool) {
-        int last = 0;
-        for (int v = 0; v <= words_; ++v) last = std::max<int>(last, memory.node_of[v]);
-        List<Bits> sets(last + 1, no_bits(words_ + 1));
+        List<Bits> sets(memory.nodes, no_bits(words_ + 1));
         for (int v = 1; v <= words_; ++v) set_bit(sets[v], v);
-        for (int node = words_ + 1; node <= last; ++node) {
+        for (int node = words_ + 1; node < memory.nodes; ++node) {
             Bits& to = sets[node];
-            for (int member = memory.child[node]; member != 0; member = memory.sibling[member])
-                for (size_t i = 0; i < to.size(); ++i) to[i] |= sets[member][i];
+            const int32_t* begin = memory.begin + (node - words_ - 1);
+            for (int m = begin[0]; m < begin[1]; ++m)
+                for (size_t i = 0; i < to.size(); ++i) to[i] |= sets[memory.members[m]][i];
             if (add(pool, to) && !pool.keep_if_tight()) known_.erase(to);
         }
     }

@@ -1,16 +1,20 @@
 // Chu-Liu-Edmonds, the MAP oracle for non-projective dependency trees: maximum spanning arborescence
 // of a dense graph in O(n^2) (Tarjan 1977; Camerini et al. 1979), without recursion.
 //
-// A path of components is grown along best incoming arcs. When it meets itself the
-// cycle becomes one component whose row holds, for every head j, the score of the best
-// arc from j into the cycle, relative to the cycle arc it would replace. Rows are merged,
-// columns never: a head inside the own component is forbidden. Merging c rows costs
-// O(c n) and leaves c - 1 components fewer, hence O(n^2) in all. Which word a merged arc
-// enters is looked up only for the arcs that are chosen.
+// A path of components is grown along best incoming arcs. When it meets itself the cycle becomes one
+// component whose row holds, for every head j, the score of the best arc from j into the cycle,
+// relative to the cycle arc it would replace. Rows are merged, columns never: a head inside the own
+// component is forbidden. Merging c rows costs O(c n) and leaves c - 1 components fewer, hence O(n^2)
+// in all. Which word a merged arc enters is looked up only for the arcs that are chosen.
 //
-// With SingleRoot, scores are compared lexicographically: first the number of root
-// arcs, counted in integers, then the score. The fewest root arcs is one whenever a
-// tree with one root child exists, so the answer is exact and no constant is added.
+// Of a Group with lanes, each finds the best heads of its words. In a cycle that is contracted lanes
+// are heads, and where it is opened again they are its members. A thread merges whole rows instead,
+// unless it has to count root arcs. Cycles are nested so deep that to look for all of them at once
+// would find one at a time.
+//
+// With SingleRoot, scores are compared lexicographically: first the number of root arcs, counted in
+// integers, then the score. The fewest root arcs is one whenever a tree with one root child exists,
+// so the answer is exact and no constant is added.
 //
 // Words and heads are numbered in 16 bits, as in a code. Nodes are up to twice as many, and need 32.
 #pragma once
@@ -23,213 +27,234 @@ struct ChuLiuEdmonds {
     static constexpr int kPollRows = 64;  // of n + 1 scores, between two polls
     int words;  // n
     int heads;  // n + 1 columns
-    // Nodes of the contraction forest: 1..n are words, those after it cycles.
+    int nodes;  // so many there were in the last call
+    // Nodes of the contraction forest: 0 is the root, 1..n are words, those after it cycles.
     double* cycle_scores;  // (n, n + 1) rows of the cycles
     int16_t* cycle_roots;  // (n, n + 1) minus the root arcs that a merged arc adds
+    int32_t* begin;        // (n + 1) where the members of a cycle begin
+    int32_t* members;      // (2 n + 1) of all cycles, in the order of the path
     double* base_score;    // (2 n + 1) of the arc that was chosen into a node
     int16_t* base_roots;   // (2 n + 1)
     int16_t* arc_head;     // (2 n + 1) that arc
-    int32_t* parent;       // (2 n + 1)
-    int32_t* child;        // (2 n + 1) first member of a cycle
-    int32_t* sibling;      // (2 n + 1) next member of the same cycle, 0: the last
-    int8_t* removed;       // (2 n + 1)
-    // Components are named by one of their words.
-    int16_t* component;  // (n + 1) of a word
-    int32_t* node_of;    // (n + 1) of a component
-    int8_t* state;       // (n + 1) of a component
-    int16_t* path;       // (n + 1) components
-    int16_t* next_word;  // (n + 1) of the same component, 0: the last
-    int16_t* last_word;  // (n + 1) of a component
+    int32_t* position;     // (2 n + 1) of a component on the path, from 1 on; kNew, kDone
+    int32_t* component;    // (n + 1) the outermost node that a word is in
+    int32_t* path;         // (n + 1) components
+    // With one lane: the words of the components on the path, in its order, and where each begins.
+    int16_t* path_words;  // (n + 1)
+    int16_t* first_word;  // (n + 1)
+    int words_on_path;
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         words = n;
         heads = n + 1;
-        int64_t cells = int64_t(n) * heads, nodes = 2 * int64_t(n) + 1;
+        int64_t cells = int64_t(n) * heads, most = 2 * int64_t(n) + 1;
         cycle_scores = arena.take<double>(cells);
         cycle_roots = arena.take<int16_t>(cells);
-        base_score = arena.take<double>(nodes);
-        base_roots = arena.take<int16_t>(nodes);
-        arc_head = arena.take<int16_t>(nodes);
-        parent = arena.take<int32_t>(nodes);
-        child = arena.take<int32_t>(nodes);
-        sibling = arena.take<int32_t>(nodes);
-        removed = arena.take<int8_t>(nodes);
-        component = arena.take<int16_t>(heads);
-        node_of = arena.take<int32_t>(heads);
-        state = arena.take<int8_t>(heads);
-        path = arena.take<int16_t>(heads);
-        next_word = arena.take<int16_t>(heads);
-        last_word = arena.take<int16_t>(heads);
+        begin = arena.take<int32_t>(heads);
+        members = arena.take<int32_t>(most);
+        base_score = arena.take<double>(most);
+        base_roots = arena.take<int16_t>(most);
+        arc_head = arena.take<int16_t>(most);
+        position = arena.take<int32_t>(most);
+        component = arena.take<int32_t>(heads);
+        path = arena.take<int32_t>(heads);
+        path_words = arena.take<int16_t>(heads);
+        first_word = arena.take<int16_t>(heads);
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
     // False when no tree is left.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
-        for (int w = g.lane(); w < heads; w += g.size()) {
-            component[w] = last_word[w] = static_cast<int16_t>(w);
-            node_of[w] = w;
-            next_word[w] = 0;
-            state[w] = w == 0 ? kDone : kNew;
-        }
-        for (int v = g.lane(); v < 2 * words + 1; v += g.size()) parent[v] = removed[v] = 0;
-        g.sync();
-        int nodes = heads, rows = 0;
+        if (!choose_heads<SingleRoot>(g, scores)) return false;
+        nodes = heads;
         for (int start = 1; start <= words; ++start) {
-            if (state[component[start]] != kNew) continue;
-            int length = 0;
-            int top = component[start];
+            int top = component[start], length = 0;
+            if (position[top] != kNew) continue;
+            words_on_path = 0;
             while (true) {
+                g.sync();  // all have read the position of `top`
                 if (g.leader()) {
-                    path[length] = static_cast<int16_t>(top);
-                    state[top] = kOnPath;
+                    path[length] = top;
+                    position[top] = length + 1;
+                }
+                if (G::size() == 1 && top <= words) {
+                    first_word[length] = static_cast<int16_t>(words_on_path);
+                    path_words[words_on_path++] = static_cast<int16_t>(top);
                 }
                 ++length;
                 g.sync();
-                if (++rows % kPollRows == 0) g.poll();
-                if (!choose_arc<SingleRoot>(g, scores, node_of[top])) return false;
-                int next = component[arc_head[node_of[top]]];
-                int8_t seen = state[next];
-                if (seen == kDone) break;
-                if (seen == kOnPath) {
-                    int first = length - 1;
-                    while (path[first] != next) --first;
-                    contract<SingleRoot>(g, scores, first, length, nodes++);
-                    length = first;
+                int next = component[arc_head[top]], place = position[next];
+                if (place == kDone) break;
+                if (place != kNew) {
+                    next = nodes++;
+                    if (next % kPollRows == 0) g.poll();
+                    if (!contract<SingleRoot>(g, scores, place - 1, length, next)) return false;
+                    length = place - 1;
                 }
                 top = next;
             }
-            for (int p = g.lane(); p < length; p += g.size()) state[path[p]] = kDone;
+            for (int p = g.lane(); p < length; p += g.size()) position[path[p]] = kDone;
             g.sync();
         }
-        expand<SingleRoot>(g, scores, nodes, tree);
-        return !SingleRoot || root_arcs(tree) == 1;
-    }
-
-  protected:
-    SPARSEWOOD_HD int root_arcs(const int16_t* tree) const {
-        int count = 0;
-        for (int i = 0; i < words; ++i) count += tree[i] == 0;
-        return count;
+        for (int node = nodes - 1; node > words; --node) open<SingleRoot>(g, scores, node);
+        int roots = 0;
+        for (int i = g.lane(); i < words; i += g.size()) {
+            tree[i] = arc_head[i + 1];
+            roots += tree[i] == 0;
+        }
+        g.sync();
+        return !SingleRoot || g.total(roots) == 1;
     }
 
   private:
-    static constexpr int8_t kNew = 0, kOnPath = 1, kDone = 2;
+    static constexpr int32_t kNew = 0, kDone = -1;
+
+    // An arc into a component, the better one by fewer root arcs (if those count), then by score.
+    struct Arc {
+        double score = kForbidden;
+        int roots = 0, head = -1;
+
+        template <bool SingleRoot>
+        SPARSEWOOD_HD void see(double other, int other_roots, int other_head) {
+            bool better = other > score;
+            if (SingleRoot && head >= 0 && other_roots != roots && other != kForbidden)
+                better = other_roots > roots;
+            if (better) score = other, roots = other_roots, head = other_head;
+        }
+    };
 
     SPARSEWOOD_HD const double* row_of(const double* scores, int node) const {
-        return node <= words ? scores + int64_t(node - 1) * heads
-                             : cycle_scores + int64_t(node - heads) * heads;
+        return node <= words ? scores + (node - 1) * heads : cycle_scores + (node - heads) * heads;
     }
 
     SPARSEWOOD_HD int roots_at(int node, int head) const {
-        return node <= words ? -(head == 0) : cycle_roots[int64_t(node - heads) * heads + head];
+        return node <= words ? -(head == 0) : cycle_roots[(node - heads) * heads + head];
     }
 
-    // The best arc into a node.
+    // The arc from a head into a node that becomes a member of a cycle.
+    template <bool SingleRoot>
+    SPARSEWOOD_HD double score_of(const double* scores, int node, int head, int& roots) const {
+        roots = SingleRoot ? roots_at(node, head) - base_roots[node] : 0;
+        return row_of(scores, node)[head] - base_score[node];
+    }
+
+    SPARSEWOOD_HD void keep(int node, const Arc& arc) {
+        arc_head[node] = static_cast<int16_t>(arc.head);
+        base_score[node] = arc.score;
+        base_roots[node] = static_cast<int16_t>(arc.roots);
+        position[node] = kNew;
+    }
+
+    // The best arc of a row whose root arcs are not counted.
+    template <class G>
+    SPARSEWOOD_HD Arc best_of(const G& g, const double* row) const {
+        int head = g.argmax(row, heads);
+        return {head < 0 ? kForbidden : row[head], 0, head};
+    }
+
+    // The best head of every word, a lane for each. False when one has none.
     template <bool SingleRoot, class G>
-    SPARSEWOOD_HD bool choose_arc(const G& g, const double* scores, int node) {
-        const double* row = row_of(scores, node);
-        int head = SingleRoot ? fewest_roots(row, node) : g.argmax(row, heads);
-        if (head < 0) return false;
-        int roots = SingleRoot ? roots_at(node, head) : 0;
-        if (g.leader()) {
-            arc_head[node] = static_cast<int16_t>(head);
-            base_score[node] = row[head];
-            base_roots[node] = static_cast<int16_t>(roots);
+    SPARSEWOOD_HD bool choose_heads(const G& g, const double* scores) {
+        bool none = false;
+        for (int w = g.lane(); w < heads; w += g.size()) {
+            if (w % kPollRows == kPollRows - 1) g.poll();
+            component[w] = w;
+            Arc arc;
+            const double* row = row_of(scores, w == 0 ? 1 : w);
+            if constexpr (G::size() == 1 && !SingleRoot) {
+                arc = best_of(g, row);
+            } else {
+                for (int j = 0; j < heads; ++j)
+                    arc.see<SingleRoot>(row[j], SingleRoot ? -(j == 0) : 0, j);
+            }
+            keep(w, arc);
+            none |= arc.head < 0;
         }
+        if (g.leader()) position[0] = kDone, begin[0] = 0;
+        g.sync();
+        return !g.any(none);
+    }
+
+    // path[first..length) becomes a node: its row, and the best arc in it. False when it has none.
+    template <bool SingleRoot, class G>
+    SPARSEWOOD_HD bool contract(const G& g, const double* scores, int first, int length, int node) {
+        int to = begin[node - heads];
+        for (int p = first + g.lane(); p < length; p += g.size())
+            members[to + p - first] = path[p];
+        if (g.leader()) begin[node - heads + 1] = to + length - first;
+        g.sync();  // all have read the component of the last head
+        Arc best;
+        if constexpr (G::size() == 1 && !SingleRoot)
+            best = merge_rows(g, scores, first, length, node);
+        else
+            best = merge_columns<SingleRoot>(g, scores, first, length, node);
+        if (best.head < 0) return false;
+        if (g.leader()) keep(node, best);
         g.sync();
         return true;
     }
 
-    SPARSEWOOD_HD int fewest_roots(const double* row, int node) const {
-        int best = -1;
-        for (int j = 0; j < heads; ++j) {
-            if (row[j] == kForbidden) continue;
-            int more = best < 0 ? 1 : roots_at(node, j) - roots_at(node, best);
-            if (more > 0 || (more == 0 && row[j] > row[best])) best = j;
-        }
-        return best;
-    }
-
-    // The word that the arc from `head` into a node enters: down to the members it came from.
-    template <bool SingleRoot>
-    SPARSEWOOD_HD int entered(const double* scores, int node, int head) const {
-        while (node > words) {
-            double score = row_of(scores, node)[head];
-            int member = child[node];
-            while (
-                row_of(scores, member)[head] - base_score[member] != score ||
-                (SingleRoot && roots_at(member, head) - base_roots[member] != roots_at(node, head)))
-                member = sibling[member];
-            node = member;
-        }
-        return node;
-    }
-
-    // Merges the components path[first..length) into one, under the name of path[first].
     template <bool SingleRoot, class G>
-    SPARSEWOOD_HD void contract(const G& g, const double* scores, int first, int length, int node) {
-        double* into = cycle_scores + int64_t(node - heads) * heads;
-        int16_t* roots = cycle_roots + int64_t(node - heads) * heads;
-        for (int p = first; p < length; ++p) {
-            if (p % kPollRows == kPollRows - 1) g.poll();
-            int member = node_of[path[p]];
-            const double* row = row_of(scores, member);
-            double base = base_score[member];
-            if (SingleRoot) {
-                merge_with_roots(g, row, member, into, roots, p == first);
+    SPARSEWOOD_HD Arc merge_columns(const G& g, const double* scores, int first, int length,
+                                    int node) {
+        double* row = cycle_scores + (node - heads) * heads;
+        int16_t* roots = cycle_roots + (node - heads) * heads;
+        Arc best;
+        for (int j = g.lane(); j < heads; j += g.size()) {
+            if (j % kPollRows == kPollRows - 1) g.poll();
+            Arc arc;
+            if (position[component[j]] > first) {  // it is in the cycle
+                component[j] = node;
             } else {
-                g.rebase(row, base, heads, into, p == first);
+                for (int p = first; p < length; ++p) {
+                    int added;
+                    double score = score_of<SingleRoot>(scores, path[p], j, added);
+                    arc.see<SingleRoot>(score, added, j);
+                }
             }
-            if (g.leader()) {
-                parent[member] = node;
-                sibling[member] = p + 1 < length ? node_of[path[p + 1]] : 0;
-            }
+            row[j] = arc.score;
+            if (SingleRoot) roots[j] = static_cast<int16_t>(arc.roots);
+            best.see<SingleRoot>(arc.score, arc.roots, j);
         }
+        if (SingleRoot && best.roots != g.largest(best.head < 0 ? -heads : best.roots))
+            best = Arc();
+        int head = g.argmax(best.score, best.head);
         g.sync();
-        if (g.leader()) join(path + first, length - first, node, into);
-        g.sync();
-    }
-
-    // The words of `count` components become one component, whose own words are forbidden heads.
-    SPARSEWOOD_HD void join(const int16_t* members, int count, int node, double* row) {
-        int name = members[0];
-        for (int p = 1; p < count; ++p) {
-            next_word[last_word[name]] = members[p];
-            last_word[name] = last_word[members[p]];
-        }
-        for (int w = name; w != 0; w = next_word[w]) {
-            component[w] = static_cast<int16_t>(name);
-            row[w] = kForbidden;
-        }
-        child[node] = node_of[name];
-        node_of[name] = node;
+        if (head < 0) return Arc();
+        return {row[head], SingleRoot ? roots[head] : 0, head};
     }
 
     template <class G>
-    SPARSEWOOD_HD void merge_with_roots(const G& g, const double* row, int member, double* into,
-                                        int16_t* roots, bool first) const {
-        for (int j = g.lane(); j < heads; j += g.size()) {
-            double score = row[j] - base_score[member];
-            int16_t added = static_cast<int16_t>(roots_at(member, j) - base_roots[member]);
-            bool better = first || score > into[j];
-            if (!first && score != kForbidden && into[j] != kForbidden && added != roots[j])
-                better = added > roots[j];
-            if (better) into[j] = score, roots[j] = added;
+    SPARSEWOOD_HD Arc merge_rows(const G& g, const double* scores, int first, int length,
+                                 int node) {
+        double* row = cycle_scores + (node - heads) * heads;
+        for (int p = first; p < length; ++p) {
+            if (p % kPollRows == kPollRows - 1) g.poll();
+            g.rebase(row_of(scores, path[p]), base_score[path[p]], heads, row, p == first);
         }
+        for (int k = first_word[first]; k < words_on_path; ++k) {
+            component[path_words[k]] = node;
+            row[path_words[k]] = kForbidden;
+        }
+        return best_of(g, row);
     }
 
-    // Dismantles the contraction forest from the last node to the first: the arc of
-    // a remaining node enters one word and cancels the arcs on the way down to it.
+    // The arc into a cycle enters the first member it can have come from, and replaces its own.
     template <bool SingleRoot, class G>
-    SPARSEWOOD_HD void expand(const G& g, const double* scores, int nodes, int16_t* tree) {
-        if (g.leader()) {
-            for (int node = nodes - 1; node > 0; --node) {
-                if (removed[node]) continue;
-                int word = entered<SingleRoot>(scores, node, arc_head[node]);
-                tree[word - 1] = arc_head[node];
-                for (int v = word; v != node; v = parent[v]) removed[v] = 1;
-            }
+    SPARSEWOOD_HD void open(const G& g, const double* scores, int node) {
+        int head = arc_head[node], stop = begin[node - heads + 1];
+        double score = row_of(scores, node)[head];
+        int roots = SingleRoot ? roots_at(node, head) : 0;
+        for (int start = begin[node - heads]; start < stop; start += g.size()) {
+            int m = start + g.lane(), added;
+            bool enters = m < stop &&
+                          score_of<SingleRoot>(scores, members[m], head, added) == score &&
+                          (!SingleRoot || added == roots);
+            uint32_t found = g.ballot(enters);
+            if (found == 0) continue;
+            if (g.lane() == lowest_bit(found)) arc_head[members[m]] = static_cast<int16_t>(head);
+            break;
         }
         g.sync();
     }

@@ -6,7 +6,6 @@
 
 #include "families/chu_liu_edmonds.h"
 #include "families/chu_liu_edmonds_lanes.h"
-#include "families/chu_liu_edmonds_path.h"
 #include "families/eisner.h"
 #include "families/family.h"
 
@@ -42,27 +41,19 @@ SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
     };
 }
 
-#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
-// ChuLiuEdmonds::argmax<false> with at least 3 words, for a CPU thread.
-bool argmax_wide(const ChuLiuEdmonds& memory, const double* scores,
-                 int16_t* tree);  // chu_liu_edmonds.cpp
-#endif
-
 template <bool Projective, bool SingleRoot>
 struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
-    // Where a group has lanes: of a sentence that has one for each word, and of any.
-    ChuLiuEdmondsLanes lanes;
-    ChuLiuEdmondsPath by_path;
+    ChuLiuEdmondsLanes lanes;  // where a group has one for each word
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
+        bool has_lanes = arena.lanes > 1 && n < ChuLiuEdmondsLanes::kMostHeads;
         words = n;
         heads = n + 1;
-        if (arena.lanes == 1) return ChuLiuEdmonds::lay_out(arena, n);
-        if (heads <= ChuLiuEdmondsLanes::kMostHeads) lanes.lay_out(arena, n);
-        if (SingleRoot || heads > ChuLiuEdmondsLanes::kMostHeads) by_path.lay_out(arena, n);
+        if (has_lanes) lanes.lay_out(arena, n);
+        if (!has_lanes || SingleRoot) ChuLiuEdmonds::lay_out(arena, n);
     }
 
     template <class G>
@@ -82,25 +73,17 @@ struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
   private:
     template <bool One, class G>
     SPARSEWOOD_HD bool find(const G& g, const double* scores, int16_t* tree) {
-        if constexpr (G::size() == 1)
-            return alone<One>(g, scores, tree);
-        else if (!One && heads <= ChuLiuEdmondsLanes::kMostHeads)
-            return lanes.argmax(g, scores, tree);
-        else
-            return by_path.argmax<One>(g, scores, tree);
-    }
-
-    template <bool One, class G>
-    SPARSEWOOD_HD bool alone(const G& g, const double* scores, int16_t* tree) {
-#if defined(__GNUC__) && !defined(__CUDACC_RTC__)
-        if (!One && words >= 3) return argmax_wide(*this, scores, tree);
-#endif
+        if constexpr (G::size() > 1 && !One) {
+            if (heads <= ChuLiuEdmondsLanes::kMostHeads) return lanes.argmax(g, scores, tree);
+        }
         return argmax<One>(g, scores, tree);
     }
 
     template <class G>
     SPARSEWOOD_HD bool has_one_root(const G& g, const int16_t* tree) const {
-        bool has = root_arcs(tree) == 1;
+        int roots = 0;
+        for (int i = g.lane(); i < words; i += g.size()) roots += tree[i] == 0;
+        bool has = g.total(roots) == 1;
         g.sync();  // before the tree is written to again
         return has;
     }

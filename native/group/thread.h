@@ -5,6 +5,14 @@ namespace sparsewood {
 
 void solve_columns(const double* rows, int n, double* x, int width);  // columns.cpp
 void poll();                                                          // interrupt.h
+int argmax_row(const double* row, int n);                             // rows.cpp, as rebase_row
+void rebase_row(const double* row, double base, int n, double* out, bool first);
+
+#if defined(__GNUC__)
+constexpr int kLongRow = 32;  // from which on a call of rows.cpp is the faster way
+#else
+constexpr int kLongRow = 1 << 30;
+#endif
 
 // Two numbers that go through the pipeline together: a vector where the compiler has the type.
 struct Pair {
@@ -47,6 +55,8 @@ struct Thread {
     using Lane = Thread;  // one lane as a Group of its own
     static uint32_t ballot(bool x) { return x; }
     static bool any(bool x) { return x; }
+    static int total(int x) { return x; }
+    static int largest(int x) { return x; }
     // value <- the largest of all lanes, at <- the least that a lane with it has; or the smallest.
     static void largest(int& value, int& at) { (void)value, (void)at; }
     static void smallest(double& value, int& at) { (void)value, (void)at; }
@@ -105,6 +115,7 @@ struct Thread {
 
     // Lowest index of the largest entry; -1 when all are forbidden (or n = 0).
     static int argmax(const double* a, int n) {
+        if (n >= kLongRow) return argmax_row(a, n);
         Pair m = {{kForbidden, kForbidden}}, o = m;
         int i = 0;
         for (; i + 4 <= n; i += 4) {
@@ -124,6 +135,7 @@ struct Thread {
 
     // out[i] = max(out[i], row[i] - base), or just row[i] - base when first.
     static void rebase(const double* row, double base, int n, double* out, bool first) {
+        if (n >= kLongRow) return rebase_row(row, base, n, out, first);
         int i = 0;
         if (first) {
             for (; i < n; ++i) out[i] = row[i] - base;

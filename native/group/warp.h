@@ -162,13 +162,6 @@ struct Warp {
         return static_cast<int>(reduce_min(mine ? static_cast<unsigned>(at) : kAll));
     }
 
-    static __device__ void rebase(const double* row, double base, int n, double* out, bool first) {
-        for (int i = lane(); i < n; i += 32) {
-            double score = row[i] - base;
-            out[i] = first || score > out[i] ? score : out[i];
-        }
-    }
-
     static __device__ void max_plus(const double* x, const double* rows, const double* plus, int m,
                                     int n, double* out) {
         for (int k = lane(); k < n; k += 32) {

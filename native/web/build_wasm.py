@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WASM = ROOT / "src/sparsewood/draw/web/sparsewood.wasm"
-CORE = ("solver/batch.cpp", "solver/columns.cpp", "web/wasm.cpp")
+CORE = ("group/rows.cpp", "solver/batch.cpp", "solver/columns.cpp", "web/wasm.cpp")
 MOST_MEMORY = 1 << 30  # what a page may take before a call fails
 
 ZIG = "0.17.0"

@@ -15,18 +15,18 @@ from sparsewood.inference.map import total_scores
 from tests.emulator import ORDERS, kernels_at
 
 SOURCE = """
+#include "families/chu_liu_edmonds.h"
 #include "families/chu_liu_edmonds_lanes.h"
-#include "families/chu_liu_edmonds_path.h"
 
 using namespace sparsewood;
 
-struct AnyRoots : ChuLiuEdmondsPath {
+struct AnyRoots : ChuLiuEdmonds {
     __device__ bool operator()(const double* scores, int16_t* tree) {
         return argmax<false>(Warp(), scores, tree);
     }
 };
 
-struct OneRoot : ChuLiuEdmondsPath {
+struct OneRoot : ChuLiuEdmonds {
     __device__ bool operator()(const double* scores, int16_t* tree) {
         return argmax<true>(Warp(), scores, tree);
     }
@@ -126,48 +126,38 @@ def test_ties_and_forbidden_arcs(n: int, seed: int, kernel: str, forbidden: floa
 
 # A CPU thread's, which a GPU's compiler is not given.
 THREAD_SOURCE = """
-#include "families/chu_liu_edmonds.cpp"
+#include "group/rows.cpp"
+
+#include "families/chu_liu_edmonds.h"
 
 using namespace sparsewood;
 
 static int64_t polls;
 void sparsewood::poll() { ++polls; }
 
-struct Plain : ChuLiuEdmonds {
-    bool operator()(const double* scores, int16_t* tree) {
-        return argmax<false>(Thread(), scores, tree);
-    }
-};
-
-struct Wide : ChuLiuEdmonds {
-    bool operator()(const double* scores, int16_t* tree) {
-        return argmax_wide(*this, scores, tree);
-    }
-};
-
-template <class Oracle>
+template <bool SingleRoot>
 void find(const double* scores, int64_t n, char* memory, int64_t* heads, int64_t* found) {
     polls = 0;
-    Oracle oracle;
+    ChuLiuEdmonds oracle;
     Arena arena{memory};
     oracle.lay_out(arena, static_cast<int>(n));
     int16_t* tree = arena.take<int16_t>(n);
-    found[0] = oracle(scores, tree);
+    found[0] = oracle.argmax<SingleRoot>(Thread(), scores, tree);
     found[1] = polls;
     for (int64_t i = 0; i < n; ++i) heads[i] = tree[i];
 }
 
-extern "C" void plain(const double* scores, int64_t n, char* memory, int64_t, int64_t* heads,
-                      int64_t* found) {
-    find<Plain>(scores, n, memory, heads, found);
+extern "C" void any_roots(const double* scores, int64_t n, char* memory, int64_t, int64_t* heads,
+                          int64_t* found) {
+    find<false>(scores, n, memory, heads, found);
 }
 
-extern "C" void wide(const double* scores, int64_t n, char* memory, int64_t, int64_t* heads,
-                     int64_t* found) {
-    find<Wide>(scores, n, memory, heads, found);
+extern "C" void one_root(const double* scores, int64_t n, char* memory, int64_t, int64_t* heads,
+                         int64_t* found) {
+    find<true>(scores, n, memory, heads, found);
 }
 """
-THREAD_PROGRAM = cuda.Program(THREAD_SOURCE, ("plain", "wide"))
+THREAD_PROGRAM = cuda.Program(THREAD_SOURCE, ("any_roots", "one_root"))
 
 
 def sparse_zeros(count: int, dtype: torch.dtype) -> Tensor:
@@ -181,7 +171,7 @@ def sparse_zeros(count: int, dtype: torch.dtype) -> Tensor:
 @pytest.mark.skipif(sys.platform != "linux", reason="pages of zeros that are shared")
 @pytest.mark.parametrize(
     ("program", "kernel"),
-    [(PROGRAM, "any_roots"), *((THREAD_PROGRAM, k) for k in ("plain", "wide"))],
+    [(PROGRAM, "any_roots"), (THREAD_PROGRAM, "any_roots")],
 )
 def test_nodes_that_16_bits_do_not_number(program: cuda.Program, kernel: str) -> None:
     """Three cycles in a sentence of nearly as many words as there may be: their numbers are beyond.
