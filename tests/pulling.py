@@ -21,7 +21,7 @@ def pulled(columns: Tensor, u: Tensor, w: Tensor, counted: Tensor | None = None)
     Args:
         columns: of every structure that uses no forbidden part.
         u: (P,) marginals, right to 1e-12 or so.
-        w: (P,) of `pull_weights`, flat.
+        w: (P,) of `preferences`, flat.
         counted: (P,) bool, the parts whose marginals must be met. Default: all. Where parts go
             without a penalty: the others, and `columns` of the structures that are optimal alone.
     """

@@ -1,29 +1,29 @@
 // Weights that are a function of the marginals alone: the pulling triangulation of the polytope.
 //
 // On the smallest face that holds the marginals, the structure that the fixed integers of
-// pull_weights.h like best gets as much weight as can be; then the same for what is left. The
+// preferences.h like best gets as much weight as can be; then the same for what is left. The
 // structures are affinely independent, and their weights continuous and piecewise linear in the
 // marginals (De Loera, Rambau & Santos 2010, "Triangulations", section 4.3).
 #pragma once
 
-#include "canonical/peel.h"
-#include "canonical/pull.h"
-#include "canonical/pull_weights.h"
-#include "canonical/pulled.h"
+#include "canonical/by_facets.h"
+#include "canonical/by_oracle.h"
+#include "canonical/decomposition.h"
+#include "canonical/preferences.h"
 #include "solver/solver.h"
 
 namespace sparsewood {
 
 // (cells) of the table; 0 where there is no part.
 template <class Family>
-std::vector<double> pull_weights(const Family& family, const std::vector<int64_t>& shape) {
+std::vector<double> preferences(const Family& family, const std::vector<int64_t>& shape) {
     std::vector<double> w(static_cast<size_t>(cells(family)), 0.0);
     for (int r = 0; r < family.rows; ++r) {
         Row row = family.row(r);
         for (int c = 0; c + Family::kEmpty < family.width; ++c)
             if (c < row.skip_begin || c >= row.skip_end)
                 w[static_cast<size_t>(int64_t(r) * family.width + c + Family::kEmpty)] =
-                    pull_weight(row.start + c * row.step, shape.data(), shape.size());
+                    preference(row.start + c * row.step, shape.data(), shape.size());
     }
     return w;
 }
@@ -31,11 +31,11 @@ std::vector<double> pull_weights(const Family& family, const std::vector<int64_t
 // The canonical decomposition of what the solver found, by the facets of the family where they are
 // known, else by its oracle alone. False: not found.
 template <class Family>
-bool decompose(Solver<Family>& solver, const double* w, Pulled& out) {
-    bool found = peel(solver.family(), solver.set, w, out);
+bool decompose(Solver<Family>& solver, const double* w, Decomposition& out) {
+    bool found = decompose_by_facets(solver.family(), solver.set, w, out);
     if (!found) {
         out = {{}, {}, out.calls};
-        found = pull(solver, w, out);
+        found = decompose_by_oracle(solver, w, out);
     }
     forget(solver.family());
     return found;
@@ -44,16 +44,16 @@ bool decompose(Solver<Family>& solver, const double* w, Pulled& out) {
 // Solves on these structures alone, for which the solver has room. False: they are not affinely
 // independent, or not optimal.
 template <class Family>
-bool take_over(Solver<Family>& solver, const Pulled& pulled) {
+bool take_over(Solver<Family>& solver, const Decomposition& chosen) {
     constexpr double kNegative = -1e-12;
     Thread g;
     auto& set = solver.set;
     int64_t stride = set.codes.stride;
     set.reset(set.theta, true);
-    for (int64_t i = 0; i < stride; ++i) set.origin[i] = pulled.codes[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < stride; ++i) set.origin[i] = chosen.codes[static_cast<size_t>(i)];
     set.begin(g);
-    for (int a = 1; a < pulled.size(); ++a)
-        if (set.append(g, pulled.codes.data() + a * stride) != Entry::kEntered) return false;
+    for (int a = 1; a < chosen.size(); ++a)
+        if (set.append(g, chosen.codes.data() + a * stride) != Entry::kEntered) return false;
     do {
         solver.settle_all(g);
         for (int a = 0; a < set.size(); ++a)

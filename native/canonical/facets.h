@@ -1,4 +1,4 @@
-// The inequalities that bound the polytope of a family, for canonical weights (peel.h).
+// The inequalities that bound the polytope of a family, for canonical weights (by_facets.h).
 //
 // That a part has no negative mass is one for each cell of the table. The others say that a number
 // which is never negative for a structure, constant + sign * (how many of some cells it uses), is

@@ -1,7 +1,7 @@
 // What networks along a forest share on the device: the kernels between the matrix products.
 //
 // The product U h_k of a node with all blocks of U is made once, and every parent takes its own
-// from it. A level is then one kernel and one product. On the way down a node pulls from the edges
+// from it. A level is then one kernel and one product. On the way down a node gathers from the edges
 // above it, in their order, and what a parent passes is computed anew for each of them, so that a
 // level is one kernel and one product again and no sum depends on which thread came first. Small
 // levels have both in one launch: each block makes the states of some nodes, all of them, and a
@@ -71,7 +71,7 @@ __device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, cons
 // What the edges above node k pass down to it: the gradient on its product, and as the result that
 // on its state which does not come by the product. edges[offsets[k] : offsets[k + 1]] are those.
 template <class Cell, class Real>
-__device__ Real pull(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
+__device__ Real gather(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
                      int64_t k, int64_t d, Real* sums) {
     Real state = 0;
     for (int g = 0; g < Cell::kGates; ++g) sums[g] = 0;
@@ -92,7 +92,7 @@ __device__ void pass_down(const Pass<Real>& pass, const int64_t* offsets, const 
     const int64_t k = begin + blockIdx.x, n = pass.hidden;
     for (int64_t d = threadIdx.x; d < n; d += blockDim.x) {
         Real sums[Cell::kGates];
-        const Real state = pull<Cell>(pass, offsets, edges, k, d, sums);
+        const Real state = gather<Cell>(pass, offsets, edges, k, d, sums);
         for (int g = 0; g < Cell::kGates; ++g)
             on_products[(k * Cell::kGates + g) * n + d] = sums[g];
         if (Cell::kCarries)
@@ -117,7 +117,7 @@ __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets
     for (int i = threadIdx.x; i < kTileRows * int(n); i += blockDim.x) {
         const int64_t r = i / int(n), k = first + r, d = i % int(n);
         Real sums[Cell::kGates] = {}, state = 0;
-        if (k < end) state = pull<Cell>(pass, offsets, edges, k, d, sums);
+        if (k < end) state = gather<Cell>(pass, offsets, edges, k, d, sums);
         for (int g = 0; g < Cell::kGates; ++g) {
             rows[r * depth + g * n + d] = sums[g];
             if (part == 0 && k < end) on_products[k * depth + g * n + d] = sums[g];

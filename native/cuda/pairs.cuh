@@ -23,9 +23,9 @@ __device__ void score_pairs(const Real* heads, const Real* dependents, const Rea
 
 // The gradients on dependents and, row by row, on v; and in the blocks after those on heads.
 template <class Real>
-__device__ void pull_pairs(const Real* heads, const Real* dependents, const Real* v,
-                           const Real* on_scores, Real* on_heads, Real* on_dependents, Real* on_v,
-                           int64_t batch, int64_t n, int64_t m, int64_t size) {
+__device__ void backward_pairs(const Real* heads, const Real* dependents, const Real* v,
+                               const Real* on_scores, Real* on_heads, Real* on_dependents,
+                               Real* on_v, int64_t batch, int64_t n, int64_t m, int64_t size) {
     const bool of_head = int64_t(blockIdx.x) >= batch * n;
     const int64_t row = blockIdx.x - (of_head ? batch * n : 0);
     const int64_t b = row / (of_head ? m : n), count = of_head ? n : m;
@@ -53,12 +53,12 @@ __device__ void pull_pairs(const Real* heads, const Real* dependents, const Real
                                             int64_t size) {                                        \
         sparsewood::score_pairs<Real>(heads, dependents, v, scores, n, m, size);                   \
     }                                                                                              \
-    extern "C" __global__ void name##_pull(                                                        \
+    extern "C" __global__ void name##_backward(                                                    \
         const Real* heads, const Real* dependents, const Real* v, const Real* on_scores,           \
         Real* on_heads, Real* on_dependents, Real* on_v, int64_t batch, int64_t n, int64_t m,      \
         int64_t size) {                                                                            \
-        sparsewood::pull_pairs<Real>(heads, dependents, v, on_scores, on_heads, on_dependents,     \
-                                     on_v, batch, n, m, size);                                     \
+        sparsewood::backward_pairs<Real>(heads, dependents, v, on_scores, on_heads, on_dependents, \
+                                         on_v, batch, n, m, size);                                 \
     }
 SPARSEWOOD_PAIRS(pairs_float32, float)
 SPARSEWOOD_PAIRS(pairs_float64, double)

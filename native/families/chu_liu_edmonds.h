@@ -1,22 +1,23 @@
 // Chu-Liu-Edmonds, the MAP oracle for non-projective dependency trees: maximum spanning arborescence
 // of a dense graph in O(n^2) (Tarjan 1977; Camerini et al. 1979), without recursion.
 //
-// A path of components is grown along best incoming arcs. When it meets itself the cycle becomes one
-// component whose row holds, for every head j, the score of the best arc from j into the cycle,
+// A path of components is grown along best incoming arcs. When it meets itself the cycle becomes
+// one component whose row holds, for every head j, the score of the best arc from j into the cycle,
 // relative to the cycle arc it would replace. Rows are merged, columns never: a head inside the own
-// component is forbidden. Merging c rows costs O(c n) and leaves c - 1 components fewer, hence O(n^2)
-// in all. Which word a merged arc enters is looked up only for the arcs that are chosen.
+// component is forbidden. Merging c rows costs O(c n) and leaves c - 1 components fewer, hence
+// O(n^2) in all. Which word a merged arc enters is looked up only for the arcs that are chosen.
 //
-// Of a Group with lanes, each finds the best heads of its words. In a cycle that is contracted lanes
-// are heads, and where it is opened again they are its members. A thread merges whole rows instead,
-// unless it has to count root arcs. Cycles are nested so deep that to look for all of them at once
+// Each lane of a Group finds the best heads of its words. In a cycle that is contracted lanes are
+// heads, and where it is opened again they are its members. A thread merges whole rows instead,
+// unless it has to count root arcs. Cycles are nested so deep that a search for all of them at once
 // would find one at a time.
 //
 // With SingleRoot, scores are compared lexicographically: first the number of root arcs, counted in
 // integers, then the score. The fewest root arcs is one whenever a tree with one root child exists,
 // so the answer is exact and no constant is added.
 //
-// Words and heads are numbered in 16 bits, as in a code. Nodes are up to twice as many, and need 32.
+// Words and heads are numbered in 16 bits, as in a code. Nodes are up to twice as many, and need
+// 32.
 #pragma once
 
 #include "group/group.h"

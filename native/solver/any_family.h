@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "canonical/peel.h"
+#include "canonical/by_facets.h"
 
 namespace sparsewood {
 

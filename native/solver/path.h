@@ -75,7 +75,7 @@ class Path {
     }
 
     double s() const { return s_at_; }
-    const Pulled& found() const { return found_; }            // what has weight there
+    const Decomposition& found() const { return found_; }            // what has weight there
     const std::vector<int16_t>& tie() const { return tie_; }  // who ties there; empty: nobody
 
   private:
@@ -106,7 +106,7 @@ class Path {
     std::vector<double> tilt_;            // (cells)
     std::vector<Code> pool_;              // what the oracle named, and did not enter or left
     Code banned_;                         // above by rounding alone
-    Pulled found_;
+    Decomposition found_;
     Code tie_;
 
     Family& family() { return solver_.family(); }

@@ -148,15 +148,15 @@ class Worker {
     // where the canonical ones are more than `most`, if that is not 0.
     bool make_canonical(const Scores& scores, Status status, int64_t most) {
         if (verdict(solver_, status) != Status::kSolved) return false;
-        std::vector<double> w = pull_weights(family(), scores.shape);
-        Pulled pulled;
-        bool found = decompose(solver_, w.data(), pulled);
-        solver_.calls += pulled.calls;
-        if (!found || (most > 0 && pulled.size() > most)) return false;
+        std::vector<double> w = preferences(family(), scores.shape);
+        Decomposition chosen;
+        bool found = decompose(solver_, w.data(), chosen);
+        solver_.calls += chosen.calls;
+        if (!found || (most > 0 && chosen.size() > most)) return false;
         Solver<Family> own = solver_;
         Block block;
-        lay_out_active(block, pulled.size() + 2);
-        if (!take_over(solver_, pulled)) {
+        lay_out_active(block, chosen.size() + 2);
+        if (!take_over(solver_, chosen)) {
             int calls = solver_.calls;
             solver_ = own;
             solver_.calls = calls;

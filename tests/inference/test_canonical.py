@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood.inference._pull_weights import pull_weights
+from sparsewood.inference._preferences import preferences
 from sparsewood.testing import KINDS, draw_scores
 from sparsewood.testing.reference import totals
 from tests.full import some_quick
@@ -83,7 +83,7 @@ def reference(family: Family, n: int, scores: Tensor, marginals: Tensor) -> dict
     structure, shape = family.structure, family.shape(n)
     columns = structure.indicator(structure.enumerate(*family.size(n)), shape).flatten(1)
     columns = columns[totals(scores.flatten()[None], columns)[0] > -torch.inf]
-    u, w = marginals.flatten(), pull_weights(shape).flatten()
+    u, w = marginals.flatten(), preferences(shape).flatten()
     penalised = structure.penalised(scores[None])
     counted = None if penalised is None else penalised.flatten()
     if counted is not None:
@@ -213,9 +213,7 @@ def test_square_of_the_documentation(solver: Solver) -> None:
     scores[2, 1], scores[3, 1], scores[2, 2], scores[3, 2] = 0.4, 0.2, 0.0, 0.0
     post = sp.sparsemap(scores, sp.DependencyTrees(), solver=solver, weights="canonical")
     heads = torch.tensor([[0, 1, 1, 1], [0, 1, 1, 2], [0, 1, 2, 1], [0, 1, 2, 2]])
-    likes = (
-        sp.DependencyTrees().indicator(heads, (4, 5)).flatten(1) @ pull_weights((4, 5)).flatten()
-    )
+    likes = sp.DependencyTrees().indicator(heads, (4, 5)).flatten(1) @ preferences((4, 5)).flatten()
     diagonal = int(likes.argmax()) in (0, 3)
     expected = [0.6, 0.1, 0.0, 0.3] if diagonal else [0.3, 0.4, 0.3, 0.0]
     assert post.canonical

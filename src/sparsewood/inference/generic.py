@@ -38,12 +38,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits
+from sparsewood.inference._canonical_by_oracle import CanonicalByOracle
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import differentiable
 from sparsewood.inference._oracle_check import Ended, check_maximises, naming
 from sparsewood.inference._path import Path
-from sparsewood.inference._pull import Pull
-from sparsewood.inference._pull_weights import pull_weights
+from sparsewood.inference._preferences import preferences
 from sparsewood.inference._solution import Solution
 from sparsewood.status import Status
 from sparsewood.structures.base import Structure
@@ -104,7 +104,7 @@ def _solve(
 ) -> Solution:
     asked = questions(scores, structure, lengths, temperature)
     caps = tol, max_active, max_iter, max_support
-    w = pull_weights(scores.shape[1:]).flatten() if canonical else None
+    w = preferences(scores.shape[1:]).flatten() if canonical else None
     problems = [_Problem(*table, w, *caps) for table in asked.tables()]
     runs = [problem.run() for problem in problems]
     ask_together(runs, [problem.allowed for problem in problems], asked)
@@ -183,9 +183,9 @@ class _Problem:
         if self.w is None or self.status != Status.SOLVED:
             return
         theta = self.set.theta * self.cooling
-        pull = Pull(self.set.optimum, theta, self.set.penalised, self.w)
-        found = yield from pull.run()
-        self.set.calls += pull.calls
+        search = CanonicalByOracle(self.set.optimum, theta, self.set.penalised, self.w)
+        found = yield from search.run()
+        self.set.calls += search.calls
         if found is None or abs(found.gap) > self.promise * self.cooling:
             return
         if self.max_support is None or len(found.weights) <= self.max_support:

@@ -6,7 +6,7 @@ from torch import Tensor
 from sparsewood._internal.cuda import Program, load
 
 _KERNELS = tuple(
-    f"pairs_{real}_{one}" for real in ("float32", "float64") for one in ("score", "pull")
+    f"pairs_{real}_{one}" for real in ("float32", "float64") for one in ("score", "backward")
 )
 _PROGRAM = Program('#include "cuda/pairs.cuh"', _KERNELS)
 _THREADS = 128
@@ -30,7 +30,7 @@ def score_pairs(heads: Tensor, dependents: Tensor, v: Tensor) -> Tensor:
     return scores.to(heads.dtype)
 
 
-def pull_pairs(
+def backward_pairs(
     heads: Tensor, dependents: Tensor, v: Tensor, on_scores: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of the three arguments, given the gradient of the scores (B, n, m)."""
@@ -42,7 +42,7 @@ def pull_pairs(
         torch.empty_like(given[1]),
     )
     found = (on_heads, on_dependents, on_v)
-    _launch("pull", batch * (n + m), *given, *found, batch, n, m, size)
+    _launch("backward", batch * (n + m), *given, *found, batch, n, m, size)
     dtype = heads.dtype
     return on_heads.to(dtype), on_dependents.to(dtype), on_v.sum((0, 1)).to(dtype)
 

@@ -13,7 +13,7 @@ from sparsewood import _native
 from sparsewood._internal.batch import Batch
 from sparsewood._internal.threads import get_num_threads
 from sparsewood.nn._check import check_words
-from sparsewood.nn._cuda_pairs import pull_pairs, score_pairs, serves
+from sparsewood.nn._cuda_pairs import backward_pairs, score_pairs, serves
 
 _CHUNK = 1 << 22  # maximum size of a chunk of the hidden layer of an `MLPArcScorer`
 
@@ -178,7 +178,7 @@ class _PairwiseTanh(torch.autograd.Function):
         (on_scores,) = gradients
         heads, dependents, v, kept = ctx.saved_tensors
         if ctx.by_kernels:
-            return pull_pairs(heads, dependents, v, on_scores)
+            return backward_pairs(heads, dependents, v, on_scores)
         on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
         on_v = torch.zeros_like(v)
         for rows in _chunks(heads, dependents):

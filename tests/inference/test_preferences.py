@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import sparsewood as sp
-from sparsewood.inference._pull_weights import pull_weights
+from sparsewood.inference._preferences import preferences
 from tests.pulling import pulled
 
 
@@ -22,21 +22,21 @@ def _mixed(index: tuple[int, ...]) -> int:
 
 @pytest.mark.parametrize("shape", [(7,), (4, 5), (3, 2, 4)])
 def test_whole_numbers_of_30_bits(shape: tuple[int, ...]) -> None:
-    w = pull_weights(shape)
+    w = preferences(shape)
     assert w.dtype == torch.float64
     for index in torch.cartesian_prod(*map(torch.arange, shape)).reshape(-1, len(shape)).tolist():
         assert int(w[tuple(index)]) == _mixed(tuple(index))
 
 
 def test_a_cut_leaves_the_rest() -> None:
-    assert torch.equal(pull_weights((9, 10))[:4, :5], pull_weights((4, 5)))
-    assert torch.equal(pull_weights((5, 3, 4))[:2, :, :3], pull_weights((2, 3, 3)))
+    assert torch.equal(preferences((9, 10))[:4, :5], preferences((4, 5)))
+    assert torch.equal(preferences((5, 3, 4))[:2, :, :3], preferences((2, 3, 3)))
 
 
 def test_they_tell_structures_apart() -> None:
     trees = sp.DependencyTrees()
     columns = trees.indicator(trees.enumerate(5), (5, 6)).flatten(1)
-    assert len((columns @ pull_weights((5, 6)).flatten()).unique()) == 6**4
+    assert len((columns @ preferences((5, 6)).flatten()).unique()) == 6**4
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_reference_on_a_square(first: int, expected: list[float]) -> None:
     heads = torch.tensor([[0, 1, 1, 1], [0, 1, 1, 2], [0, 1, 2, 1], [0, 1, 2, 2]])
     columns = sp.DependencyTrees().indicator(heads, (4, 5)).flatten(1)
     u = torch.tensor([0.42, 0.28, 0.18, 0.12], dtype=torch.float64) @ columns
-    w = 2.0**33 * columns[first] + pull_weights((4, 5)).flatten()
+    w = 2.0**33 * columns[first] + preferences((4, 5)).flatten()
     found = pulled(columns, u, w)
     torch.testing.assert_close(found.tolist(), expected, rtol=0, atol=1e-14)
 

@@ -66,7 +66,7 @@ class _Face:
         return self.values - self.slopes @ column
 
 
-class Pull:
+class CanonicalByOracle:
     """The canonical distribution with the marginals of an optimum, for one instance."""
 
     def __init__(
@@ -89,11 +89,11 @@ class Pull:
     def run(self) -> Generator[Tensor, Answer, Optimum | None]:
         """Yields potentials (P,) for the oracle, and is sent its answers. None: no success."""
         try:
-            return (yield from self._solve(*(yield from self._pull())))
+            return (yield from self._solve(*(yield from self._choose())))
         except _StuckError:
             return None
 
-    def _pull(self) -> Generator[Tensor, Answer, tuple[list[Tensor], Tensor]]:
+    def _choose(self) -> Generator[Tensor, Answer, tuple[list[Tensor], Tensor]]:
         """The structures in the canonical support, and their parts (K, P)."""
         structures, parts = [], []
         self._forget()

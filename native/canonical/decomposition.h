@@ -6,7 +6,7 @@
 
 namespace sparsewood {
 
-struct Pulled {
+struct Decomposition {
     std::vector<int16_t> codes;   // (size, stride), padding 0
     std::vector<double> weights;  // (size)
     int calls = 0;                // how often the oracle was asked

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "canonical/antichains.h"
-#include "canonical/pulled.h"
+#include "canonical/decomposition.h"
 #include "canonical/simple_facets.h"
 #include "canonical/spanning_facets.h"
 #include "canonical/tree_cuts.h"
@@ -22,9 +22,9 @@
 namespace sparsewood {
 
 template <class Family>
-class Peel {
+class ByFacets {
   public:
-    Peel(Family& family, const ActiveSet<Family>& set, const double* w)
+    ByFacets(Family& family, const ActiveSet<Family>& set, const double* w)
         : family_(family),
           facets_(facets_of(family)),
           stride_(set.codes.stride),
@@ -60,7 +60,7 @@ class Peel {
         return pool_.mass <= kDone;
     }
 
-    void write(Pulled& out) const {
+    void write(Decomposition& out) const {
         for (const Step& step : steps_) {
             if (step.weight <= Pool::kZero) continue;
             out.codes.insert(out.codes.end(), step.code.begin(), step.code.end());
@@ -229,12 +229,13 @@ class Peel {
 // there is no part. False: the facets of the family are not known, or did not suffice, or parts
 // that carry no penalty may have other marginals.
 template <class Family>
-bool peel(Family& family, const ActiveSet<Family>& set, const double* w, Pulled& out) {
+bool decompose_by_facets(Family& family, const ActiveSet<Family>& set, const double* w,
+                         Decomposition& out) {
     if constexpr (Facets<Family>::kKnown) {
-        Peel<Family> peeling(family, set, w);
-        bool complete = peeling.run();
-        out.calls += peeling.calls();
-        if (complete) peeling.write(out);
+        ByFacets<Family> search(family, set, w);
+        bool complete = search.run();
+        out.calls += search.calls();
+        if (complete) search.write(out);
         return complete;
     } else {
         return false;

@@ -1,7 +1,7 @@
 // A fixed integer for each part, by which canonical weights choose among structures.
 //
 // It depends on the index of the part in an instance of the caller's array, and on nothing else:
-// not on scores, padding, device or machine. src/sparsewood/inference/_pull_weights.py has the same.
+// not on scores, padding, device or machine. src/sparsewood/inference/_preferences.py has the same.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline uint64_t mix_bits(uint64_t z) {
 
 // Of the part at a flat index of an array of `dims` dimensions: 30 bits, so that sums over the
 // parts of a structure are exact.
-inline double pull_weight(int64_t part, const int64_t* shape, size_t dims) {
+inline double preference(int64_t part, const int64_t* shape, size_t dims) {
     uint64_t h = 0x9E3779B97F4A7C15u;
     int64_t inner = 1;
     for (size_t d = 1; d < dims; ++d) inner *= shape[d];

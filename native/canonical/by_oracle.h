@@ -23,7 +23,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "canonical/pulled.h"
+#include "canonical/decomposition.h"
 #include "group/block.h"
 #include "group/list.h"
 #include "solver/solver.h"
@@ -31,10 +31,10 @@
 namespace sparsewood {
 
 template <class Family>
-class Puller {
+class ByOracle {
   public:
     // w: (cells) of the table.
-    Puller(Solver<Family>& solver, const double* w, Pulled& out)
+    ByOracle(Solver<Family>& solver, const double* w, Decomposition& out)
         : family_(solver.family()), w_(w), out_(out), set_(solver.set) {
         int64_t count = cells(family_);
         mass_.resize(count), slack_.resize(count), phi_.resize(count), table_.resize(count);
@@ -76,7 +76,7 @@ class Puller {
 
     Family& family_;
     const double* w_;
-    Pulled& out_;
+    Decomposition& out_;
     Thread g_;
     ActiveSet<Family> set_;  // the basis: what is left of q
     Block memory_;
@@ -282,8 +282,8 @@ class Puller {
 
 // The canonical decomposition of what the solver found. False: it was not reached.
 template <class Family>
-bool pull(Solver<Family>& solver, const double* w, Pulled& out) {
-    return Puller<Family>(solver, w, out).run();
+bool decompose_by_oracle(Solver<Family>& solver, const double* w, Decomposition& out) {
+    return ByOracle<Family>(solver, w, out).run();
 }
 
 }  // namespace sparsewood

@@ -10,10 +10,10 @@ from torch import Tensor
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-def pull_weights(shape: Sequence[int]) -> Tensor:
+def preferences(shape: Sequence[int]) -> Tensor:
     """Integers of 30 bits as float64, of shape `shape`; slices of a larger array agree.
 
-    A hash of the index of each part, as in `native/canonical/pull_weights.h`.
+    A hash of the index of each part, as in `native/canonical/preferences.h`.
     """
     found = np.full(tuple(shape), _GOLDEN)
     for axis, size in enumerate(shape):
