@@ -1,12 +1,11 @@
 """A bidirectional LSTM over variable-length sentences, without sorting or packing."""
 
 from collections.abc import Sequence
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from sparsewood.nn import _cuda_bilstm, _lstm_steps
+from sparsewood.nn import _cuda_bilstm
 
 _LSTM = 2  # cuDNN's code for an LSTM
 
@@ -23,23 +22,19 @@ def run_bilstm(lstm: nn.LSTM, x: Tensor, lengths: Tensor) -> Tensor:
         if layer > 0:
             x = nn.functional.dropout(x, lstm.dropout, lstm.training)
         forward, backward = next(weights), next(weights)
-        parameters = (*forward, *backward)
         if by_kernels:
             x = _cuda_bilstm.run_layer(x, lengths, (forward, backward))
-        elif _lstm_steps.serves(x, parameters):
-            layer_of = _lstm_steps.BiLSTMLayer
-            x = cast(Tensor, layer_of.apply(x, lengths, _run_layer, *parameters))
         else:
-            x = _run_layer(x, lengths, parameters)
+            x = _run_layer(x, lengths, (*forward, *backward))
     return x
 
 
 def _run_layer(x: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
     """Run each direction over the padded batch, with padding at the end.
 
-    The backward direction runs on sentences reversed within their length. This takes less than half
-    the time of a packed run, padding included: the fused kernels on the CPU do not take packed
-    batches, and for cuDNN packing costs launches and copies.
+    The backward direction runs on sentences reversed within their length. On the CPU, whose fused
+    kernels do not take packed batches, this is 1.0 to 2.5 times as fast as a packed run
+    (`benchmarks/README.md`); for cuDNN packing costs launches and copies.
     """
     batch, n = x.shape[:2]
     position, last = torch.arange(n, device=x.device), lengths[:, None] - 1
