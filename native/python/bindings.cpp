@@ -1,10 +1,12 @@
 // sparsewood._native: the solver and the oracles on padded batches of NumPy or PyTorch arrays.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -49,16 +51,21 @@ Whole shape_after(const Reals& array, size_t first) {
     return shape;
 }
 
-Scores view(const Reals& scores, const Sizes& sizes, Whole full, Whole options) {
+Scores view(const Reals& scores, const Sizes& sizes, Whole full, Whole options,
+            std::optional<Whole> batch) {
     if (scores.ndim() < 2 || sizes.shape(0) != scores.shape(0) || sizes.shape(1) != full.size())
         throw std::invalid_argument("expected scores (B, *parts) and sizes (B, len(full))");
-    return {scores.data(),          sizes.data(),    static_cast<int64_t>(scores.shape(0)),
-            shape_after(scores, 1), std::move(full), std::move(options)};
+    int64_t count = static_cast<int64_t>(scores.shape(0)), known = 1;
+    Whole given = batch ? *std::move(batch) : Whole{count};
+    for (int64_t size : given) known *= size;
+    if (known != count) throw std::invalid_argument("expected the shape of a batch of B instances");
+    return {scores.data(),   sizes.data(),       count,           shape_after(scores, 1),
+            std::move(full), std::move(options), std::move(given)};
 }
 
 void argmax(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
-            Out<int64_t, nb::ndim<2>> events, int threads) {
-    Scores batch = view(scores, sizes, std::move(full), std::move(options));
+            Out<int64_t, nb::ndim<2>> events, int threads, std::optional<Whole> shape) {
+    Scores batch = view(scores, sizes, std::move(full), std::move(options), std::move(shape));
     Operations operations = find_family(family, batch.options);
     if (events.shape(0) != scores.shape(0)) throw std::invalid_argument("expected events (B, *)");
     int64_t* out = events.data();
@@ -69,8 +76,8 @@ using Best =
     std::tuple<Made<int64_t, nb::ndim<2>>, Made<int64_t, nb::ndim<1>>, Made<int64_t, nb::ndim<1>>>;
 
 Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
-           int64_t event, int64_t k, int threads) {
-    Scores batch = view(scores, sizes, std::move(full), std::move(options));
+           int64_t event, int64_t k, int threads, std::optional<Whole> shape) {
+    Scores batch = view(scores, sizes, std::move(full), std::move(options), std::move(shape));
     Operations operations = find_family(family, batch.options);
     std::vector<Ranking> best;
     without_gil([&] { best = operations.kbest(batch, k, threads); });
@@ -144,8 +151,8 @@ nb::dict collect(const Scores& scores, size_t event, const std::vector<Solution>
 nb::dict solve(const std::string& family, Whole options, Reals scores, Sizes sizes, Whole full,
                int64_t event, In<double, nb::ndim<1>> temperature, double tol, int64_t max_active,
                int64_t max_iter, int64_t max_support, bool canonical, int threads,
-               int64_t most_structures) {
-    Scores batch = view(scores, sizes, std::move(full), std::move(options));
+               int64_t most_structures, std::optional<Whole> shape) {
+    Scores batch = view(scores, sizes, std::move(full), std::move(options), std::move(shape));
     Operations operations = find_family(family, batch.options);
     if (temperature.shape(0) != scores.shape(0))
         throw std::invalid_argument("expected temperature (B,)");
@@ -200,15 +207,15 @@ NB_MODULE(_native, m) {
     listen_to_python();
     m.def("families", &families, "The structs of each family, separated by commas.");
     m.def("argmax", &argmax, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a,
-          "events"_a.noconvert(), "threads"_a,
+          "events"_a.noconvert(), "threads"_a, "batch"_a = nb::none(),
           "Writes the highest-scoring structure of every instance to events.");
     m.def("kbest", &kbest, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
-          "k"_a, "threads"_a,
+          "k"_a, "threads"_a, "batch"_a = nb::none(),
           "The highest-scoring structures of every instance one after the other, their number, and "
           "how often the oracle was asked.");
     m.def("solve", &solve, "family"_a, "options"_a, "scores"_a, "sizes"_a, "full"_a, "event"_a,
           "temperature"_a, "tol"_a, "max_active"_a, "max_iter"_a, "max_support"_a, "canonical"_a,
-          "threads"_a, "most_structures"_a = kMostStructures,
+          "threads"_a, "most_structures"_a = kMostStructures, "batch"_a = nb::none(),
           "SparseMAP: the arrays of a solution by name.");
     m.def("jacobian", &jacobian, "used"_a, "sizes"_a, "factor"_a, "on_weights"_a, "on_parts"_a,
           "threads"_a, "Applies the Jacobian on the saved support: (out_weights, out_parts).");

@@ -8,14 +8,40 @@
 
 namespace sparsewood {
 
+Whole Scores::given_index(int64_t b) const {
+    Whole index(given.size());
+    for (size_t d = given.size(); d-- > 0; b /= given[d]) index[d] = b % given[d];
+    return index;
+}
+
+std::string Scores::name(int64_t b) const {
+    Whole index = given_index(b);
+    return "instance " + (index.size() == 1 ? join(index.data(), index.size()) : "(" + join(index.data(), index.size()) + ")");
+}
+
+std::string Scores::name(const char* what, int64_t b, const Whole& index) const {
+    Whole whole = given_index(b);
+    whole.insert(whole.end(), index.begin(), index.end());
+    return whole.empty() ? what : what + ("[" + join(whole.data(), whole.size()) + "]");
+}
+
+std::string Scores::shapes() const {
+    Whole whole = given;
+    whole.insert(whole.end(), shape.begin(), shape.end());
+    return "scores has shape (" + join(whole.data(), whole.size()) + ")";
+}
+
+std::string Scores::shapes(int64_t b) const {
+    return shapes() + ", " + name(b) + " has length " + join(sizes + b * dims(), full.size());
+}
+
 void Scores::reject(int64_t b, int64_t part, double score) const {
     Whole index(shape.size());
     for (size_t d = shape.size(); d-- > 0; part /= shape[d]) index[d] = part % shape[d];
     const char* what = std::isnan(score)   ? " is NaN"
                        : std::isinf(score) ? " is +inf"
                                            : " / temperature is beyond 1e200";
-    fail("scores[" + std::to_string(b) + ", " + join(index.data(), index.size()) + "]" + what +
-         "; " + shapes(b));
+    fail(name("scores", b, index) + what + "; " + shapes(b));
 }
 
 // Made when it is first asked for: the families register in no particular order.

@@ -26,6 +26,7 @@ struct Scores {
     Whole shape;    // of one instance
     Whole full;     // the size of an instance that fills its array
     Whole options;  // of the family
+    Whole given;    // the shape of the batch as the caller knows it, for messages
 
     int64_t parts() const {
         int64_t count = 1;
@@ -35,35 +36,32 @@ struct Scores {
 
     const double* instance(int64_t b) const { return data + b * parts(); }
 
-    std::string shapes() const {
-        Whole whole{batch};
-        whole.insert(whole.end(), shape.begin(), shape.end());
-        return "scores has shape (" + join(whole.data(), whole.size()) + ")";
-    }
-
-    std::string shapes(int64_t b) const {
-        return shapes() + ", instance " + std::to_string(b) + " has length " +
-               join(sizes + b * dims(), full.size());
-    }
+    // "instance 5", or "instance (1, 2)" of a batch that the caller knows as (2, 3).
+    std::string name(int64_t b) const;
+    // "scores[5, 1]", or "scores[1, 2, 1]"; without an index "temperature[5]".
+    std::string name(const char* what, int64_t b, const Whole& index = {}) const;
+    std::string shapes() const;
+    std::string shapes(int64_t b) const;
 
     // The size of instance b, found to be in range.
     const int64_t* size(int64_t b) const {
         const int64_t* n = sizes + b * dims();
         for (size_t d = 0; d < full.size(); ++d)
             if (n[d] < 1 || n[d] > full[d])
-                fail("lengths[" + std::to_string(b) + "] is " + join(n, full.size()) +
+                fail(name("lengths", b) + " is " + join(n, full.size()) +
                      ", expected 1 to " + join(full.data(), full.size()) + "; " + shapes());
         return n;
     }
 
     [[noreturn]] void no_structure(int64_t b) const {
-        fail("instance " + std::to_string(b) +
-             " has no structure left: each uses a part that is forbidden (-inf); " + shapes(b));
+        fail(name(b) + " has no structure left: each uses a part that is forbidden (-inf); " +
+             shapes(b));
     }
 
     [[noreturn]] void reject(int64_t b, int64_t part, double score) const;
 
   private:
+    Whole given_index(int64_t b) const;
     int64_t dims() const { return static_cast<int64_t>(full.size()); }
 };
 

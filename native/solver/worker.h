@@ -62,7 +62,7 @@ class Worker {
     // scores.
     double read(const Scores& scores, int64_t b, double temperature, double* table) {
         if (!is_temperature(temperature))
-            fail("temperature[" + std::to_string(b) + "] must be positive and finite");
+            fail(scores.name("temperature", b) + " must be positive and finite");
         const double* from = scores.instance(b);
         Reading found = read_scores(Thread{}, family(), from, temperature, table);
         if (found.bad >= 0) scores.reject(b, found.bad, from[found.bad]);

@@ -52,7 +52,7 @@ struct Problem {
     Whole options = reader.list<Whole>();
     Whole shape = reader.list<Whole>();
     Whole size = reader.list<Whole>();
-    Scores scores{reader.rest(), size.data(), 1, shape, size, options};
+    Scores scores{reader.rest(), size.data(), 1, shape, size, options, {1}};
     Operations operations = find_family(family, options);
 
     // Scores of another shape would be read beyond their end.

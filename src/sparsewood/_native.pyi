@@ -23,7 +23,11 @@ def argmax(
     full: Sequence[int],
     events: _Whole | Tensor,
     threads: int,
-) -> None: ...
+    batch: Sequence[int] | None = None,
+) -> None:
+    """Errors speak of a batch of shape `batch`, here and below; None: (B,)."""
+
+
 def kbest(
     family: str,
     options: Sequence[int],
@@ -33,6 +37,7 @@ def kbest(
     event: int,
     k: int,
     threads: int,
+    batch: Sequence[int] | None = None,
 ) -> tuple[_Whole, _Whole, _Whole]: ...
 def solve(
     family: str,
@@ -49,6 +54,7 @@ def solve(
     canonical: bool,
     threads: int,
     most_structures: int = ...,
+    batch: Sequence[int] | None = None,
 ) -> dict[str, NDArray[Any]]:
     """The arrays of a batch of solutions: the fields of `inference._solution.Solution`."""
 
@@ -97,20 +103,6 @@ def lstm_down_levels(
     on_inputs: _Floats,
 ) -> tuple[Callable[[int, int], None], Callable[[int, int], None]]:
     """Two functions (begin, end): collect the gradients of these nodes, pass them down."""
-
-def lstm_up_steps(starts: _Whole, gates: _Floats, c: _Floats, h: _Floats) -> Callable[[int], None]:
-    """A function (t) that computes the states of word t, both directions."""
-
-def lstm_down_steps(
-    starts: _Whole,
-    gates: _Floats,
-    c: _Floats,
-    on_h: _Floats,
-    by_h: _Floats,
-    by_c: _Floats,
-    on_gates: _Floats,
-) -> Callable[[int], None]:
-    """A function (t) that passes the gradients of word t down."""
 
 def score_pairs(
     heads: _Floats, dependents: _Floats, v: _Floats, scores: _Floats, threads: int

@@ -1,24 +1,25 @@
 """Batch dimensions: any number at the public interface, one internally."""
 
-import re
+from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import prod
 
+import torch
 from torch import Size, Tensor
 
 from sparsewood._internal.numbers import check_dense
 
-_INSTANCE = re.compile(r"\binstance (\d+)")
-_ENTRY = re.compile(r"\b(scores|gold|given|lengths|temperature)\[(\d+)(?:, )?([\d, ]*)\]")
-_SHAPE = re.compile(r"\b(shape|scores|expected|got|or) \((\d+)((?:, \d+)*),?\)")
+# The batch shapes of the calls in progress, outermost first.
+_given: ContextVar[tuple[Size, ...]] = ContextVar("given", default=())
 
 
 @dataclass(frozen=True)
 class Batch:
     """The batch shape of a call: `flatten` the inputs, `restore` the results.
 
-    Internally, tables and error messages have one batch dimension, (B, ...). As a context manager,
-    it converts error messages to the caller's batch shape: for a batch (2, 3), `instance 5` becomes
+    Internally, tables have one batch dimension, (B, ...). As a context manager, it tells the
+    functions below the caller's batch shape: for a batch (2, 3), they write instance 5 as
     `instance (1, 2)`, and shapes that begin with B = 6 begin with 2, 3.
     """
 
@@ -48,34 +49,46 @@ class Batch:
         return table.unflatten(dim, self.shape) if self.shape else table.squeeze(dim)
 
     def __enter__(self) -> "Batch":
+        if not torch.compiler.is_compiling():  # a graph's operators enter it when they run
+            _given.set((*_given.get(), self.shape))
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if len(self.shape) == 1 or error is None:
-            return
-        if len(error.args) == 1 and isinstance(error.args[0], str):
-            error.args = (self._as_given(error.args[0]),)
+    def __exit__(self, *_: object) -> None:
+        if not torch.compiler.is_compiling():
+            _given.set(_given.get()[:-1])
 
-    def _as_given(self, message: str) -> str:
-        """Convert the instances and shapes in `message` from the flat batch to the batch shape."""
-        message = _INSTANCE.sub(lambda m: f"instance {self._index(int(m[1]))}", message)
-        message = _ENTRY.sub(lambda m: m[1] + self._entry(int(m[2]), m[3]), message)
-        return _SHAPE.sub(self._unflattened, message).replace("(B, ", "(*batch, ")
 
-    def _index(self, instance: int) -> tuple[int, ...]:
-        index = []
-        for size in reversed(self.shape):
-            instance, i = divmod(instance, size)
-            index.append(i)
-        return tuple(reversed(index))
+def given_batch(count: int) -> tuple[int, ...]:
+    """The caller's shape of a flat batch of `count` instances; (count,) if unknown."""
+    shapes = () if torch.compiler.is_compiling() else _given.get()
+    return next((tuple(shape) for shape in shapes if prod(shape) == count), (count,))
 
-    def _entry(self, instance: int, part: str) -> str:
-        index = ", ".join([*map(str, self._index(instance)), *([part] if part else [])])
-        return f"[{index}]" if index else ""
 
-    def _unflattened(self, found: re.Match[str]) -> str:
-        """Convert a shape in a message, if it begins with the flat batch dimension."""
-        if int(found[2]) != prod(self.shape):
-            return found[0]
-        rest = (int(size) for size in found[3].split(", ")[1:])
-        return f"{found[1]} {(*self.shape, *rest)}"
+def given_shape(shape: Sequence[int]) -> tuple[int, ...]:
+    """The caller's shape of a table of shape (B, ...), for error messages."""
+    return (*given_batch(shape[0]), *shape[1:]) if len(shape) else ()
+
+
+def name_instance(b: int, count: int | None = None) -> str:
+    """Instance `b` of a flat batch of `count`, for error messages.
+
+    None: of the batch of the outermost call.
+    """
+    if count is None:
+        count = prod(next(iter(_given.get()), (0,)))
+    index = _index(b, given_batch(count))
+    return f"instance {index[0] if len(index) == 1 else index}"
+
+
+def name_entry(what: str, index: Sequence[int], count: int) -> str:
+    """The entry `what[index]` of a table of a flat batch of `count`, for error messages."""
+    found = (*_index(index[0], given_batch(count)), *index[1:])
+    return f"{what}[{', '.join(map(str, found))}]" if found else what
+
+
+def _index(b: int, shape: Sequence[int]) -> tuple[int, ...]:
+    index = []
+    for size in reversed(shape[1:]):
+        b, i = divmod(b, size)
+        index.append(i)
+    return (*((b,) if len(shape) else ()), *reversed(index))

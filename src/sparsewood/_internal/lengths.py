@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Size, Tensor
 
+from sparsewood._internal.batch import given_shape, name_entry
 from sparsewood._internal.host import as_int64, host_copy, remember
 from sparsewood._internal.numbers import check_dense
 
@@ -44,12 +45,14 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
         if lengths.ndim == 0 or len(lengths) != batch:
             raise ValueError(
                 f"lengths: expected {batch} entries, one per instance, "
-                f"got shape {tuple(lengths.shape)}"
+                f"got shape {given_shape(lengths.shape)}"
             )
         return
     expected = (batch,) if len(sizes) == 1 else (batch, len(sizes))
     if lengths.shape != expected:
-        raise ValueError(f"lengths: expected shape {expected}, got {tuple(lengths.shape)}")
+        raise ValueError(
+            f"lengths: expected shape {given_shape(expected)}, got {given_shape(lengths.shape)}"
+        )
     if torch.compiler.is_compiling():
         return  # a graph cannot branch on values; the native oracle and solver check them
     # By a list: tensors are wrapped under torch.func, and NumPy cannot read them.
@@ -60,7 +63,7 @@ def check_lengths(lengths: Tensor, batch: int, sizes: Sequence[int] | None = Non
         shown, limit = tuple(rows[b].tolist()), tuple(sizes)
         if len(limit) == 1:
             (shown,), (limit,) = shown, limit
-        raise ValueError(f"lengths[{b}] is {shown}: expected 1 to {limit}")
+        raise ValueError(f"{name_entry('lengths', (b,), batch)} is {shown}: expected 1 to {limit}")
 
 
 def lengths_or_full(lengths: Tensor | None, table: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._internal import lengths as _lengths
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import Batch, given_shape, name_entry, name_instance
 from sparsewood._internal.host import as_int64
 from sparsewood._internal.numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
@@ -127,7 +127,8 @@ def check_positive(temperature: Tensor) -> None:
     if bad.any():
         b = int(bad.nonzero()[0])
         raise ValueError(
-            f"temperature[{b}] must be positive and finite, got {float(temperature[b].detach())}"
+            f"{name_entry('temperature', (b,), len(temperature))} must be positive and finite, "
+            f"got {float(temperature[b].detach())}"
         )
 
 
@@ -145,9 +146,15 @@ def no_structures(scores: Tensor, structure: Structure) -> Tensor:
 def no_structure_left(instance: int, scores: Tensor) -> ValueError:
     """The error for an instance all of whose structures use a forbidden part."""
     return ValueError(
-        f"instance {instance} has no structure left: each uses a part that is forbidden (-inf) "
-        f"(scores of shape {tuple(scores.shape)})"
+        f"{name_instance(instance, len(scores))} has no structure left: each uses a part that is "
+        f"forbidden (-inf) (scores of shape {given_shape(scores.shape)})"
     )
+
+
+def _where(index: tuple[int, ...], table: Tensor) -> str:
+    """An entry of `table` (B, *parts) by its instance and part."""
+    instance = name_instance(index[0], len(table))
+    return f"{instance}, part {index[1:]}, scores of shape {given_shape(table.shape)}"
 
 
 def check_values(scores: Tensor, reads: Tensor) -> None:
@@ -162,8 +169,8 @@ def check_finite(scores: Tensor, reads: Tensor) -> None:
     if bad.any():
         index = tuple(bad.nonzero()[0].tolist())
         raise ValueError(
-            f"scores[{', '.join(map(str, index))}] is {float(scores[index].detach())} "
-            f"(instance {index[0]}, part {index[1:]}, scores of shape {tuple(scores.shape)}): "
+            f"{name_entry('scores', index, len(scores))} is {float(scores[index].detach())} "
+            f"({_where(index, scores)}): "
             "expected finite scores, or -inf to forbid a part"
         )
 
@@ -181,7 +188,6 @@ def check_magnitude(theta: Tensor, reads: Tensor) -> None:
         index = tuple(bad.nonzero()[0].tolist())
         size = float(theta[index].detach())
         raise ValueError(
-            f"scores[{', '.join(map(str, index))}] / temperature is {size:.3g} "
-            f"(instance {index[0]}, part {index[1:]}, scores of shape {tuple(theta.shape)}): "
-            f"expected a magnitude of at most {LARGEST:.0e}"
+            f"{name_entry('scores', index, len(theta))} / temperature is {size:.3g} "
+            f"({_where(index, theta)}): expected a magnitude of at most {LARGEST:.0e}"
         )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import Batch, name_entry
 from sparsewood.inference._check import check_values, no_structure_left
 from sparsewood.structures._members import check_members
 
@@ -59,7 +59,10 @@ def _check_allowed(parts: Tensor, gold: Tensor, scores: Tensor) -> None:
     forbidden = (parts.bool() & (scores == -torch.inf)).flatten(1).any(-1)
     if forbidden.any():
         b = int(forbidden.nonzero()[0])
-        raise ValueError(f"gold[{b}] uses a part that is forbidden (-inf): {gold[b].tolist()}")
+        raise ValueError(
+            f"{name_entry('gold', (b,), len(gold))} uses a part that is forbidden (-inf): "
+            f"{gold[b].tolist()}"
+        )
 
 
 # `batch` is the caller's batch shape; error messages give indices into it.

@@ -12,6 +12,7 @@ from math import prod
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import name_instance
 from sparsewood.calls import count
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
@@ -158,9 +159,10 @@ class Problem:
                 raise ValueError(f"{name}: {error}") from None
             dead = (best & forbidden).flatten(1).any(-1)
             if dead.any():
+                instance = name_instance(int(dead.nonzero()[0]), len(dead))
                 raise ValueError(
-                    f"instance {int(dead.nonzero()[0])} has no assignment left in {name}: each "
-                    "uses a variable that is forbidden (-inf) or never used by another factor"
+                    f"{instance} has no assignment left in {name}: "
+                    "each uses a variable that is forbidden (-inf) or never used by another factor"
                 )
 
     def _each_factor(

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
+from sparsewood._internal.batch import given_batch
 from sparsewood._internal.numbers import check_whole
 from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed, on_values
@@ -87,7 +88,8 @@ def _search(
     """Structures (T, *event), ordered by instance; their number and oracle calls, each (B,)."""
     event = _event(structure, scores)
     batch = structure.native_batch(scores, lengths)
-    found = _native.kbest(*batch, prod(event), k, get_num_threads())
+    shape = given_batch(len(scores))
+    found = _native.kbest(*batch, prod(event), k, get_num_threads(), shape)
     structures, counts, calls = (torch.from_numpy(array).to(scores.device) for array in found)
     return structures.reshape(-1, *event), counts, calls
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from sparsewood import _native
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import Batch, given_batch
 from sparsewood._internal.threads import get_num_threads
 from sparsewood.inference import _kernels
 from sparsewood.inference._derivatives import (
@@ -63,7 +63,7 @@ def solve(
         return Solution(*_sparsemap(scores, temperature, *rest, list(shape)))
 
     def call(scores: Tensor, temperature: Tensor) -> Solution:
-        return _run(scores, temperature, *rest, [len(scores)])
+        return _run(scores, temperature, *rest, list(given_batch(len(scores))))
 
     return differentiable(call, scores, temperature)
 
@@ -105,20 +105,20 @@ def _run(
     if found is None:
         if lengths is None:
             lengths = torch.tensor(full).repeat(len(scores), 1)
-        with Batch(torch.Size(batch)):
-            arrays = _native.solve(
-                family,
-                options,
-                array(scores, torch.float64),
-                array(lengths, torch.int64),
-                full,
-                prod(event),
-                array(temperature, torch.float64),
-                *limits,
-                max_support,
-                canonical,
-                get_num_threads(),
-            )
+        arrays = _native.solve(
+            family,
+            options,
+            array(scores, torch.float64),
+            array(lengths, torch.int64),
+            full,
+            prod(event),
+            array(temperature, torch.float64),
+            *limits,
+            max_support,
+            canonical,
+            get_num_threads(),
+            batch=batch,
+        )
         found = Solution(**{name: torch.from_numpy(table) for name, table in arrays.items()})
         if scores.device.type != "cpu":
             found = Solution(*(table.to(scores.device) for table in found))

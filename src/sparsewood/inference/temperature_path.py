@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import name_instance
 from sparsewood._internal.numbers import check_real
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input
@@ -157,7 +158,8 @@ def temperature_path(
         for b, path in enumerate(paths):
             if path.stalled:
                 raise UnconvergedError(
-                    f"temperature_path: instance {b} stalled at temperature {end / path.s:.3g}"
+                    f"temperature_path: {name_instance(b, len(paths))} stalled at temperature "
+                    f"{end / path.s:.3g}"
                 )
     count("map", torch.tensor([path.calls for path in paths], dtype=torch.int64))
     found = [

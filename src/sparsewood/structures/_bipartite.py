@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood.structures.base import NativeStructure
 
 _SIDE_MAX = 30_000  # the native solver counts options in 16 bits
@@ -17,8 +18,8 @@ class Bipartite(NativeStructure):
         shape = tuple(scores.shape)
         if scores.ndim != 3 or not all(1 <= side <= _SIDE_MAX for side in shape[1:]):
             raise ValueError(
-                f"pair scores: expected (B, n, m) with n and m from 1 to {_SIDE_MAX}, "
-                f"got shape {shape}"
+                f"pair scores: expected (*batch, n, m) with n and m from 1 to {_SIDE_MAX}, "
+                f"got shape {given_shape(shape)}"
             )
         self.check_dtype_and_lengths("pair scores", scores, lengths)
 

@@ -6,6 +6,7 @@ from math import comb
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import Native, NativeStructure, OwnParts
@@ -23,7 +24,8 @@ class Items(NativeStructure):
         shape = tuple(scores.shape)
         if scores.ndim != 2 or not 1 <= shape[1] <= _ITEMS_MAX:
             raise ValueError(
-                f"item scores: expected (B, n) with 1 to {_ITEMS_MAX} items, got shape {shape}"
+                f"item scores: expected (*batch, n) with 1 to {_ITEMS_MAX} items, got shape "
+                f"{given_shape(shape)}"
             )
         self.check_dtype_and_lengths("item scores", scores, lengths)
 

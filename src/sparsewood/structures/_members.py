@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape, name_entry
 from sparsewood._internal.numbers import check_dense
 from sparsewood.structures.base import Structure
 
@@ -24,13 +25,13 @@ def check_events(what: str, structures: Any, structure: Structure, scores: Tenso
     if structures.ndim == 0 or len(structures) != len(scores):
         raise ValueError(
             f"{what}: expected {len(scores)} structures, one per instance, for scores of shape "
-            f"{tuple(scores.shape)}, got shape {tuple(structures.shape)}"
+            f"{given_shape(scores.shape)}, got shape {given_shape(structures.shape)}"
         )
     event = structure.event_shape(tuple(scores.shape[1:]))
     if event is not None and structures.shape[1:] != event:
         raise ValueError(
-            f"{what} of shape {tuple(structures.shape)} does not fit scores of shape "
-            f"{tuple(scores.shape)}: expected {(len(scores), *event)}"
+            f"{what} of shape {given_shape(structures.shape)} does not fit scores of shape "
+            f"{given_shape(scores.shape)}: expected {given_shape((len(scores), *event))}"
         )
     return structures.to(scores.device, torch.int64)
 
@@ -54,8 +55,8 @@ def are_members(
 ) -> Tensor:
     """Which of (B, *event) are members of the family for scores (B, *parts): (B,) bool."""
     misfit = (
-        f"structures of shape {tuple(structures.shape)} do not fit scores of shape "
-        f"{tuple(scores.shape)}"
+        f"structures of shape {given_shape(structures.shape)} do not fit scores of shape "
+        f"{given_shape(scores.shape)}"
     )
     try:  # a user's `contains` may raise anything on arbitrary input
         member = structure.contains(structures, tuple(scores.shape[1:]), lengths)
@@ -74,6 +75,6 @@ def check_members(
     if not member.all():
         b = int((~member).nonzero()[0])
         raise ValueError(
-            f"{what}[{b}] is not one of {family} for scores of shape {tuple(scores.shape)}: "
-            f"{structures[b].tolist()}"
+            f"{name_entry(what, (b,), len(scores))} is not one of {family} for scores of shape "
+            f"{given_shape(scores.shape)}: {structures[b].tolist()}"
         )

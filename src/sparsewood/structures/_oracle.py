@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from sparsewood import _native
-from sparsewood._internal.batch import Batch
 from sparsewood._internal.threads import get_num_threads
 from sparsewood.structures import _kernels
 
@@ -42,8 +41,7 @@ def find(
     table = scores.detach().to("cpu", torch.float64).contiguous()
     sizes = lengths.to("cpu", torch.int64).contiguous()
     given = family, tuple(options), table, sizes, tuple(full), structures
-    with Batch(torch.Size(batch)):
-        _native.argmax(*given, get_num_threads())
+    _native.argmax(*given, get_num_threads(), batch)
     return structures.reshape(-1, *event).to(scores.device)
 
 

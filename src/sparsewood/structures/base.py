@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_batch, given_shape
 from sparsewood._internal.lengths import check_lengths
 from sparsewood._internal.transforms import on_values
 from sparsewood.structures import _kernels, _oracle
@@ -256,7 +257,7 @@ class NativeStructure(Structure):
         self.validate(scores, lengths)
         if torch.compiler.is_compiling():
             return self.argmax_in_graph(scores, lengths, scores.shape[:1])
-        batch = scores.shape[:1]
+        batch = given_batch(len(scores))
         return on_values(lambda table: _oracle.find(*self._asked(table, lengths, batch)), scores)
 
     def argmax_in_graph(
@@ -325,8 +326,8 @@ class NativeStructure(Structure):
             raise ValueError(f"{what}: expected a floating dtype, got {scores.dtype}")
         if (parts := prod(scores.shape[1:])) > _PARTS_MAX:
             raise ValueError(
-                f"{what} of shape {tuple(scores.shape)}: expected at most {_PARTS_MAX} scores per "
-                f"instance, got {parts}; split the instances into smaller ones"
+                f"{what} of shape {given_shape(scores.shape)}: expected at most {_PARTS_MAX} "
+                f"scores per instance, got {parts}; split the instances into smaller ones"
             )
         if lengths is not None:
             check_lengths(lengths, len(scores), self.full_size(tuple(scores.shape[1:])))

@@ -7,6 +7,7 @@ from math import comb
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import check_count
 from sparsewood.structures._one_hot import index_of, one_hot
@@ -52,19 +53,21 @@ class BinaryTrees(NativeStructure):
 
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         shape = tuple(scores.shape)
-        wanted = "(B, n, n, L)" if self.labelled else "(B, n, n)"
+        wanted = "(*batch, n, n, L)" if self.labelled else "(*batch, n, n)"
         if scores.ndim != 3 + self.labelled or shape[1] != shape[2] or 0 in shape[1:]:
             raise ValueError(
                 f"span scores: expected {wanted} with n >= 1 words"
-                f"{' and L >= 1 labels' if self.labelled else ''}, got shape {shape}"
+                f"{' and L >= 1 labels' if self.labelled else ''}, got shape {given_shape(shape)}"
             )
         if shape[1] > WORDS_MAX:
             raise ValueError(
-                f"span scores of shape {shape}: expected at most {WORDS_MAX} words, got "
-                f"{shape[1]}; split the sentences"
+                f"span scores of shape {given_shape(shape)}: expected at most {WORDS_MAX} words, "
+                f"got {shape[1]}; split the sentences"
             )
         if self.labelled and shape[3] > _LABELS_MAX:
-            raise ValueError(f"span scores of shape {shape}: expected at most {_LABELS_MAX} labels")
+            raise ValueError(
+                f"span scores of shape {given_shape(shape)}: expected at most {_LABELS_MAX} labels"
+            )
         self.check_dtype_and_lengths("span scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.lengths import check_lengths
 from sparsewood._internal.numbers import check_whole
 from sparsewood._internal.transforms import on_values
@@ -131,8 +132,8 @@ class Custom(Structure):
         name, shape = type(self).__name__, tuple(scores.shape)
         if scores.ndim < 2 or not scores.is_floating_point():
             raise ValueError(
-                f"{name}: expected scores (B, *parts) of a floating dtype, "
-                f"got {scores.dtype} of shape {shape}"
+                f"{name}: expected scores (*batch, *parts) of a floating dtype, "
+                f"got {scores.dtype} of shape {given_shape(shape)}"
             )
         self.check(shape[1:])
         if lengths is None:

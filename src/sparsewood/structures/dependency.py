@@ -6,6 +6,7 @@ from math import comb
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape, name_entry
 from sparsewood._internal.host import host_copy
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood._internal.numbers import check_whole
@@ -73,12 +74,13 @@ class DependencyTrees(NativeStructure):
         shape = tuple(scores.shape)
         if scores.ndim != 3 or shape[2] != shape[1] + 1 or shape[1] == 0:
             raise ValueError(
-                f"arc scores: expected (B, n, n + 1) with n >= 1 words, got shape {shape}"
+                f"arc scores: expected (*batch, n, n + 1) with n >= 1 words, got shape "
+                f"{given_shape(shape)}"
             )
         if shape[1] > WORDS_MAX:
             raise ValueError(
-                f"arc scores of shape {shape}: expected sentences of at most {WORDS_MAX} words, "
-                f"got {shape[1]}; split them"
+                f"arc scores of shape {given_shape(shape)}: expected sentences of at most "
+                f"{WORDS_MAX} words, got {shape[1]}; split them"
             )
         self._check_chart(shape)
         self.check_dtype_and_lengths("arc scores", scores, lengths)
@@ -101,13 +103,16 @@ class DependencyTrees(NativeStructure):
         if self.root is None:
             return
         if self.root > shape[1]:
-            raise ValueError(f"root = {self.root} exceeds the words of scores of shape {shape}")
+            raise ValueError(
+                f"root = {self.root} exceeds the words of scores of shape {given_shape(shape)}"
+            )
         if lengths is None or torch.compiler.is_compiling():
             return  # values unknown while tracing: the solver will find no tree
         known = host_copy(lengths)
         if (short := known < self.root).any():
             b = int(short.nonzero()[0])
-            raise ValueError(f"root = {self.root}: lengths[{b}] is {int(known[b])}")
+            short_one = name_entry("lengths", (b,), len(known))
+            raise ValueError(f"root = {self.root}: {short_one} is {int(known[b])}")
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
         heads = torch.arange(scores.shape[2], device=scores.device)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood.structures._listing import check_count, sequences
 from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures.base import Native, NativeStructure
@@ -58,13 +59,13 @@ class LabelledDependencyTrees(NativeStructure):
         shape = tuple(scores.shape)
         if scores.ndim != 4 or shape[2] != shape[1] + 1 or 0 in shape[1:]:
             raise ValueError(
-                "labelled arc scores: expected (B, n, n + 1, L) with n >= 1 words and "
-                f"L >= 1 labels, got shape {shape}"
+                "labelled arc scores: expected (*batch, n, n + 1, L) with n >= 1 words and "
+                f"L >= 1 labels, got shape {given_shape(shape)}"
             )
         if shape[2] * shape[3] > _OPTIONS_MAX:
             raise ValueError(
-                f"labelled arc scores of shape {shape}: expected (n + 1) * L of at most "
-                f"{_OPTIONS_MAX}, got {shape[2] * shape[3]}"
+                f"labelled arc scores of shape {given_shape(shape)}: expected (n + 1) * L of at "
+                f"most {_OPTIONS_MAX}, got {shape[2] * shape[3]}"
             )
         self.check_dtype_and_lengths("labelled arc scores", scores, lengths)
         self.unlabelled.check_root(shape, lengths)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._listing import check_count, sequences
 from sparsewood.structures._one_hot import index_of, one_hot
@@ -99,11 +100,14 @@ class LinearChain(NativeStructure):
         shape = tuple(scores.shape)
         if scores.ndim != 4 or shape[3] != shape[2] + 1 or shape[1] == 0 or shape[2] == 0:
             raise ValueError(
-                f"chain scores: expected (B, T, K, 1 + K) with T, K >= 1, got shape {shape}: "
+                f"chain scores: expected (*batch, T, K, 1 + K) with T, K >= 1, got shape "
+                f"{given_shape(shape)}: "
                 "build them with LinearChain.pack from unary and transition tables"
             )
         if shape[2] ** 2 > _OPTIONS_MAX:
-            raise ValueError(f"chain scores: expected at most 181 states, got shape {shape}")
+            raise ValueError(
+                f"chain scores: expected at most 181 states, got shape {given_shape(shape)}"
+            )
         self.check_dtype_and_lengths("chain scores", scores, lengths)
 
     def reads(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:

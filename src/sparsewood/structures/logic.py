@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._listing import sequences
 from sparsewood.structures.base import OwnParts
@@ -42,7 +43,10 @@ class LogicFactor(OwnParts):
     def validate(self, scores: Tensor, lengths: Tensor | None = None) -> None:
         name, shape = type(self).__name__, tuple(scores.shape)
         if scores.ndim != 2 or shape[1] == 0:
-            raise ValueError(f"{name}: expected scores (B, n) with n >= 1 variables, got {shape}")
+            raise ValueError(
+                f"{name}: expected scores (*batch, n) with n >= 1 variables, got "
+                f"{given_shape(shape)}"
+            )
         if not scores.is_floating_point():
             raise ValueError(f"{name}: expected scores of a floating dtype, got {scores.dtype}")
         if lengths is not None:

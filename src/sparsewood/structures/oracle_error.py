@@ -4,6 +4,8 @@ from typing import Self
 
 from torch import Tensor
 
+from sparsewood._internal.batch import name_instance
+
 
 class OracleError(RuntimeError):
     """A method of a `Custom` structure raised an exception or returned an invalid answer.
@@ -17,7 +19,9 @@ class OracleError(RuntimeError):
     """
 
     def __init__(self, problem: str, index: int | None = None, unit: str = "instance") -> None:
-        super().__init__(problem if index is None else f"{unit} {index}: {problem}")
+        if index is not None:
+            name = name_instance(index) if unit == "instance" else f"{unit} {index}"
+        super().__init__(problem if index is None else f"{name}: {problem}")
         self.problem, self.index, self.unit = problem, index, unit
 
     def renumbered(self, instances: Tensor) -> Self:

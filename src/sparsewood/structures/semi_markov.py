@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._listing import check_count
@@ -117,12 +118,13 @@ class SemiMarkov(NativeStructure):
         shape, longest = tuple(scores.shape), self.max_length
         if scores.ndim != 4 or 0 in shape[1:] or shape[3] != longest + shape[2]:
             raise ValueError(
-                f"segment scores: expected (B, T, K, {longest} + K) with T and K at least 1, "
-                f"got shape {shape}"
+                f"segment scores: expected (*batch, T, K, {longest} + K) with T and K at least 1, "
+                f"got shape {given_shape(shape)}"
             )
         if shape[2] * (1 + shape[3]) > _OPTIONS_MAX:
             raise ValueError(
-                f"segment scores: K (1 + D + K) may be at most {_OPTIONS_MAX}, got shape {shape}"
+                f"segment scores: K (1 + D + K) may be at most {_OPTIONS_MAX}, got shape "
+                f"{given_shape(shape)}"
             )
         self.check_dtype_and_lengths("segment scores", scores, lengths)
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood._internal.batch import given_shape
 from sparsewood._internal.lengths import lengths_or_full
 from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures.base import Native, NativeStructure
@@ -48,8 +49,8 @@ class SpanningTrees(NativeStructure):
         shape = tuple(scores.shape)
         if scores.ndim != 3 or shape[1] != shape[2] or not 2 <= shape[1] <= _VERTICES_MAX:
             raise ValueError(
-                f"edge scores: expected (B, n, n) with 2 to {_VERTICES_MAX} vertices, "
-                f"got shape {shape}"
+                f"edge scores: expected (*batch, n, n) with 2 to {_VERTICES_MAX} vertices, "
+                f"got shape {given_shape(shape)}"
             )
         self.check_dtype_and_lengths("edge scores", scores, lengths)
 

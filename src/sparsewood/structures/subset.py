@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood._internal.batch import given_shape, name_entry, name_instance
 from sparsewood._internal.host import host_copy
 from sparsewood._internal.numbers import check_whole
 from sparsewood.structures._items import ItemSets
@@ -56,15 +57,17 @@ class Subset(ItemSets):
         if scores.shape[1] < self.k:
             raise ValueError(
                 f"Subset: k = {self.k} items cannot be chosen from scores of shape "
-                f"{tuple(scores.shape)}"
+                f"{given_shape(scores.shape)}"
             )
         if lengths is None or torch.compiler.is_compiling():
             return
+        count = len(lengths)
         for b, length in enumerate(host_copy(lengths).tolist()):
             if length < self.k:
                 raise ValueError(
-                    f"lengths[{b}] is {length}: instance {b} has fewer than k = {self.k} items "
-                    f"(scores of shape {tuple(scores.shape)})"
+                    f"{name_entry('lengths', (b,), count)} is {length}: {name_instance(b, count)} "
+                    f"has fewer than k = {self.k} items (scores of shape "
+                    f"{given_shape(scores.shape)})"
                 )
 
     def bounds(self, n: int) -> tuple[int, int]:
