@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from sparsewood.draw._shapes import MARGIN
+from sparsewood.draw._tables import TABLES
 
-GAP = 13.0  # between two words
+GAP = float(TABLES["gap"])  # between two words
 
 
 def centers_of(

@@ -4,32 +4,10 @@ import unicodedata
 from html import escape
 
 from sparsewood.draw._escape import printable
+from sparsewood.draw._tables import TABLES
 
-FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"  # fonts of the widths below
-
-_WIDTHS = {  # thousandths of the font size
-    191: "'",
-    222: "ijl",
-    260: "|",
-    278: " !,./:;I[\\]ft",
-    334: "()-`r{}",
-    355: '"',
-    389: "*",
-    469: "^",
-    500: "cksvxyzJ",
-    556: "0123456789abdeghnopqu#$?_L",
-    584: "+<=>~",
-    611: "FTZ",
-    667: "ABEKPSVXY&",
-    722: "CDHNRUw",
-    778: "GOQ",
-    833: "Mm",
-    889: "%",
-    944: "W",
-    1000: "→…",
-    1015: "@",
-}
-_WIDTH_OF = {character: width for width, line in _WIDTHS.items() for character in line}
+FONT: str = TABLES["font"]
+_WIDTH_OF = {c: int(width) for width, line in TABLES["widths"].items() for c in line}  # in FONT
 
 
 def element(name: str, content: str | None = None, /, **attributes: str | float | None) -> str:

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from sparsewood.draw._names import Given, Names, given_event, labels_of, named
+from sparsewood.draw._tables import TABLES
 from sparsewood.draw.arcs import checked_heads
 from sparsewood.draw.families import family_of
 from sparsewood.inference._check import check_finite, check_input
 from sparsewood.structures.base import NativeStructure, Structure
 
-WORDS_MAX = 120  # of an interactive figure; larger instances are drawn once
-PARTS_MAX = 20_000
+WORDS_MAX: int = TABLES["wordsMax"]  # of an interactive figure; larger instances are drawn once
+PARTS_MAX: int = TABLES["partsMax"]
 
 Shape = tuple[int, ...]
 

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from sparsewood.draw._tables import TABLES
+
 Kind = Literal["plain", "agree", "differ", "faint"]
 Point = tuple[float, float]
 
-SIZE = 15.0  # of words
-SMALL = 12.0  # of labels
-MARGIN = 4.0
+SIZE = float(TABLES["size"])  # of words
+SMALL = float(TABLES["small"])  # of labels
+MARGIN = float(TABLES["margin"])
 BELOW = 2 * MARGIN + 1 + SIZE  # from the bottom of the shapes to the bottom of the words
 
 

@@ -3,31 +3,11 @@
 from sparsewood.draw._escape import printable
 from sparsewood.draw._shapes import SIZE, Box, Kind, Line, Panel, Text
 from sparsewood.draw._sheet import Sheet, percent
+from sparsewood.draw._tables import TABLES
 
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\symbol{38}",  # \& separates the words of a deptext
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
-_PREAMBLE = r"""% \usepackage{PACKAGE}
-\definecolor{sparsewoodagree}{HTML}{2A7FC9}
-\definecolor{sparsewooddiffer}{HTML}{D5601C}"""
-_STYLES: dict[Kind, str] = {
-    "plain": "",
-    "faint": "opacity=.55",
-    "agree": "sparsewoodagree",
-    "differ": "sparsewooddiffer",
-}
+_ESCAPES: dict[str, str] = TABLES["latex"]  # \& would part the words of a deptext
+_PREAMBLE = "% \\usepackage{PACKAGE}\n" + TABLES["tikzColours"]
+_STYLES: dict[Kind, str] = TABLES["tikzStyles"]
 
 
 def sheet_tikz(sheet: Sheet) -> str:

@@ -1,4 +1,4 @@
-"""Noise that perturbs scores: float64 on the device of the scores."""
+"""Noise that perturbs scores; float64 on their device unless said otherwise."""
 
 import math
 
@@ -15,8 +15,13 @@ def normal(like: Tensor, generator: torch.Generator | None) -> Tensor:
 
 def gumbel(like: Tensor, generator: torch.Generator | None) -> Tensor:
     """Gumbel noise, `P(z <= x) = exp(-exp(-x))`, with the shape of `like`."""
-    waits = torch.empty(like.shape, dtype=torch.float64, device=like.device)
-    return -waits.exponential_(generator=generator).clamp(min=torch.finfo(waits.dtype).tiny).log()
+    return gumbel_of(torch.empty(like.shape, dtype=torch.float64, device=like.device), generator)
+
+
+def gumbel_of(blank: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Gumbel noise with the shape and dtype of `blank`, whose values are lost."""
+    waits = blank.exponential_(generator=generator)
+    return -waits.clamp(min=torch.finfo(waits.dtype).tiny).log()
 
 
 def sum_of_gamma(like: Tensor, k: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood._internal.numbers import check_real
+from sparsewood.estimators._noise import gumbel_of
 
 
 class GumbelNoise(nn.Module):
@@ -32,7 +33,7 @@ class GumbelNoise(nn.Module):
             return scores
         # In 16 bits a small number may round to 0, whose logarithm is infinite.
         dtype = torch.promote_types(scores.dtype, torch.float32)
-        noise = -torch.empty_like(scores, dtype=dtype).exponential_().log()
+        noise = gumbel_of(torch.empty_like(scores, dtype=dtype))
         return scores + (self.scale * noise).to(scores.dtype)
 
     def extra_repr(self) -> str:

@@ -5,9 +5,8 @@ import { Figure } from "./figure.js";
 import { PICTURES } from "./pictures.js";
 import { Session } from "./session.js";
 import { Solver } from "./sparsewood.js";
+import { TABLES } from "./tables.js";
 
-const WORDS_MAX = 120; // of a figure that answers in time
-const PARTS_MAX = 20_000;
 
 /** @type {Promise<Solver> | null} */
 let solver = null;
@@ -62,8 +61,8 @@ function refusal(data) {
   if (!data) return "No data for a figure.";
   if (!(data.picture in PICTURES)) return `No picture of ${data.structure}.`;
   const [words, parts] = [Math.max(...data.size), data.shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1)];
-  if (data.scores && words <= WORDS_MAX && parts <= PARTS_MAX) return "";
+  if (data.scores && words <= TABLES.wordsMax && parts <= TABLES.partsMax) return "";
   return (
-    `${words} words and ${parts} parts: a figure answers up to ${WORDS_MAX} words and ${PARTS_MAX} parts.`
+    `${words} words and ${parts} parts: a figure answers up to ${TABLES.wordsMax} words and ${TABLES.partsMax} parts.`
   );
 }

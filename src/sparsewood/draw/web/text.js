@@ -1,22 +1,16 @@
 // @ts-check
 // What users have written, as it may be drawn: characters without a picture, widths, LaTeX, XML.
+import { TABLES } from "./tables.js";
 
-export const SIZE = 15; // of words
-export const SMALL = 12; // of labels
-export const MARGIN = 4;
-export const GAP = 13; // between two words
-export const FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"; // the widths below are its
+export const SIZE = TABLES.size; // of words
+export const SMALL = TABLES.small; // of labels
+export const MARGIN = TABLES.margin;
+export const GAP = TABLES.gap; // between two words
+export const FONT = TABLES.font;
 
-/** @type {Record<string, string>} thousandths of the font size */
-const WIDTHS = {
-  191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 334: "()-`r{}", 355: '"', 389: "*",
-  469: "^", 500: "cksvxyzJ", 556: "0123456789abdeghnopqu#$?_L", 584: "+<=>~", 611: "FTZ",
-  667: "ABEKPSVXY&", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "→…",
-  1015: "@",
-};
 /** @type {Map<string, number>} */
 const WIDTH_OF = new Map();
-for (const [width, line] of Object.entries(WIDTHS)) {
+for (const [width, line] of Object.entries(TABLES.widths)) {
   for (const character of line) WIDTH_OF.set(character, Number(width));
 }
 const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\p{Emoji_Presentation}\u{20000}-\u{3fffd}]/u;
@@ -76,11 +70,7 @@ export function escapedXml(text) {
  */
 export function latexText(text) {
   /** @type {Record<string, string>} */
-  const names = {
-    "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", $: "\\$", "&": "\\symbol{38}", "#": "\\#",
-    "%": "\\%", _: "\\_", "^": "\\textasciicircum{}", "~": "\\textasciitilde{}",
-    "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}",
-  };
+  const names = TABLES.latex;
   return printable(text).replace(/[\\{}$&#%_^~<>|]/g, (c) => names[c]);
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 // Panels of shapes as TikZ.
 import { shadeOf, strengthAttributes } from "./shapes.js";
+import { TABLES } from "./tables.js";
 import { SIZE, coordinate, latexText } from "./text.js";
 
 /**
@@ -22,14 +23,12 @@ export function panelTikz(panel) {
   ].join("\n");
 }
 
-export const TIKZ_PREAMBLE = `% \\usepackage{tikz}
-\\definecolor{sparsewoodagree}{HTML}{2A7FC9}
-\\definecolor{sparsewooddiffer}{HTML}{D5601C}`;
+export const TIKZ_PREAMBLE = `% \\usepackage{tikz}\n${TABLES.tikzColours}`;
 
 /** @param {Shape} shape */
 function shapeTikz(shape) {
   const kind = shape.kind ?? "plain";
-  const style = { plain: "", faint: "opacity=.55", agree: "sparsewoodagree", differ: "sparsewooddiffer" }[kind];
+  const style = TABLES.tikzStyles[kind];
   const { opacity } = strengthAttributes([shape]);
   const width = 0.4 * (shape.strength === undefined ? 1 : 0.5 + 3 * shape.strength);
   const strong = shape.strength === undefined ? "" : `opacity=${opacity}, line width=${coordinate(width)}pt`;
