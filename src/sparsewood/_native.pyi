@@ -27,7 +27,6 @@ def argmax(
 ) -> None:
     """Errors speak of a batch of shape `batch`, here and below; None: (B,)."""
 
-
 def kbest(
     family: str,
     options: Sequence[int],

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.lazy import CopiedWithGraph, lazy
 from sparsewood._internal.numbers import check_whole, within_reach
 from sparsewood._internal.transforms import is_transformed, outside_inference_mode
@@ -42,7 +42,7 @@ class StructureDistribution(CopiedWithGraph):
     structure: Structure
     scores: Tensor
     lengths: Tensor | None
-    _batch: Batch  # the batch shape; the fields below are flat
+    _batch: BatchShape  # the batch shape; the fields below are flat
     _steps: Tensor  # (B, *steps) float64, minus `_shared`: see `recursions.Shifted`
     _shared: Tensor  # (B,) float64
     _log_partition: Tensor  # (B,) float64, without `_shared`, with its graph down to `_steps`

@@ -8,7 +8,7 @@ import torch
 from torch import Size, Tensor
 
 from sparsewood._internal import display as _display
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.lazy import CopiedWithGraph, lazy
 from sparsewood._internal.numbers import check_dense, check_whole
 from sparsewood._internal.support import expectation, instances, sum_by_instance
@@ -325,7 +325,7 @@ class Posterior(CopiedWithGraph):
 
     def _batched(self, table: Tensor) -> Tensor:
         """(B, ...) -> (*batch, ...)."""
-        return Batch(self.sizes.shape).restore(table)
+        return BatchShape(self.sizes.shape).restore(table)
 
 
 def one_of(table: Tensor, batch: Size, i: int) -> Tensor:

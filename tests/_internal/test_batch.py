@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import sparsewood as sp
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from tests.seats import Seats
 
 TREES = sp.DependencyTrees()
@@ -179,11 +179,11 @@ def test_an_error_of_a_custom_oracle_names_the_index() -> None:
 
 def test_views_where_there_can_be_one() -> None:
     table = torch.randn(2, 3, 4)
-    batch = Batch(table.shape[:2])
+    batch = BatchShape(table.shape[:2])
     flat = batch.flatten("table", table)
     assert flat.data_ptr() == table.data_ptr()
     assert batch.restore(flat).data_ptr() == table.data_ptr()
-    one = Batch(table.shape[:1])
+    one = BatchShape(table.shape[:1])
     assert one.flatten("table", table) is table
     assert one.restore(table) is table
 

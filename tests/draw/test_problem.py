@@ -8,7 +8,7 @@ from torch import Tensor
 
 import sparsewood as sp
 from sparsewood.draw._names import Names
-from sparsewood.draw._problem import PARTS_MAX, Problem, problem
+from sparsewood.draw._problem import PARTS_MAX, FigureProblem, problem
 from sparsewood.structures.base import Structure
 
 FAMILIES = [  # structure, parts of a batch, lengths, parts of the instance, picture, noun
@@ -111,5 +111,5 @@ def test_what_is_too_large_has_no_scores() -> None:
     large = problem(torch.zeros(150, 151), sp.DependencyTrees(), None, 0, Names())
     assert "22,650 parts: an interactive figure has at most 120 words" in large.too_large
     assert large.data()["scores"] is None
-    few = Problem(sp.Hypercube(), torch.zeros(PARTS_MAX + 1), (100,), Names(), "set")
+    few = FigureProblem(sp.Hypercube(), torch.zeros(PARTS_MAX + 1), (100,), Names(), "set")
     assert few.too_large

@@ -15,7 +15,7 @@ _given: ContextVar[tuple[Size, ...]] = ContextVar("given", default=())
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchShape:
     """The batch shape of a call: `flatten` the inputs, `restore` the results.
 
     Internally, tables have one batch dimension, (B, ...). As a context manager, it tells the
@@ -48,7 +48,7 @@ class Batch:
             return table
         return table.unflatten(dim, self.shape) if self.shape else table.squeeze(dim)
 
-    def __enter__(self) -> "Batch":
+    def __enter__(self) -> "BatchShape":
         if not torch.compiler.is_compiling():  # a graph's operators enter it when they run
             _given.set((*_given.get(), self.shape))
         return self

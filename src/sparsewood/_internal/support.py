@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Size, Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 
 
 def instances(sizes: Tensor, total: int) -> Tensor:
@@ -17,7 +17,7 @@ def instances(sizes: Tensor, total: int) -> Tensor:
 def sum_by_instance(values: Tensor, instance: Tensor, batch: Size) -> Tensor:
     """(T, ...) -> (*batch, ...)."""
     flat = values.new_zeros(batch.numel(), *values.shape[1:]).index_add(0, instance, values)
-    return Batch(batch).restore(flat)
+    return BatchShape(batch).restore(flat)
 
 
 def expectation(values: Tensor, weights: Tensor, instance: Tensor, batch: Size) -> Tensor:

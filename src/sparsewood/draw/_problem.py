@@ -68,7 +68,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Problem:
+class FigureProblem:
     """One instance, cut to its own size.
 
     Attributes:
@@ -126,7 +126,7 @@ class Problem:
 
 def problem(
     scores: Tensor, structure: Structure, lengths: Tensor | None, instance: int, names: Names
-) -> Problem:
+) -> FigureProblem:
     """One instance of a batch with its names. Raises ValueError if they do not fit.
 
     Args:
@@ -144,7 +144,7 @@ def problem(
     shape = kind.cut(size, tuple(table.shape))
     table = table[tuple(slice(n) for n in shape)]
     checked = _names(structure, kind, shape, size, names)
-    return Problem(structure, table.contiguous(), size, checked, family.noun)
+    return FigureProblem(structure, table.contiguous(), size, checked, family.noun)
 
 
 def _one(

@@ -30,7 +30,7 @@ from sparsewood.structures.spanning_trees import SpanningTrees
 from sparsewood.structures.subset import Subset
 
 
-class Family(NamedTuple):
+class FamilyPictures(NamedTuple):
     """How a family is drawn.
 
     Attributes:
@@ -44,23 +44,23 @@ class Family(NamedTuple):
     taken: tuple[str, ...]
 
 
-FAMILIES: dict[type, Family] = {
-    DependencyTrees: Family("tree", trees, ("words", "given")),
-    LabelledDependencyTrees: Family("tree", labelled_trees, ("words", "labels", "given")),
-    LinearChain: Family("tagging", taggings, ("words", "labels", "given")),
-    SemiMarkov: Family("segmentation", segmentations, ("words", "labels")),
-    BinaryTrees: Family("tree", binary_trees, ("words", "labels")),
-    SpanningTrees: Family("tree", spanning_trees, ("words",)),
-    Matching: Family("matching", matchings, ("words", "other")),
-    Alignment: Family("alignment", alignments, ("words", "other")),
-    Simplex: Family("choice", item_sets, ("words",)),
-    Subset: Family("set", item_sets, ("words",)),
-    Hypercube: Family("set", item_sets, ("words",)),
-    Structure: Family("structure", listings, ()),  # logic factors, `Custom` and others
+FAMILIES: dict[type, FamilyPictures] = {
+    DependencyTrees: FamilyPictures("tree", trees, ("words", "given")),
+    LabelledDependencyTrees: FamilyPictures("tree", labelled_trees, ("words", "labels", "given")),
+    LinearChain: FamilyPictures("tagging", taggings, ("words", "labels", "given")),
+    SemiMarkov: FamilyPictures("segmentation", segmentations, ("words", "labels")),
+    BinaryTrees: FamilyPictures("tree", binary_trees, ("words", "labels")),
+    SpanningTrees: FamilyPictures("tree", spanning_trees, ("words",)),
+    Matching: FamilyPictures("matching", matchings, ("words", "other")),
+    Alignment: FamilyPictures("alignment", alignments, ("words", "other")),
+    Simplex: FamilyPictures("choice", item_sets, ("words",)),
+    Subset: FamilyPictures("set", item_sets, ("words",)),
+    Hypercube: FamilyPictures("set", item_sets, ("words",)),
+    Structure: FamilyPictures("structure", listings, ()),  # logic factors, `Custom` and others
 }
 
 
-def family_of(structure: Structure, names: Names, call: str) -> Family:
+def family_of(structure: Structure, names: Names, call: str) -> FamilyPictures:
     """How a structure is drawn. Raises ValueError for names that its pictures do not support."""
     family = next(FAMILIES[kind] for kind in type(structure).__mro__ if kind in FAMILIES)
     for name in ("words", "other", "labels", "given"):

@@ -140,7 +140,7 @@ def attention(
     return Attention(tuple(rows), tuple(columns), pairs, weights)
 
 
-class Path(Links):
+class AlignmentPath(Links):
     """One alignment."""
 
     kind: ClassVar[str] = "Alignment"
@@ -187,7 +187,7 @@ def matchings(post: Posterior, names: Names) -> list[Picture]:
 def alignments(post: Posterior, names: Names) -> list[Picture]:
     """The pictures of a posterior over `Alignment`."""
     rows, columns = _sides(post, names)
-    return [Path(rows, columns, pairs) for pairs in _pairs(post)]
+    return [AlignmentPath(rows, columns, pairs) for pairs in _pairs(post)]
 
 
 def _sides(post: Posterior, names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:

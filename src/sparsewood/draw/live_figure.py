@@ -17,7 +17,7 @@ from sparsewood._internal.numbers import check_real, check_whole
 from sparsewood.draw._bundle import live_assets
 from sparsewood.draw._markup import element, escaped
 from sparsewood.draw._names import Given, Names
-from sparsewood.draw._problem import PARTS_MAX, Problem, problem
+from sparsewood.draw._problem import PARTS_MAX, FigureProblem, problem
 from sparsewood.draw.drawing import Drawing
 from sparsewood.draw.families import family_of, posterior_sheet
 from sparsewood.draw.html import PAGE, trees_html
@@ -45,7 +45,7 @@ class Live:
         title: title of the figure.
     """
 
-    problem: Problem
+    problem: FigureProblem
     temperature: float
     max_support: int | None
     max_active: int | None

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.estimators._carried import Rule, carried
 from sparsewood.estimators.base import Problem
@@ -30,7 +30,7 @@ class Instances:
     """
 
     structure: Structure
-    batch: Batch
+    batch: BatchShape
     given: Tensor
     lengths: Tensor | None
     allowed: Tensor

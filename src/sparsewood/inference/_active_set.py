@@ -34,7 +34,7 @@ class Optimum:
 
 
 @dataclass(frozen=True)
-class Limits:
+class StopRule:
     """When to stop: at a gap of `aim`, or of `promise` if rounding prevents a smaller one."""
 
     aim: float
@@ -65,7 +65,7 @@ class ActiveSet:
         self.calls = 0
         self.capped = False  # stopped by a limit
 
-    def run(self, limits: Limits) -> Generator[Tensor, Answer, None]:
+    def run(self, limits: StopRule) -> Generator[Tensor, Answer, None]:
         """Yields potentials (P,) for the oracle, and is sent its answers."""
         first = yield from self._ask(self.theta)
         self.reference = first.column
@@ -103,7 +103,7 @@ class ActiveSet:
         self._drop(int(leaving))
 
     def _price(
-        self, goal: Tensor, factor: Tensor, limits: Limits, noise: Tensor
+        self, goal: Tensor, factor: Tensor, limits: StopRule, noise: Tensor
     ) -> Generator[Tensor, Answer, bool]:
         """Record the optimum `goal` and its gap; if the gap is too large, add a structure."""
         u = goal @ self.parts

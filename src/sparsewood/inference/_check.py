@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from sparsewood._internal import lengths as _lengths
-from sparsewood._internal.batch import Batch, given_shape, name_entry, name_instance
+from sparsewood._internal.batch import BatchShape, given_shape, name_entry, name_instance
 from sparsewood._internal.host import as_int64
 from sparsewood._internal.numbers import LARGEST, check_dense, check_real, check_whole
 from sparsewood.structures.base import Structure
@@ -34,7 +34,7 @@ def check_scores(scores: Tensor) -> None:
 class Flat(NamedTuple):
     """The input of a call, flattened to one batch dimension."""
 
-    batch: Batch  # the original batch shape
+    batch: BatchShape  # the original batch shape
     scores: Tensor  # (B, *parts)
     lengths: Tensor | None  # (B,) or (B, d) int64 on the device of the scores
 
@@ -83,11 +83,11 @@ def check_graph(scores: Tensor, graph: FactorGraph) -> Flat:
         raise ValueError(f"scores: expected {either} for {graph}, got shape {shape}")
     # With one row of variables, scores of one sentence may match both shapes.
     ndim = next((ndim for ndim in fitting if ndim < len(shape)), fitting[0])
-    batch = Batch(scores.shape[: scores.ndim - ndim])
+    batch = BatchShape(scores.shape[: scores.ndim - ndim])
     return Flat(batch, batch.flatten("scores", scores), None)
 
 
-def _batch_of(scores: Tensor, structure: Structure) -> Batch:
+def _batch_of(scores: Tensor, structure: Structure) -> BatchShape:
     """The batch shape: the dimensions before the parts. Each dimension of the parts is nonempty."""
     shape, parts = scores.shape, structure.parts_ndim
     if scores.ndim < (2 if parts is None else parts):
@@ -98,10 +98,12 @@ def _batch_of(scores: Tensor, structure: Structure) -> Batch:
     count = 1 if parts is None else scores.ndim - parts
     if 0 in shape[count:]:
         raise ValueError(f"scores: expected at least one part, got shape {tuple(shape)}")
-    return Batch(shape[:count])
+    return BatchShape(shape[:count])
 
 
-def check_temperature(temperature: float | Tensor, scores: Tensor, batch: Batch) -> float | Tensor:
+def check_temperature(
+    temperature: float | Tensor, scores: Tensor, batch: BatchShape
+) -> float | Tensor:
     """Require a positive, finite number, or one per instance: (B,) on the device of `scores`.
 
     A tensor may have any shape that expands to the batch shape. `check_positive` checks its values.

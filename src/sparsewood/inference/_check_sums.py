@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood.inference._check import (
     LARGEST,
     check_finite,
@@ -67,7 +67,7 @@ def check_result(log_sums: Tensor, scores: Tensor, reads: Tensor) -> None:
 
 
 def checked(
-    log_sums: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor, batch: Batch
+    log_sums: Tensor, scores: Tensor, reads: Tensor, temperature: float | Tensor, batch: BatchShape
 ) -> Tensor:
     """`log_sums` (B,) from `check_sums`."""
     shape = list(batch.shape)
@@ -89,7 +89,7 @@ def check_sums(
 
     `each` (B,) is the temperature per instance, if given; `batch` the batch shape.
     """
-    with Batch(torch.Size(batch)):
+    with BatchShape(torch.Size(batch)):
         potentials(scores, reads, temperature if each is None else each)
         check_result(log_sums, scores, reads)
     return log_sums.clone()

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch, name_entry
+from sparsewood._internal.batch import BatchShape, name_entry
 from sparsewood.inference._check import check_values, no_structure_left
 from sparsewood.structures._members import check_members
 
 
-def checked_scores(scores: Tensor, reads: Tensor, batch: Batch) -> Tensor:
+def checked_scores(scores: Tensor, reads: Tensor, batch: BatchShape) -> Tensor:
     """`scores` (B, *parts), checked to be finite or -inf where `reads`."""
     if torch.compiler.is_compiling():
         return _scores_op(scores, reads.expand(scores.shape), list(batch.shape))
@@ -22,7 +22,7 @@ def checked_scores(scores: Tensor, reads: Tensor, batch: Batch) -> Tensor:
     return scores
 
 
-def checked_totals(totals: Tensor, scores: Tensor, batch: Batch) -> Tensor:
+def checked_totals(totals: Tensor, scores: Tensor, batch: BatchShape) -> Tensor:
     """`totals` (B,), the best scores, checked so that every instance has a structure."""
     if torch.compiler.is_compiling():
         return _totals_op(totals, scores, list(batch.shape))
@@ -31,7 +31,7 @@ def checked_totals(totals: Tensor, scores: Tensor, batch: Batch) -> Tensor:
 
 
 def checked_members(
-    gold: Tensor, member: Tensor, scores: Tensor, family: object, batch: Batch
+    gold: Tensor, member: Tensor, scores: Tensor, family: object, batch: BatchShape
 ) -> Tensor:
     """`gold` (B, *event), checked to be members (`member` (B,)) of their `family`."""
     if torch.compiler.is_compiling():
@@ -41,7 +41,7 @@ def checked_members(
     return gold
 
 
-def checked_parts(parts: Tensor, gold: Tensor, scores: Tensor, batch: Batch) -> Tensor:
+def checked_parts(parts: Tensor, gold: Tensor, scores: Tensor, batch: BatchShape) -> Tensor:
     """The `parts` (B, *parts) of `gold`, checked to contain no forbidden part."""
     if torch.compiler.is_compiling():
         return _parts_op(parts, gold, scores, list(batch.shape))
@@ -70,14 +70,14 @@ def _check_allowed(parts: Tensor, gold: Tensor, scores: Tensor) -> None:
 
 @torch.library.custom_op("sparsewood::check_scores", mutates_args=())
 def _scores_op(scores: Tensor, reads: Tensor, batch: Sequence[int]) -> Tensor:
-    with Batch(torch.Size(batch)):
+    with BatchShape(torch.Size(batch)):
         check_values(scores, reads)
     return scores.clone()
 
 
 @torch.library.custom_op("sparsewood::check_totals", mutates_args=())
 def _totals_op(totals: Tensor, scores: Tensor, batch: Sequence[int]) -> Tensor:
-    with Batch(torch.Size(batch)):
+    with BatchShape(torch.Size(batch)):
         _check_totals(totals, scores)
     return totals.clone()
 
@@ -86,14 +86,14 @@ def _totals_op(totals: Tensor, scores: Tensor, batch: Sequence[int]) -> Tensor:
 def _members_op(
     gold: Tensor, member: Tensor, scores: Tensor, family: str, batch: Sequence[int]
 ) -> Tensor:
-    with Batch(torch.Size(batch)):
+    with BatchShape(torch.Size(batch)):
         check_members("gold", gold, member, scores, family)
     return gold.clone()
 
 
 @torch.library.custom_op("sparsewood::check_parts", mutates_args=())
 def _parts_op(parts: Tensor, gold: Tensor, scores: Tensor, batch: Sequence[int]) -> Tensor:
-    with Batch(torch.Size(batch)):
+    with BatchShape(torch.Size(batch)):
         _check_allowed(parts, gold, scores)
     return parts.clone()
 

@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.numbers import check_real
 from sparsewood.inference._check import LARGEST, Flat, check_input
 from sparsewood.inference._checked import checked_members, checked_parts, checked_scores
@@ -60,7 +60,7 @@ def total(theta: Tensor, u: Tensor) -> Tensor:
     return (torch.where(u.detach() != 0, theta, 0) * u).flatten(1).sum(-1)
 
 
-def reduce(loss: Tensor, reduction: Reduction, dtype: torch.dtype, batch: Batch) -> Tensor:
+def reduce(loss: Tensor, reduction: Reduction, dtype: torch.dtype, batch: BatchShape) -> Tensor:
     """Reduce the losses (B,) of all instances; the result has `dtype`."""
     if reduction == "none":
         return batch.restore(loss.to(dtype))

@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 from sparsewood._internal import cuda
 from sparsewood.inference._solution import Solution
 from sparsewood.structures import _kernels as families
-from sparsewood.structures._kernels import Padded
+from sparsewood.structures._kernels import KernelBatch
 
 _JACOBIAN = cuda.Program('#include "cuda/jacobian.cuh"\n', ("offsets", "jacobian"))
 _TALLY_THREADS = 256  # kTallyThreads in native/cuda/tally.cuh
@@ -34,7 +34,7 @@ class Limits(NamedTuple):
     max_iter: int
 
 
-def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Solution | None:
+def solve(batch: KernelBatch, event: int, temperature: Tensor, limits: Limits) -> Solution | None:
     """SparseMAP of each instance; a structure has `event` numbers, `temperature` is (B,) float64.
 
     The host synchronises with the device once, plus once for each time that instances need more
@@ -48,17 +48,17 @@ def solve(batch: Padded, event: int, temperature: Tensor, limits: Limits) -> Sol
     return _solve_at_once(batch, event, temperature, limits)
 
 
-def _key(batch: Padded, limits: Limits) -> tuple[object, ...]:
+def _key(batch: KernelBatch, limits: Limits) -> tuple[object, ...]:
     return batch.program, batch.layout, limits.max_active
 
 
-def _measure(batch: Padded, limits: Limits) -> tuple[int, ...]:
+def _measure(batch: KernelBatch, limits: Limits) -> tuple[int, ...]:
     room = _rooms.get(_key(batch, limits), 0)
     return batch.measure(limits.max_active, room)
 
 
 def _in_turns(
-    batch: Padded, event: int, temperature: Tensor, limits: Limits, turn: int
+    batch: KernelBatch, event: int, temperature: Tensor, limits: Limits, turn: int
 ) -> Solution | None:
     """`solve` in chunks of instances."""
     blocks = []
@@ -75,7 +75,7 @@ def _in_turns(
 
 
 def _solve_at_once(
-    batch: Padded, event: int, temperature: Tensor, limits: Limits
+    batch: KernelBatch, event: int, temperature: Tensor, limits: Limits
 ) -> Solution | None:
     count, device = len(batch), batch.scores.device
     kept, active, room, threads = _measure(batch, limits)
@@ -151,7 +151,7 @@ class Ranked(NamedTuple):
     calls: Tensor  # (B,) int64, number of oracle calls
 
 
-def kbest(batch: Padded, event: tuple[int, ...], k: int) -> Ranked | None:
+def kbest(batch: KernelBatch, event: tuple[int, ...], k: int) -> Ranked | None:
     """The `k` best structures of each instance, and their scores."""
     share, threads, *_ = batch.measure(k)
     turn = families.at_once(share, len(batch), batch.scores.device)

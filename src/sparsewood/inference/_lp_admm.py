@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from sparsewood.inference._lp_polish import Faces
-from sparsewood.inference._lp_problem import Problem
+from sparsewood.inference._lp_problem import LPProblem
 
 _RELAX = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3)
 _TRY = 10  # rounds between attempts to compute the exact solution
@@ -43,7 +43,7 @@ class State:
     rounds: Tensor  # (B,) int64
 
     @classmethod
-    def begin(cls, problem: Problem) -> "State":
+    def begin(cls, problem: LPProblem) -> "State":
         batch, slots = len(problem.theta), len(problem.variable)
         z = problem.theta.clamp(0, 1)
         one = z.new_ones(batch)
@@ -76,7 +76,7 @@ class State:
             rounds=torch.zeros_like(self.rounds),
         )
 
-    def run(self, problem: Problem, tol: float, max_iter: int) -> None:
+    def run(self, problem: LPProblem, tol: float, max_iter: int) -> None:
         """Up to `max_iter` rounds, until marginals are within `tol` of the solution."""
         rows = torch.arange(len(self.z), device=self.z.device)
         for count in range(1, max_iter + 1):
@@ -97,7 +97,7 @@ class State:
                 self._balance(rows, primal, change)
             rows = rows[going]
 
-    def _round(self, problem: Problem, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _round(self, problem: LPProblem, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One round: local solutions (R, N), their disagreement (R,), the change of `z` (R,)."""
         z, dual, c = self.z[rows], self.dual[rows], self.c[rows, None]
         degree, penalty = problem.copies(problem.degree), problem.copies(problem.penalty)
@@ -113,7 +113,7 @@ class State:
         return x, primal, _largest(rho * problem.copies(new - z))
 
     def _answer(
-        self, problem: Problem, rows: Tensor, x: Tensor, primal: Tensor, tol: float
+        self, problem: LPProblem, rows: Tensor, x: Tensor, primal: Tensor, tol: float
     ) -> Tensor:
         """Record the mean of the copies, or the exact solution nearby, with its certificate.
 

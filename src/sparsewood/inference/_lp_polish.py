@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sparsewood.inference._lp_problem import Group, Problem
+from sparsewood.inference._lp_problem import Group, LPProblem
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.structures.logic import LogicFactor
 
@@ -74,7 +74,7 @@ class Support:
 class Faces:
     """The faces of all factors around their local solutions, and their intersection."""
 
-    problem: Problem
+    problem: LPProblem
     local: Tensor  # (B, N) the local solutions
     normals: list[Tensor]  # I - J_f of each group: (B, F, P, P)
     fixed: Tensor  # (B, N) bool: coordinates that are constant on the face of their factor
@@ -84,7 +84,7 @@ class Faces:
     vectors: Tensor  # (B, R, R)
 
     @classmethod
-    def at(cls, problem: Problem, scores: Tensor) -> "Faces":
+    def at(cls, problem: LPProblem, scores: Tensor) -> "Faces":
         """The faces around the local solutions for (B, N) scores of the slots."""
         closed = problem.closed(scores)
         batch = len(scores)
@@ -172,7 +172,7 @@ def _face(group: Group, scores: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
     return post.marginals.flatten(1), Support.of(post).face()
 
 
-def _gather_normals(problem: Problem, normals: list[Tensor], place: Tensor, room: int) -> Tensor:
+def _gather_normals(problem: LPProblem, normals: list[Tensor], place: Tensor, room: int) -> Tensor:
     """`S` over the free variables: (B, R, R)."""
     batch = len(place)
     matrix = place.new_zeros(batch, (room + 1) ** 2, dtype=torch.float64)

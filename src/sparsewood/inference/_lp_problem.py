@@ -62,7 +62,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Problem:
+class LPProblem:
     """B instances over V variables and a dummy, in N slots."""
 
     groups: list[Group]
@@ -74,7 +74,7 @@ class Problem:
     off: Tensor  # (B, V + 1) bool: forbidden or never used
 
     @classmethod
-    def of(cls, graph: FactorGraph, theta: Tensor, off: Tensor) -> "Problem":
+    def of(cls, graph: FactorGraph, theta: Tensor, off: Tensor) -> "LPProblem":
         """From scores (B, V) and a mask of the variables that are off."""
         groups, columns = [], []
         start = 0
@@ -104,7 +104,7 @@ class Problem:
             pad(off, (0, 1), value=True),
         )
 
-    def take(self, rows: Tensor) -> "Problem":
+    def take(self, rows: Tensor) -> "LPProblem":
         """The problem of some instances."""
         return replace(self, rows=self.rows[rows], theta=self.theta[rows], off=self.off[rows])
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits, Optimum, line
+from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Optimum, StopRule, line
 
 _EPS = torch.finfo(torch.float64).eps
 _TOP = 1e10  # 1 / temperature, relative to the range of scores, at which ties are decided
@@ -53,7 +53,7 @@ class Segment(NamedTuple):
     end: float
 
 
-class Path(ActiveSet):
+class PathFollower(ActiveSet):
     """The path of one instance from `s = infinity` to `target`, and the optimum at its end.
 
     `theta` are the scores, not divided by a temperature. With `most`, the path ends before the
@@ -211,7 +211,7 @@ class Path(ActiveSet):
         """Replace the active set by the optimum at s, solved from scratch."""
         other = ActiveSet(s * self.theta, self.penalised)
         steps = 100 + 10 * len(self.theta)
-        yield from other.run(Limits(_AIM, _PROMISE, TILTS, len(self.theta) + 1, steps))
+        yield from other.run(StopRule(_AIM, _PROMISE, TILTS, len(self.theta) + 1, steps))
         self.calls += other.calls
         found = other.optimum
         self.structures, self.parts, self.gram = found.structures, found.parts, found.gram

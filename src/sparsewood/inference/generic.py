@@ -37,12 +37,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, Limits
+from sparsewood.inference._active_set import TILTS, ActiveSet, Answer, StopRule
 from sparsewood.inference._canonical_by_oracle import CanonicalByOracle
 from sparsewood.inference._check import check_finite, check_magnitude, no_structure_left
 from sparsewood.inference._derivatives import differentiable
 from sparsewood.inference._oracle_check import Ended, check_maximises, naming
-from sparsewood.inference._path import Path
+from sparsewood.inference._path import PathFollower
 from sparsewood.inference._preferences import preferences
 from sparsewood.inference._solution import Solution
 from sparsewood.status import Status
@@ -168,7 +168,7 @@ class _Problem:
         self.canonical = False
         self.set = ActiveSet(theta, penalised)
         most = max_active or max_support
-        self.limits = Limits(
+        self.limits = StopRule(
             aim=tol * min(scale, 1.0),
             promise=self.promise,
             # With a limit on steps or structures, always enter the best structure.
@@ -194,7 +194,7 @@ class _Problem:
     def _at_most(self) -> Run:
         """Solve at the temperature at which `max_support` structures suffice."""
         theta, penalised = self.set.theta, self.set.penalised
-        self.set = path = Path(theta, penalised, 1.0, self.limits.most)
+        self.set = path = PathFollower(theta, penalised, 1.0, self.limits.most)
         yield from path.follow()
         if path.tied:  # too many remain at any temperature
             self.set = ActiveSet(theta, penalised)
@@ -204,12 +204,12 @@ class _Problem:
     @property
     def cooling(self) -> float:
         """The factor by which the given temperature is divided."""
-        return self.set.end if isinstance(self.set, Path) else 1.0
+        return self.set.end if isinstance(self.set, PathFollower) else 1.0
 
     @property
     def tie(self) -> Tensor:
         """The indices of the parts of the structure that would enter next."""
-        if not (isinstance(self.set, Path) and self.set.newcomer is not None):
+        if not (isinstance(self.set, PathFollower) and self.set.newcomer is not None):
             return self.allowed[:0]
         return self.allowed[self.set.newcomer.column.bool()]
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.lazy import CopiedWithGraph
 from sparsewood._internal.numbers import check_real, check_whole
 from sparsewood._internal.support import sum_by_instance
@@ -21,7 +21,7 @@ from sparsewood.inference._check import (
 )
 from sparsewood.inference._lp_admm import State
 from sparsewood.inference._lp_polish import Faces, Support
-from sparsewood.inference._lp_problem import Problem
+from sparsewood.inference._lp_problem import LPProblem
 from sparsewood.inference.sparsemap import sparsemap
 from sparsewood.sparse_posterior import SparsePosterior
 from sparsewood.status import Status
@@ -126,7 +126,7 @@ def _potentials(
 class _Work:
     """A solve, and the state that its derivatives need."""
 
-    problem: Problem
+    problem: LPProblem
     state: State
 
     def __init__(self, graph: FactorGraph, start: State | None, tol: float, max_iter: int) -> None:
@@ -134,7 +134,7 @@ class _Work:
 
     def solve(self, theta: Tensor, off: Tensor) -> Tensor:
         """Scores (B, V), 0 where off -> the marginals (B, V)."""
-        self.problem = Problem.of(self.graph, theta.detach(), off)
+        self.problem = LPProblem.of(self.graph, theta.detach(), off)
         if bool(off.any()):
             self.problem.check_possible()
         self.state = State.begin(self.problem) if self.start is None else self.start.copy()
@@ -199,9 +199,9 @@ class LPPosterior(CopiedWithGraph):
     gap: Tensor
     rounds: Tensor
     converged: Tensor
-    batch: Batch = field(repr=False)  # the batch shape; the fields below are flat
+    batch: BatchShape = field(repr=False)  # the batch shape; the fields below are flat
     exact: Tensor = field(repr=False)  # (B, V) the marginals in float64
-    problem: Problem = field(repr=False)
+    problem: LPProblem = field(repr=False)
     state: State = field(repr=False)
 
     def factor(self, number: int) -> SparsePosterior:
@@ -286,7 +286,7 @@ class LPPosterior(CopiedWithGraph):
         return sum_by_instance((~good).long(), post.instance, self.converged.shape) == 0
 
 
-def _check_start(start: LPPosterior | None, batch: Batch, graph: FactorGraph) -> None:
+def _check_start(start: LPPosterior | None, batch: BatchShape, graph: FactorGraph) -> None:
     if start is not None and not isinstance(start, LPPosterior):
         raise ValueError(f"start: expected an LPPosterior, got {type(start).__name__}")
     if start is not None and (start.graph is not graph or start.batch != batch):

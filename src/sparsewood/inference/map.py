@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input, no_structures
@@ -51,7 +51,7 @@ def map(scores: Tensor, structure: Structure, *, lengths: Tensor | None = None) 
     return Best(*(batch.restore(table) for table in best))
 
 
-def _map(scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Batch) -> Best:
+def _map(scores: Tensor, structure: Structure, lengths: Tensor | None, batch: BatchShape) -> Best:
     """`map` for one batch dimension; `batch` is for indices in errors of compiled graphs."""
     if len(scores) == 0:
         return Best(no_structures(scores, structure), scores.new_zeros(0))

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from sparsewood import _native
-from sparsewood._internal.batch import Batch, given_batch
+from sparsewood._internal.batch import BatchShape, given_batch
 from sparsewood._internal.threads import get_num_threads
 from sparsewood.inference import _kernels
 from sparsewood.inference._derivatives import (
@@ -20,7 +20,7 @@ from sparsewood.inference._derivatives import (
 )
 from sparsewood.inference._kernels import Limits
 from sparsewood.inference._solution import Solution, new_solution
-from sparsewood.structures._kernels import Padded
+from sparsewood.structures._kernels import KernelBatch
 from sparsewood.structures.base import NativeStructure
 
 
@@ -34,7 +34,7 @@ def solve(
     max_iter: int | None,
     max_support: int | None,
     canonical: bool,
-    batch: Batch | None = None,
+    batch: BatchShape | None = None,
 ) -> Solution:
     """SparseMAP of each instance; takes the arguments of `sparsemap`, already checked.
 
@@ -99,7 +99,7 @@ def _run(
     limits = Limits(tol, max_active, max_iter)
     found = None
     if not (max_support or canonical):  # only the CPU supports these
-        padded = Padded.of("solve", family, options, scores, lengths, full)
+        padded = KernelBatch.of("solve", family, options, scores, lengths, full)
         if padded is not None:
             found = _kernels.solve(padded, prod(event), temperature, limits)
     if found is None:

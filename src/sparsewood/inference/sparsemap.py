@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.numbers import check_real
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.calls import count
@@ -241,7 +241,7 @@ def _pick(structure: Structure, solver: str | None) -> Callable[..., Solution]:
 
 
 def _posterior(
-    found: Solution, scores: Tensor, structure: Structure, lengths: Tensor | None, batch: Batch
+    found: Solution, scores: Tensor, structure: Structure, lengths: Tensor | None, batch: BatchShape
 ) -> SparsePosterior:
     """The solution for (B, *parts) as a posterior with the batch shape."""
     return SparsePosterior(

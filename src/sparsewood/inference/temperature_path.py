@@ -11,7 +11,7 @@ from sparsewood._internal.numbers import check_real
 from sparsewood.calls import count
 from sparsewood.inference._check import check_input
 from sparsewood.inference._oracle_check import Ended, check_maximises
-from sparsewood.inference._path import Path
+from sparsewood.inference._path import PathFollower
 from sparsewood.inference.generic import ask_together, questions
 from sparsewood.posterior import Posterior
 from sparsewood.status import UnconvergedError
@@ -148,7 +148,7 @@ def temperature_path(
         ends = torch.full(scores.shape[:1], end, dtype=torch.float64, device=scores.device)
         asked = questions(scores, structure, lengths, ends)
         tables = asked.tables()
-        paths = [Path(theta, penalised, 1.0) for theta, _, penalised in tables]
+        paths = [PathFollower(theta, penalised, 1.0) for theta, _, penalised in tables]
         if paths:
             runs = [path.follow() for path in paths]
             ask_together(runs, [allowed for _, allowed, _ in tables], asked)
@@ -170,7 +170,11 @@ def temperature_path(
 
 
 def _collect(
-    path: Path, temperature: float, structure: Structure, scores: Tensor, lengths: Tensor | None
+    path: PathFollower,
+    temperature: float,
+    structure: Structure,
+    scores: Tensor,
+    lengths: Tensor | None,
 ) -> TemperaturePath:
     """Convert a path in `s = temperature / t` to a path in t."""
     known: dict[tuple[int, ...], int] = {}

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood.nn._between_pairs import PairsBetween
 from sparsewood.nn.scorers import _ArcScorer
 
@@ -68,7 +68,7 @@ class BetweenArcScorer(_ArcScorer):
     def forward(self, x: Tensor) -> Tensor:
         """(*batch, n, d) -> (*batch, n, n + 1)."""
         vectors = self._heads(x)
-        batch = Batch(x.shape[:-2])
+        batch = BatchShape(x.shape[:-2])
         vectors = batch.flatten("word vectors", vectors)
         finite = vectors.isfinite()
         vectors = torch.where(finite, vectors, 0)

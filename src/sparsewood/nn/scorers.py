@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sparsewood import _native
-from sparsewood._internal.batch import Batch
+from sparsewood._internal.batch import BatchShape
 from sparsewood._internal.threads import get_num_threads
 from sparsewood.nn._check import check_words
 from sparsewood.nn._cuda_pairs import backward_pairs, score_pairs, serves
@@ -58,7 +58,7 @@ class MLPArcScorer(_ArcScorer):
 
     def forward(self, x: Tensor) -> Tensor:
         """(*batch, n, d) -> (*batch, n, n + 1)."""
-        batch = Batch(x.shape[:-2])
+        batch = BatchShape(x.shape[:-2])
         heads, dependents = (
             batch.flatten("word vectors", table)
             for table in (self.head(self._heads(x)), self.dependent(x))

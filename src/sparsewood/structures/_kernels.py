@@ -50,7 +50,7 @@ def program(family: str, options: Sequence[int], task: str) -> cuda.Program:
 
 
 @dataclass(frozen=True)
-class Padded:
+class KernelBatch:
     """A batch in the form that kernels take."""
 
     program: cuda.Program
@@ -68,7 +68,7 @@ class Padded:
         scores: Tensor,
         sizes: Tensor | None,
         full: Sequence[int],
-    ) -> "Padded | None":
+    ) -> "KernelBatch | None":
         """From scores of any dtype and sizes (B,) or (B, d). None: no kernels support them.
 
         Raises:
@@ -104,7 +104,7 @@ class Padded:
     def __len__(self) -> int:
         return len(self.scores)
 
-    def part(self, begin: int, end: int) -> "Padded":
+    def part(self, begin: int, end: int) -> "KernelBatch":
         """Some of the instances."""
         sizes = None if self.sizes is None else self.sizes[begin:end]
         return replace(self, scores=self.scores[begin:end], sizes=sizes)
@@ -153,7 +153,7 @@ class Best(NamedTuple):
     scores: Tensor  # (B,) float64
 
 
-def argmax(batch: Padded, event: tuple[int, ...]) -> Best | None:
+def argmax(batch: KernelBatch, event: tuple[int, ...]) -> Best | None:
     """The highest scoring structures; None if an instance has none: the host then raises."""
     share = batch.measure()[0]
     turn = at_once(share, len(batch), batch.scores.device)

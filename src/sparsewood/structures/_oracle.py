@@ -31,7 +31,7 @@ def find(
         options: the options of the family.
         batch: the batch shape used for indices in error messages.
     """
-    padded = _kernels.Padded.of("argmax", family, options, scores, lengths, full)
+    padded = _kernels.KernelBatch.of("argmax", family, options, scores, lengths, full)
     best = None if padded is None else _kernels.argmax(padded, tuple(event))
     if best is not None:
         return best.structures

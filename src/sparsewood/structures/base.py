@@ -287,10 +287,12 @@ class NativeStructure(Structure):
             return None
         return _kernels.argmax(batch, self.event_shape(tuple(scores.shape[1:])))
 
-    def padded(self, task: str, scores: Tensor, lengths: Tensor | None) -> _kernels.Padded | None:
+    def padded(
+        self, task: str, scores: Tensor, lengths: Tensor | None
+    ) -> _kernels.KernelBatch | None:
         """The batch in the form that kernels take. None: no kernels for its device."""
         full = self.full_size(tuple(scores.shape[1:]))
-        return _kernels.Padded.of(task, *self.native, self.restrict(scores), lengths, full)
+        return _kernels.KernelBatch.of(task, *self.native, self.restrict(scores), lengths, full)
 
     def native_batch(
         self, scores: Tensor, lengths: Tensor | None
