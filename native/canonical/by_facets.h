@@ -12,7 +12,6 @@
 // first that violates one are taken back.
 #pragma once
 
-#include "canonical/antichains.h"
 #include "canonical/decomposition.h"
 #include "canonical/simple_facets.h"
 #include "canonical/spanning_facets.h"

@@ -6,13 +6,9 @@
 #include "families/chain.h"
 #include "families/matching.h"
 #include "families/semi_markov.h"
-#include "families/simplex.h"
 #include "families/subset.h"
 
 namespace sparsewood {
-
-template <>
-struct Facets<Simplex> : CellsAlone {};
 
 // Structures are paths: flows through a graph whose arcs are the parts.
 template <class Family>

@@ -36,12 +36,10 @@ FAMILIES = {
     "penalised-segments": Family(sp.SemiMarkov(3, penalty="both"), [(12, 3, 6)], (6, 2, 5)),
     "matching": sides(sp.Matching()),
     "partial-matching": sides(sp.Matching(partial=True)),
-    "alignment": sides(sp.Alignment(gaps=True)),
     "spanning": Family(sp.SpanningTrees(), [(12, 12), (30, 30)], (6, 6)),
     "subset": Family(sp.Subset(5), [(20,)], (8,)),
     "subset-at-most": Family(sp.Subset(at_most=5), [(20,), (4,)], (8,)),
     "hypercube": Family(sp.Hypercube(), [(30,)], (8,)),
-    "simplex": Family(sp.Simplex(), [(30,)], (8,)),
 }
 CASES = [(name, shape) for name, family in FAMILIES.items() for shape in family.shapes]
 

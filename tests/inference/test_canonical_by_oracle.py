@@ -34,8 +34,10 @@ FAMILIES = {
     "chain": Family(sp.LinearChain(), (20, 3, 4)),
     "segments": Family(sp.SemiMarkov(3), (15, 2, 5)),
     "warping": Family(sp.Alignment(), (12, 15)),
+    "alignment": Family(sp.Alignment(gaps=True), (9, 9)),
     "binary": Family(sp.BinaryTrees(), (15, 15)),
     "labelled-binary": Family(sp.BinaryTrees(labelled=True), (9, 9, 3)),
+    "simplex": Family(sp.Simplex(), (30,)),
 }
 
 

@@ -52,7 +52,7 @@ class PairsBetween(torch.autograd.Function):
             on_heads += slope.sum(1)
             on_dependents[:, rows] = slope.sum(2)
             on_table += features.flatten(0, 2).mT @ slope.flatten(0, 2)
-            on_prefixes += seen.pull(slope @ (table * v).mT, prefixes)
+            on_prefixes += seen.backward(slope @ (table * v).mT, prefixes)
         return on_heads * v, on_dependents * v, on_prefixes, on_table * v, on_v
 
 
@@ -73,7 +73,7 @@ class _Seen:
         sides = torch.cat([self.values * ~right, self.values * right], -1)
         return torch.cat([sides, place.expand(*sides.shape[:-1], 4)], -1)
 
-    def pull(self, on_features: Tensor, prefixes: Tensor) -> Tensor:
+    def backward(self, on_features: Tensor, prefixes: Tensor) -> Tensor:
         """The gradient of the prefix sums."""
         (batch, m, channels), count = prefixes.shape, self.values.shape[-1]
         left, right, _ = on_features.split([count, count, 4], -1)

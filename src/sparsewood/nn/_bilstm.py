@@ -33,8 +33,8 @@ def _run_layer(x: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
     """Run each direction over the padded batch, with padding at the end.
 
     The backward direction runs on sentences reversed within their length. On the CPU, whose fused
-    kernels do not take packed batches, this is 1.0 to 2.5 times as fast as a packed run
-    (`benchmarks/README.md`); for cuDNN packing costs launches and copies.
+    kernels do not take packed batches, a training step of 64 sentences is 0.9 to 2.5 times as fast
+    as a packed one; for cuDNN packing costs launches and copies.
     """
     batch, n = x.shape[:2]
     position, last = torch.arange(n, device=x.device), lengths[:, None] - 1
