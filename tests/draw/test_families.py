@@ -16,7 +16,7 @@ from sparsewood.draw.brackets import Brackets
 from sparsewood.draw.edges import Edges
 from sparsewood.draw.families import FAMILIES
 from sparsewood.draw.items import Items
-from sparsewood.draw.links import Pairing, Path
+from sparsewood.draw.links import AlignmentPath, Pairing
 from sparsewood.draw.listing import Listing
 from sparsewood.draw.segments import Segments
 from sparsewood.draw.tags import Tags
@@ -41,8 +41,8 @@ CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...
     "spanning": (sp.SpanningTrees(), (4, 4), Edges, ("words",)),
     "matching": (sp.Matching(), (4, 5), Pairing, ("words", "other")),
     "partial": (sp.Matching(partial=True), (4, 5), Pairing, ("words", "other")),
-    "alignment": (sp.Alignment(), (4, 5), Path, ("words", "other")),
-    "gaps": (sp.Alignment(gaps=True), (4, 5), Path, ("words", "other")),
+    "alignment": (sp.Alignment(), (4, 5), AlignmentPath, ("words", "other")),
+    "gaps": (sp.Alignment(gaps=True), (4, 5), AlignmentPath, ("words", "other")),
     "simplex": (sp.Simplex(), (4,), Items, ("words",)),
     "subset": (sp.Subset(2), (4,), Items, ("words",)),
     "hypercube": (sp.Hypercube(), (4,), Items, ("words",)),

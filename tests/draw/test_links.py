@@ -6,14 +6,14 @@ import pytest
 
 import sparsewood as sp
 from sparsewood.draw._shapes import Line, Text
-from sparsewood.draw.links import Pairing, Path, attention
+from sparsewood.draw.links import AlignmentPath, Pairing, attention
 from sparsewood.draw.svg import picture_file, picture_svg
 from sparsewood.draw.tikz import panel_tikz
 
 ROWS, COLUMNS = ("a", "b", "c"), ("x", "y", "z", "w")
 
 
-def read_steps(picture: Path) -> list[tuple[int, int]]:
+def read_steps(picture: AlignmentPath) -> list[tuple[int, int]]:
     """The pairs of an alignment out of its columns of characters."""
     above, links, below = picture.text()
     pairs = []
@@ -31,7 +31,7 @@ def read_steps(picture: Path) -> list[tuple[int, int]]:
 def test_every_alignment_can_be_read_back(gaps: bool) -> None:
     for cells in sp.Alignment(gaps=gaps).enumerate(3, 4):
         pairs = tuple((i, j) for i, j in cells.nonzero().tolist())
-        picture = Path(ROWS, COLUMNS, pairs)
+        picture = AlignmentPath(ROWS, COLUMNS, pairs)
         assert read_steps(picture) == list(pairs)
         assert all("".join(picture.text()).count(name) == 1 for name in (*ROWS, *COLUMNS))
 
@@ -59,7 +59,7 @@ def test_lines_join_their_words_and_the_rest_is_faint() -> None:
 
 def test_description() -> None:
     assert Pairing(ROWS, COLUMNS, ((0, 2),)).description() == "Matching: a – z"
-    assert Path(ROWS, COLUMNS, ()).description() == "Alignment: nothing"
+    assert AlignmentPath(ROWS, COLUMNS, ()).description() == "Alignment: nothing"
 
 
 def test_attention_is_as_dark_as_it_is_strong() -> None:

@@ -10,23 +10,19 @@ from math import hypot
 from sparsewood.draw._markup import FONT, element, escaped, number, text_width
 from sparsewood.draw._shapes import MARGIN, SIZE, Box, Kind, Line, Panel, Point, Text
 from sparsewood.draw._sheet import Picture, Sheet, percent
+from sparsewood.draw._tables import TABLES
 from sparsewood.status import Status
 
 _GAP = 13.0  # between two pictures
-_RADIUS = 9.0
-_ARROW = 6.5
+_RADIUS = float(TABLES["radius"])
+_ARROW = float(TABLES["arrow"])
 _GUTTER = 104.0  # width of the column of weights
 _ROW, _LOW = 50.0, 40.0  # minimum height of a row, with and without a note
 _CAPTION = 26.0
 
 # Blue and orange, distinguishable for colour-blind readers and readable on white and black.
-COLOURS: dict[Kind, str] = {
-    "plain": "currentColor",
-    "faint": "currentColor",
-    "agree": "#2a7fc9",
-    "differ": "#d5601c",
-}
-_FAINT = 0.55
+COLOURS: dict[Kind, str] = TABLES["colours"]
+_FAINT = float(TABLES["faint"])
 _DARK = (
     ".sparsewood-alone{color:#1a1a1a}"
     "@media(prefers-color-scheme:dark){.sparsewood-alone{color:#e8e8e8}}"

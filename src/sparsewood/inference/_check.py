@@ -9,7 +9,7 @@ from sparsewood._internal import lengths as _lengths
 from sparsewood._internal.batch import BatchShape, given_shape, name_entry, name_instance
 from sparsewood._internal.host import as_int64
 from sparsewood._internal.numbers import LARGEST, check_dense, check_real, check_whole
-from sparsewood.structures.base import Structure
+from sparsewood.structures.base import NativeStructure, Structure
 from sparsewood.structures.factor_graph import FactorGraph
 
 
@@ -60,10 +60,11 @@ def check_input(scores: Tensor, structure: Structure, lengths: Tensor | None) ->
         lengths = batch.flatten("lengths", lengths)
     scores = batch.flatten("scores", scores)
     with batch:
-        if lengths is not None:
-            _lengths.check_lengths(lengths, len(scores))
-            lengths = as_int64(lengths, scores.device)
+        if lengths is not None and not isinstance(structure, NativeStructure):
+            _lengths.check_lengths(lengths, len(scores))  # their `validate` may be a user's
         structure.validate(scores, lengths)
+        if lengths is not None:
+            lengths = as_int64(lengths, scores.device)
     return Flat(batch, scores, lengths)
 
 

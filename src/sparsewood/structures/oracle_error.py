@@ -19,9 +19,11 @@ class OracleError(RuntimeError):
     """
 
     def __init__(self, problem: str, index: int | None = None, unit: str = "instance") -> None:
+        message = problem
         if index is not None:
             name = name_instance(index) if unit == "instance" else f"{unit} {index}"
-        super().__init__(problem if index is None else f"{name}: {problem}")
+            message = f"{name}: {problem}"
+        super().__init__(message)
         self.problem, self.index, self.unit = problem, index, unit
 
     def renumbered(self, instances: Tensor) -> Self:

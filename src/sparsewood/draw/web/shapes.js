@@ -1,5 +1,6 @@
 // @ts-check
 // The shapes that pictures are made of, how each is drawn in SVG, and panels of them as SVG text.
+import { TABLES } from "./tables.js";
 import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text.js";
 
 /**
@@ -20,12 +21,10 @@ import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text
 
 // Blue and orange that people tell apart, readable on white and on black.
 /** @type {Record<Kind, string>} */
-export const COLOURS = {
-  plain: "currentColor", faint: "currentColor", agree: "#2a7fc9", differ: "#d5601c",
-};
-const FAINT = 0.55;
-const ARROW = 6.5;
-const RADIUS = 9;
+export const COLOURS = TABLES.colours;
+const FAINT = TABLES.faint;
+const ARROW = TABLES.arrow;
+const RADIUS = TABLES.radius;
 const HIT = 15; // pixels that catch the pointer
 
 /**

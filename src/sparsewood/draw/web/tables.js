@@ -9,6 +9,10 @@ export const TABLES = {
   "margin": 4,
   "gap": 13,
   "font": "Helvetica, Arial, 'Liberation Sans', sans-serif",
+  "faint": 0.55,
+  "arrow": 6.5,
+  "radius": 9,
+  "colours": { "plain": "currentColor", "faint": "currentColor", "agree": "#2a7fc9", "differ": "#d5601c" },
   "widths": {
     "191": "'", "222": "ijl", "260": "|", "278": " !,./:;I[\\]ft", "334": "()-`r{}", "355": "\"",
     "389": "*", "469": "^", "500": "cksvxyzJ", "556": "0123456789abdeghnopqu#$?_L", "584": "+<=>~",
