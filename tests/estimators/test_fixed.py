@@ -44,7 +44,7 @@ def test_what_is_refused() -> None:
         sp.Fixed("left")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="expected dependency trees, got Simplex"):
         sp.Fixed("flat")(torch.zeros(2, 3), sp.Simplex())
-    with pytest.raises(ValueError, match=r"arc scores: expected \(B, n, n \+ 1\)"):
+    with pytest.raises(ValueError, match=r"arc scores: expected \(\*batch, n, n \+ 1\)"):
         sp.Fixed("flat")(torch.zeros(2, 3, 3), TREES)
     with pytest.raises(ValueError, match=r"lengths\[1\] is 5"):
         sp.Fixed("flat")(torch.zeros(3, 4, 5), TREES, torch.tensor([4, 5, 3]))

@@ -33,12 +33,12 @@ def limited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         few = partial(_native.solve, most_structures=8)
         monkeypatch.setattr(_native, "solve", few)
     else:
-        limits = generic.Limits
+        limits = generic.StopRule
 
-        def few_steps(**given: Any) -> generic.Limits:
+        def few_steps(**given: Any) -> generic.StopRule:
             return replace(limits(**given), steps=8)
 
-        monkeypatch.setattr(generic, "Limits", few_steps)
+        monkeypatch.setattr(generic, "StopRule", few_steps)
     return request.param
 
 

@@ -88,7 +88,7 @@ def test_join() -> None:
         (sp.Xor(), [0, 6], r"variable 6 at part \(1,\) is not one of the 6"),
         (sp.Xor(), [0, -2], r"variable -2 at part \(1,\)"),
         (sp.Xor(), [0, -1], r"part \(1,\), which is read"),
-        (sp.Xor(), [[0, 1]], r"factor 1 \(Xor\): .*expected scores \(B, n\)"),
+        (sp.Xor(), [[0, 1]], r"factor 1 \(Xor\): .*expected scores \(\*batch, n\)"),
         (sp.Budget(1, negated=(2,)), [0, 1], "negated position 2"),
         (sp.DependencyTrees(), [[0, 1], [2, 3]], r"factor 1 \(DependencyTrees\): .*\(1, 2, 2\)"),
         (sp.Pairwise(), [0, 1, 2], "variable 2 is used by a part without penalty"),

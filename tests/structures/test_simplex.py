@@ -78,7 +78,7 @@ def test_indicator_decode_and_contains() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"expected \(B, n\).*\(2, 3, 4\)"):
+    with pytest.raises(ValueError, match=r"expected \(\*batch, n\).*\(2, 3, 4\)"):
         sp.Simplex().validate(torch.zeros(2, 3, 4))
     with pytest.raises(ValueError, match="at least one item"):
         sp.Simplex().enumerate(0)
