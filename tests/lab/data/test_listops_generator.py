@@ -223,7 +223,9 @@ def test_lengths_that_no_expression_has_are_refused():
     few = ListOpsParameters(1, 1, 1, max_depth=3, max_arguments=2, min_arguments=2, max_length=8)
     with pytest.raises(ValueError, match="no expression of 11 to 30 tokens"):
         generate_splits(replace(few, max_length=10, test_lengths=(30,)))
-    with pytest.raises(ValueError, match="test_lengths: expected rising lengths above max_length"):
+    with pytest.raises(
+        ValueError, match="test_lengths: expected increasing lengths above max_length"
+    ):
         ListOpsParameters(max_length=50, test_lengths=(50, 80))
     with pytest.raises(ValueError, match="test_per_length: expected at least 1"):
         ListOpsParameters(test_per_length=0)

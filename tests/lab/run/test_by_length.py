@@ -39,7 +39,7 @@ def test_operators_are_counted_where_there_are_some() -> None:
     pair = Example(tuple(Sentence(tuple(side.split())) for side in sides), "#")
     assert bins.lengths([pair]) == [2]
     assert Bins.of(Logic(Path("nowhere")), Corpus("nli", {"7": [pair]})).unit == "operators"
-    with pytest.raises(ValueError, match="the source subj has none; cut by words"):
+    with pytest.raises(ValueError, match="the source subj has no operators; expected words"):
         Bins.of(SOURCE, corpus(4), unit="operators")
 
 
@@ -54,7 +54,7 @@ def test_where_bins_end() -> None:
     assert Bins.of(long, corpus(4), splits=["train"]).ends == (8, 12, 20)
     assert Bins.of(SOURCE, corpus(4), splits=["train"]).ends == (3, 9)
     assert Bins.of(SOURCE, Corpus("classify", {"train": [example(3)]})).ends == (0,)
-    with pytest.raises(ValueError, match="expected rising lengths, got 5 5"):
+    with pytest.raises(ValueError, match="expected increasing lengths, got 5 5"):
         Bins.of(SOURCE, corpus(4), ends=(5, 5))
 
 

@@ -66,7 +66,7 @@ def test_how_far_steps_are_rounded() -> None:
     assert [rounded(done, (0, 0)) for done in (0, 1)] == [1, 1]
     assert rounded(1, None) == 0
     for span in ((0.6, 0.2), (-0.1, 1), (0, 1.1), (0.5,)):
-        with pytest.raises(ValueError, match="rounding: expected two rising shares from 0 to 1"):
+        with pytest.raises(ValueError, match="rounding: expected two shares from 0 to 1"):
             TrainingConfig(rounding=span)  # type: ignore[arg-type]
 
 

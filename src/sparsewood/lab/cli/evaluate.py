@@ -44,9 +44,9 @@ class EvaluateOptions:
         temperature: another one than the model's.
         eval_batch: examples evaluated together.
         device: "auto" takes a GPU where there is one.
-        by: print the metrics of the tests, or of `splits`, by length too: words, or operators of
-            list operations and logic.
-        bins: greatest length of each bin. Default: those of the data, or bins of like size.
+        by: also print the metrics of the tests, or of `splits`, by length in words, or in operators
+            of list operations and logic.
+        bins: greatest length of each bin. Default: as the data have it, or bins of equal size.
         json: print JSON.
     """
 

@@ -27,9 +27,10 @@ class ListOpsParameters:
         operator_probability: that an argument is an operator and not a digit.
         min_length: the fewest tokens of an expression; not of those that are to have depth 1.
         max_length: the most tokens of an expression.
-        test_lengths: further tests of longer expressions. "80 120" adds one of max_length + 1 to 80
-            tokens and one of 81 to 120, named by these lengths; `depths` does not apply to them.
-        test_per_length: expressions of each of these tests.
+        test_lengths: greatest lengths of further tests, of longer expressions. "80 120" adds a test
+            of max_length + 1 to 80 tokens and one of 81 to 120, named by these lengths; `depths`
+            does not apply to them.
+        test_per_length: number of expressions in each of these tests.
         split_seed: of all draws.
     """
 
@@ -54,7 +55,7 @@ class ListOpsParameters:
         names, depths, chance = self.operators, self.depths, self.operator_probability
         shortest = self.min_arguments + 2
         longest = f"at least min_length ({self.min_length}) and the {shortest} tokens of the "
-        rising = all(a < b for a, b in pairwise((self.max_length, *self.test_lengths)))
+        increasing = all(a < b for a, b in pairwise((self.max_length, *self.test_lengths)))
         exact = max((*depths, int(self.depth_1_share > 0)))  # the deepest
         check(
             "listops",
@@ -75,7 +76,11 @@ class ListOpsParameters:
             ("operator_probability", exact < 2 or chance > 0, "more than 0, for such depths"),
             ("max_length", self.max_length >= shortest, f"{longest}shortest expression"),
             ("max_length", self.max_length >= self.min_length, f"{longest}shortest expression"),
-            ("test_lengths", rising, f"rising lengths above max_length ({self.max_length})"),
+            (
+                "test_lengths",
+                increasing,
+                f"increasing lengths above max_length ({self.max_length})",
+            ),
             ("test_per_length", self.test_per_length >= 1, "at least 1"),
         )
 

@@ -1,4 +1,4 @@
-"""Charts of runs on the same data: what they are worth by length, beyond that of training."""
+"""Charts of metrics by length, for runs on the same data."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
@@ -10,16 +10,16 @@ from sparsewood.lab.report.charts import Series, figure, line_chart
 from sparsewood.lab.run.by_length import bin_name
 from sparsewood.lab.tasks.measures import ATTACHMENT, WITHOUT_BRACKETS, Measure
 
-_WIDE = 5.0  # lengths whose ratio is at least so large are on a logarithmic axis
+_WIDE = 5.0  # ratio of lengths from which on their axis is logarithmic
 
 LengthBin = Mapping[str, Any]  # as `ByLength.to_json` has it
 
 
 def length_curves(runs: Sequence[ReportedRun]) -> list[str]:
-    """The criterion on the tests by length, and the attachment of likeliest trees to given ones.
+    """The criterion on the tests by length, and the attachment of the likeliest trees.
 
-    A line for each estimator: the mean over its seeds, with a band from the worst to the best.
-    None where the tests have one length.
+    Each estimator has a line, the mean over its seeds, and a band from the worst seed to the best.
+    There are no charts for a single bin.
     """
     told = [found for run in runs if (found := _bins(run))]
     judged = criterion(runs)
@@ -37,7 +37,7 @@ def _chart(runs: Sequence[ReportedRun], measure: Measure) -> str:
     lines = []
     for group in by_estimator(runs).values():
         line = _series(group, measure)
-        # A row whose trees are the given ones is at 100 % by definition.
+        # The given trees have an attachment of 100 % by definition.
         if line.points and (measure not in (ATTACHMENT, WITHOUT_BRACKETS) or _below(line, 100)):
             lines.append(line)
     xs = [x for line in lines for x, _ in line.points]

@@ -41,7 +41,7 @@ class Series:
         marked: the x of points drawn larger.
         dashed: draw the line broken and without points, as something to compare with.
         note: what tells this line from others of its name, a seed for example.
-        band: x, and the least and the greatest y there, of what the line is the mean of.
+        band: x, least and greatest y of the values that the line is the mean of.
     """
 
     name: str
@@ -83,7 +83,7 @@ def line_chart(
         zero: begin the y axis at zero.
         unit: after the numbers of the y axis.
         log: a logarithmic x axis, with 1, 2, 5, 10, ... by default.
-        shaded: from which x to which there is a grey ground.
+        shaded: range of x with a grey background.
     """
     drawn = [line for line in series if line.finite]
     xs = [*(x for line in drawn for x, _ in line.finite), *(shaded or ())]

@@ -218,7 +218,7 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
 
 def _at_lengths(runs: Sequence[ReportedRun]) -> str:
     """What is drawn by length."""
-    text = "On all tests together. The lengths of training have a grey ground."
+    text = "All tests together. The lengths seen in training are shaded."
     several = len(runs) > len(by_estimator(runs))
     return f"Mean over seeds, with a band from the worst to the best. {text}" if several else text
 

@@ -1,4 +1,4 @@
-"""What a model is worth by length: metrics of the tests, cut into bins of words or operators."""
+"""Metrics of tests by length: examples in bins by their number of words or operators."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from sparsewood.lab.tasks.metrics import Metric
 from sparsewood.lab.tasks.task import Model
 
 Unit = Literal["words", "operators"]
-_BINS = 6  # that are made where nobody names any
+_BINS = 6  # number of bins where no ends are given
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,10 @@ class Bins:
 
     Attributes:
         unit: what is counted: words, or the operators of list operations or logic.
-        ends: the largest length of each bin, rising; the last bin has all that are longer, too.
-        training: the least and the greatest length of training, if they are known.
-        operators: the words that are operators.
+        ends: greatest length of each bin, in increasing order. The last bin also holds all longer
+            examples.
+        training: least and greatest length in training, if known.
+        operators: the words that count as operators.
     """
 
     unit: Unit
@@ -32,7 +33,9 @@ class Bins:
 
     def __post_init__(self) -> None:
         if not self.ends or any(a >= b for a, b in pairwise((-1, *self.ends))):
-            raise ValueError(f"bins: expected rising lengths, got {' '.join(map(str, self.ends))}")
+            raise ValueError(
+                f"bins: expected increasing lengths, got {' '.join(map(str, self.ends))}"
+            )
 
     @classmethod
     def of(
@@ -47,18 +50,20 @@ class Bins:
         """Bins for the tests of a corpus.
 
         Args:
-            source: of the corpus; says what is counted, and where bins end, by default.
+            source: of the corpus; sets the default unit and ends.
             corpus: as read.
-            unit: what is counted instead.
-            ends: where bins end instead.
-            splits: that are cut. Default: all tests.
+            unit: overrides that of the source.
+            ends: override those of the source.
+            splits: to choose ends for. Default: all tests.
 
         Raises:
-            ValueError: if operators are to be counted and there are none, or `ends` do not rise.
+            ValueError: if the source has no operators to count, or `ends` do not increase.
         """
         unit = unit or ("operators" if source.by_operators else "words")
         if unit == "operators" and not source.operator_words:
-            raise ValueError(f"by operators: the source {source.name} has none; cut by words")
+            raise ValueError(
+                f"by operators: the source {source.name} has no operators; expected words"
+            )
         whole = cls(unit, (0,), None, source.operator_words)
         lengths = {name: whole.lengths(split) for name, split in corpus.splits.items()}
         told = sorted(n for name in splits or corpus.tests for n in lengths[name])
@@ -75,7 +80,7 @@ class Bins:
         return [max(sum(w in known for w in s.words) for s in e.sentences) for e in examples]
 
     def cut(self, examples: Iterable[Example]) -> dict[int, list[int]]:
-        """The rows of the examples in each bin that has some, shorter ones first."""
+        """The rows of the examples in each bin that is not empty, short bins first."""
         last = len(self.ends) - 1
         found: dict[int, list[int]] = {}
         for row, length in enumerate(self.lengths(examples)):
@@ -85,7 +90,7 @@ class Bins:
 
 
 class ByLength:
-    """The metrics of a model by bin, of one split or of several together."""
+    """The metrics of a model in each bin, over one split or several."""
 
     def __init__(self, model: Model, bins: Bins) -> None:
         self.bins = bins
@@ -94,7 +99,7 @@ class ByLength:
         self._lengths: dict[int, list[int]] = {}
 
     def add(self, place: int, examples: Sequence[Example], metrics: Sequence[Metric]) -> None:
-        """Take examples of bin `place`, and what they came to, into account."""
+        """Add the metrics of some examples of bin `place`."""
         if place not in self._metrics:
             self._metrics[place] = self._model.new_metrics()
         for so_far, metric in zip(self._metrics[place], metrics, strict=True):
@@ -102,10 +107,10 @@ class ByLength:
         self._lengths.setdefault(place, []).extend(self.bins.lengths(examples))
 
     def to_json(self) -> dict[str, Any]:
-        """What is counted, the lengths of training, and a dictionary of numbers for each bin.
+        """The unit, the lengths of training, and a dictionary of numbers for each bin.
 
-        A bin has the least, the greatest and the mean length of its examples ("from", "to",
-        "mean"), how many there are ("examples"), and their metrics.
+        These are the least, greatest and mean length of the bin's examples ("from", "to", "mean"),
+        their number ("examples"), and their metrics.
         """
         return {
             "unit": self.bins.unit,
@@ -134,7 +139,7 @@ def _told(lengths: Sequence[int], measured: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _even(lengths: Sequence[int]) -> tuple[int, ...]:
-    """Ends of bins with nearly as many of the sorted `lengths` in each; of few, a bin for each."""
+    """Ends of bins of about equal size for sorted `lengths`; one bin per length if they are few."""
     different = sorted({*lengths} or {0})
     if len(different) <= 2 * _BINS:
         return tuple(different)

@@ -38,9 +38,9 @@ class TrainingConfig:
             "temperature=4:1" or "max_active=2:10": from the first epoch's value to that of all
             epochs from `anneal_epochs` on.
         anneal_epochs: how many epochs that takes.
-        rounding: the scorer "between" rounds its steps, by nothing up to the first of these shares
-            of training and in full from the second one on; of the epochs before that none is the
-            best, if others follow. None: never.
+        rounding: shares of training between which the steps of the scorer "between" are rounded
+            more and more. The best epoch is chosen among those with full rounding, if there are
+            any. None: no rounding.
         average: validate and keep an exponential moving average of the weights, of which every
             step keeps this share, 0.999 say; 0: the weights themselves.
         beta2: of Adam, the share of the mean of squared gradients that a step keeps.
@@ -133,7 +133,11 @@ class TrainingConfig:
             ("short_first", rising, "lengths of at least 1 that increase"),
             ("stage_accuracy", 0 < self.stage_accuracy <= 100, "more than 0 and at most 100"),
             ("decay", 0 < self.decay <= 1, "more than 0 and at most 1"),
-            ("rounding", _is_span(self.rounding), "two rising shares from 0 to 1, or None"),
+            (
+                "rounding",
+                _is_span(self.rounding),
+                "two shares from 0 to 1, the second not less than the first, or None",
+            ),
             ("average", 0 <= self.average < 1, "at least 0, less than 1"),
             ("beta2", 0 <= self.beta2 < 1, "at least 0, less than 1"),
             ("weight_decay", 0 <= self.weight_decay < float("inf"), "at least 0"),

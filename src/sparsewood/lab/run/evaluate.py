@@ -127,7 +127,7 @@ class Evaluator:
         stop: a signal ends the work at hand, which changes nothing.
         on_stop: what to tell then.
         progress: what shows the work.
-        bins: of the tests, by length.
+        bins: of the tests, for their metrics by length.
 
     Every method raises TrainingInterrupted when a signal has come.
     """

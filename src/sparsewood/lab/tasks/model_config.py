@@ -44,11 +44,11 @@ class ModelConfig:
             sentence. The BiLSTM reads embeddings; a pretrained encoder takes the place of both.
             NAME is a folder or a name on the Hugging Face hub; a word is the mean of its sub-words.
         tune_encoder: fine-tune the pretrained encoder, at the learning rate `encoder_lr`.
-        scorer: what scores the arcs of latent trees: "mlp" reads the vectors of the encoder
-            (`nn.MLPArcScorer`); "between" reads embeddings and what lies between two words, and
-            holds on sentences longer than those trained on (`nn.BetweenArcScorer`, no encoder is
-            built for it); "both" adds the two scores.
-        channels: of the scorer "between", the sums that it keeps of the words between two others.
+        scorer: arc scorer of latent trees: mlp, between or both. "mlp" reads the vectors of the
+            encoder (`nn.MLPArcScorer`); "between" reads the embeddings of the two words and of
+            those between them, for sentences longer than those trained on (`nn.BetweenArcScorer`,
+            without any encoder); "both" adds the two scores.
+        channels: number of sums that the scorer "between" computes over the words in between.
         hidden: size of the word and tree vectors.
         embedding: size of the word embeddings where no vectors are given.
         tune_vectors: go on learning the word vectors that are given.

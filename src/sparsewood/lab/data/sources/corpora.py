@@ -128,7 +128,7 @@ class Logic(Source):
     Attributes:
         data: the folder of train0, train1, ... and test0, test1, ...; the number counts operators.
         max_operators: train on expressions of up to this many operators.
-        tests: numbers of operators to test on. Default: all beyond `max_operators`.
+        tests: numbers of operators to test on. Default: all above `max_operators`.
         split_seed: of the tenth of the training examples held out for validation.
     """
 
