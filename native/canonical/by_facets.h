@@ -1,15 +1,15 @@
 // Canonical weights of a family whose facets are known: the pulling triangulation.
 //
-// What is left of the marginals loses, again and again, as much as it can of the structure that
-// fixed integers like best among those on the smallest face. Such a structure uses only cells that
-// have mass left, and keeps every tight inequality with equality: a violation costs more than all
-// integers together, so that one call of the oracle, exact, finds it. It is taken until a cell or
-// an inequality becomes tight.
+// Each step subtracts from the remaining marginals as much as possible of the structure that
+// maximises the fixed integers on the smallest face. Such a structure uses only cells with
+// remaining mass, and satisfies every tight inequality with equality. One exact oracle call finds
+// it, as a violation costs more than all integers together. The step ends when a cell or an
+// inequality becomes tight.
 //
-// An inequality that is not in the pool lets a step be too long. What is left then is outside the
-// polytope, and never comes to an end: to reach mass 0 proves every step. From time to time, and
-// where there is no way on, inequalities that are violated are looked for, and all steps from the
-// first that violates one are taken back.
+// If an inequality is missing from the pool, a step may be too long. The remaining marginals are
+// then outside the polytope and never reach 0, so reaching mass 0 proves every step correct.
+// Periodically, and if there is no possible step, violated inequalities are searched for, and all
+// steps from the first violation on are undone.
 #pragma once
 
 #include "canonical/decomposition.h"
@@ -39,8 +39,8 @@ class ByFacets {
         go_back(0);
     }
 
-    // False: a violated inequality is missing, or scores are too large to be exact, or the
-    // marginals are not the only ones.
+    // False: a violated inequality is missing, scores are too large to be exact, or the marginals
+    // are not unique.
     bool run() {
         if (!unique_) return false;
         int unverified = 0;
@@ -70,14 +70,14 @@ class ByFacets {
     int calls() const { return calls_; }
 
   private:
-    static constexpr double kDone = 1e-11;  // of the mass; rounding and small weights left out
+    static constexpr double kDone = 1e-11;  // remaining mass that counts as 0
     static constexpr int kRepairs = 1000;
-    static constexpr int kUnverified = 8;  // steps: to look for cuts costs as much as some of them
-    static constexpr double kExact = 9007199254740992.0;  // integers up to it are float64s
+    static constexpr int kUnverified = 8;  // steps between searches for cuts, which cost as much
+    static constexpr double kExact = 9007199254740992.0;  // integers up to it are exact in float64
 
     struct Step {
         List<int16_t> code;  // (stride)
-        List<int32_t> used;  // numbers of its live cells
+        List<int32_t> used;  // indices of its live cells
         Bits cells;                 // the same
         double weight;
     };
@@ -85,16 +85,16 @@ class ByFacets {
     Family& family_;
     Facets<Family> facets_;
     int stride_;
-    int parts_;  // the most that a structure has
+    int parts_;  // maximum number of parts of a structure
     const double* w_;
-    List<int32_t> index_;  // (cells) number of a live cell, -1: it is not
-    List<double> table_;   // (cells) what the oracle is asked
+    List<int32_t> index_;  // (cells) index among live cells, -1: not live
+    List<double> table_;   // (cells) the scores for the oracle
     List<double> start_;   // (live) the marginals
     Pool pool_;
     List<Step> steps_;
     bool unique_;
-    double violation_;  // what one costs
-    double constants_;  // violation_ times those of all tight facets
+    double violation_;  // cost of one violation
+    double constants_;  // violation_ times the constants of all tight facets
     bool exact_;
     int calls_ = 0;
 
@@ -116,8 +116,8 @@ class ByFacets {
         pool_.residual = start_;
     }
 
-    // No structure can have more than another by the integers alone: of each slot the difference
-    // between the best and the worst option.
+    // A bound on the difference of two structures by the integers: per slot the difference between
+    // the best and the worst option.
     double spread(const ActiveSet<Family>& set) const {
         double sum = 0;
         for (int i = 0; i < family_.slots; ++i) {
@@ -131,7 +131,7 @@ class ByFacets {
         return sum;
     }
 
-    // Lets the facets from number `known` on follow the steps. Returns how many keep them all.
+    // Updates the facets from index `known` on by all steps. Returns how many steps satisfy them.
     size_t follow(size_t known) {
         size_t keep = steps_.size();
         for (size_t f = known; f < pool_.facets.size(); ++f) {
@@ -146,7 +146,7 @@ class ByFacets {
         return keep;
     }
 
-    // Takes back all steps but the first `count`.
+    // Undoes all steps but the first `count`.
     void go_back(size_t count) {
         steps_.resize(count);
         pool_.residual = start_;
@@ -186,7 +186,7 @@ class ByFacets {
         }
     }
 
-    // One step; false where no structure is left on the face.
+    // One step; false if there is no structure on the face.
     bool take() {
         Step step{List<int16_t>(stride_, 0), {}, no_bits(pool_.count()), pool_.mass};
         Thread g;
@@ -224,9 +224,9 @@ class ByFacets {
     List<int> distances_;  // (facets) scratch
 };
 
-// The canonical decomposition of the marginals of a solution, for w: (cells) integers, 0 where
-// there is no part. False: the facets of the family are not known, or did not suffice, or parts
-// that carry no penalty may have other marginals.
+// The canonical decomposition of the marginals of a solution. w: (cells) integers, 0 at cells that
+// are not parts. False: the facets of the family are unknown or did not suffice, or the marginals
+// of parts without penalty are not unique.
 template <class Family>
 bool decompose_by_facets(Family& family, const ActiveSet<Family>& set, const double* w,
                          Decomposition& out) {

@@ -1,23 +1,23 @@
-// Canonical weights of any family by its MAP oracle alone: the simplex method with columns from the
-// oracle (column generation, Dantzig & Wolfe 1960).
+// Canonical weights of any family, using only its MAP oracle: the simplex method with columns from
+// the oracle (column generation, Dantzig & Wolfe 1960).
 //
-// Of u = M q, the structure h1 that w likes best on the face of u gets the largest weight that any
-// q >= 0 with M q = u gives it. The structures S that have weight are a basis of that linear
-// program: the others of the face are affine combinations of them, in which h1 has the coefficient
+// Let h1 be the structure that maximises w on the face of u = M q. It gets the largest weight of
+// any q >= 0 with M q = u. The structures S with weight are a basis of this linear program: the
+// others of the face are affine combinations of them, in which h1 has the coefficient
 //
 //     phi(h) = <M_S z, h> + 1^T z,   z = K^-1 e_h1,   K = M_S^T M_S + 1 1^T.
 //
-// A structure of the face with phi < 0 takes the place of another one in S, and h1 gains weight;
-// if there is none, it has all that it can have. It is then taken out, and the next face is the
-// old one cut by phi = 0.
+// A structure of the face with phi < 0 replaces another one in S, and h1 gains weight; if there is
+// none, the weight of h1 is maximal. h1 is then removed, and the next face is the old one
+// intersected with phi = 0.
 //
-// A face is known in two ways: its structures use no part without mass, and `slack`, scores by
-// cell, have their minimum over such structures exactly on it. The first slack is that of
-// SparseMAP, u - theta. A face that is too large is no error: what is not on the smallest one can
+// A face is represented in two ways: its structures use only parts with mass, and `slack`, scores
+// by cell, attain their minimum over such structures exactly on it. The first slack is that of
+// SparseMAP, u - theta. A face that is too large is harmless: structures outside the smallest one
 // get no weight.
 //
-// Where parts carry no penalty, M q = u is asked of the others alone: theirs are the marginals that
-// the scores determine, and the structures of the first face are optimal whatever they share.
+// If some parts carry no penalty, M q = u is required only of the others, whose marginals are
+// unique; all structures of the first face are optimal.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class ByOracle {
         make_room();
     }
 
-    // False when rounding, or degeneracy, keeps it from the end.
+    // False if rounding or degeneracy prevents success.
     bool run() {
         drop_light();
         while (set_.size() > 1) {
@@ -64,33 +64,33 @@ class ByOracle {
     static constexpr double kLight = 1e-13;     // weights at or below it are rounding
     static constexpr double kNegative = -1e-9;  // phi at or above it is not negative
     static constexpr double kDirection = 1e-7;  // coefficients at or below it are rounding
-    static constexpr double kNear = 1e-6;       // as are distances from an affine hull, times |d|
-    static constexpr double kFar = 0.1;         // above it they are none
-    static constexpr double kOnFace = 1e-11;    // and slack, as a share of the largest
-    static constexpr double kDoubtful = 1e-6;   // up to here the affine hull decides
-    static constexpr double kRaise = 1.25;      // above the price that would just suffice
-    static constexpr int kRaises = 40;          // for one question
-    // Degenerate problems may need more structures in the basis, and questions, than is worth
-    // while: so many for each slot and each structure of the solver's.
+    static constexpr double kNear = 1e-6;       // distances from a hull, per |d|: rounding
+    static constexpr double kFar = 0.1;         // larger distances are not rounding
+    static constexpr double kOnFace = 1e-11;    // smaller relative slack is rounding
+    static constexpr double kDoubtful = 1e-6;   // below this slack the affine hull decides
+    static constexpr double kRaise = 1.25;      // factor above the price that would just suffice
+    static constexpr int kRaises = 40;          // maximum increases of the price per oracle call
+    // Limits for degenerate problems, on oracle calls and structures in the basis: per slot and per
+    // structure of the solver.
     static constexpr int kQuestions = 60, kStructures = 6;
 
     Family& family_;
     const double* w_;
     Decomposition& out_;
     Thread g_;
-    ActiveSet<Family> set_;  // the basis: what is left of q
+    ActiveSet<Family> set_;  // the basis: the remaining q
     Block memory_;
-    List<double> mass_;   // (cells) M q, for empty options as well; 1 without a penalty
+    List<double> mass_;   // (cells) M q, including empty options; 1 without penalty
     List<double> slack_;  // (cells)
-    List<double> phi_;    // (cells) M_S z: phi but for a constant
-    List<double> table_;  // (cells) what the oracle is asked
-    Code best_, asked_;          // h1; what the oracle answered
+    List<double> phi_;    // (cells) M_S z: phi up to a constant
+    List<double> table_;  // (cells) the scores for the oracle
+    Code best_, asked_;          // h1; the oracle's answer
     int questions_, most_;       // left; structures in the basis
     double largest_ = 1;         // of the slack of parts with mass, in size; at least 1
     double price_ = 0;           // of slack, in units of phi
     double best_price_ = 0;      // in units of w
 
-    // Moves the basis to memory with more room.
+    // Moves the basis to memory with more capacity.
     void make_room() {
         ActiveSet<Family> from = set_;
         int room = from.codes.capacity + from.size() + 8;
@@ -144,7 +144,7 @@ class ByOracle {
             if (mass_[c] > 0) largest_ = std::max(largest_, std::fabs(slack_[c]));
     }
 
-    // The best of the structures that use no part without mass, for scores less slack.
+    // The best structure that uses only parts with mass, for scores minus price times slack.
     bool ask(const double* scores, double sign, double price) {
         g_.poll();
         if (--questions_ < 0 || set_.size() > most_) return false;
@@ -154,8 +154,8 @@ class ByOracle {
         return family_(g_, table_.data(), asked_.data());
     }
 
-    // Whether asked_ is on the face. Slack that it seems to have may be rounding, but not that of a
-    // structure outside the affine hull of the basis.
+    // Whether asked_ is on the face. Its slack may be rounding, unless it is outside the affine
+    // hull of the basis.
     bool on_face(double slack) {
         if (slack <= kOnFace * largest_) return true;
         if (slack > kDoubtful * largest_) return false;
@@ -164,7 +164,7 @@ class ByOracle {
         return false;
     }
 
-    // best_ <- the structure of the face that w likes best.
+    // best_ <- the structure of the face that maximises w.
     bool find_best() {
         double most = 0;
         for (int a = 1; a < set_.size(); ++a)
@@ -182,7 +182,7 @@ class ByOracle {
         return false;
     }
 
-    // Gives best_, which is in the basis, the largest weight that it can have.
+    // Maximises the weight of best_, which is in the basis.
     bool maximise() {
         double most = -kForbidden;
         for (int i = 0; i < family_.penalised; ++i)
@@ -228,16 +228,16 @@ class ByOracle {
         return false;
     }
 
-    // phi + price slack is nowhere negative, so that with one slack more it is 0 on the next face
-    // alone.
+    // Adds phi to the slack: phi + price * slack is never negative, so it is 0 only on the next
+    // face.
     void cut() {
         for (size_t c = 0; c < slack_.size(); ++c) slack_[c] = phi_[c] + (1 + price_) * slack_[c];
         best_price_ /= 1 + price_;
         price_ = 0;
     }
 
-    // As that of the set, but for what is so near to the affine hull that only rounding keeps it
-    // out: the more so the larger its coefficients there are.
+    // As in ActiveSet, but structures within rounding of the affine hull count as dependent; the
+    // tolerance grows with their coefficients.
     Entry append(const Code& h) {
         if (set_.size() + 3 > set_.codes.capacity) make_room();
         int k = set_.size();
@@ -254,11 +254,11 @@ class ByOracle {
         return Entry::kDependent;
     }
 
-    // Takes h into the basis, without weight if it can stand for none there.
+    // Adds h to the basis, with weight 0 if it does not replace a structure.
     bool enter(const Code& h) { return append(h) != Entry::kDependent || pivot(h); }
 
-    // After append found m_h = sum_a d_a m_a: weights move along (-d, 1), which leaves u as it is,
-    // until the first one is zero. Of several, the one with the largest d leaves.
+    // Call after append found m_h = sum_a d_a m_a: weights move along (-d, 1), which leaves u
+    // unchanged, until the first one is zero. Ties go to the largest d.
     bool pivot(const Code& h) {
         int k = set_.size(), first = -1;
         double *d = set_.target, *q = set_.weights, length = -kForbidden;
@@ -280,7 +280,7 @@ class ByOracle {
     }
 };
 
-// The canonical decomposition of what the solver found. False: it was not reached.
+// The canonical decomposition of the solver's solution. False: not found.
 template <class Family>
 bool decompose_by_oracle(Solver<Family>& solver, const double* w, Decomposition& out) {
     return ByOracle<Family>(solver, w, out).run();

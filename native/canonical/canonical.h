@@ -1,7 +1,7 @@
-// Weights that are a function of the marginals alone: the pulling triangulation of the polytope.
+// Weights that depend only on the marginals: the pulling triangulation of the polytope.
 //
-// On the smallest face that holds the marginals, the structure that the fixed integers of
-// preferences.h like best gets as much weight as can be; then the same for what is left. The
+// On the smallest face that contains the marginals, the structure maximising the fixed integers of
+// preferences.h gets the largest possible weight; then the same for the remaining marginals. The
 // structures are affinely independent, and their weights continuous and piecewise linear in the
 // marginals (De Loera, Rambau & Santos 2010, "Triangulations", section 4.3).
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace sparsewood {
 
-// (cells) of the table; 0 where there is no part.
+// The integers by cell of the table; 0 at cells that are not parts.
 template <class Family>
 std::vector<double> preferences(const Family& family, const std::vector<int64_t>& shape) {
     std::vector<double> w(static_cast<size_t>(cells(family)), 0.0);
@@ -28,8 +28,8 @@ std::vector<double> preferences(const Family& family, const std::vector<int64_t>
     return w;
 }
 
-// The canonical decomposition of what the solver found, by the facets of the family where they are
-// known, else by its oracle alone. False: not found.
+// The canonical decomposition of the solver's solution, by the facets of the family if they are
+// known, else by its oracle. False: not found.
 template <class Family>
 bool decompose(Solver<Family>& solver, const double* w, Decomposition& out) {
     bool found = decompose_by_facets(solver.family(), solver.set, w, out);
@@ -41,8 +41,8 @@ bool decompose(Solver<Family>& solver, const double* w, Decomposition& out) {
     return found;
 }
 
-// Solves on these structures alone, for which the solver has room. False: they are not affinely
-// independent, or not optimal.
+// Solves over these structures, for which the solver has room. False: they are affinely dependent
+// or not optimal.
 template <class Family>
 bool take_over(Solver<Family>& solver, const Decomposition& chosen) {
     constexpr double kNegative = -1e-12;

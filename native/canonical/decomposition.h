@@ -1,4 +1,4 @@
-// Structures with weights, as a decomposition of marginals makes them.
+// The result of a decomposition of marginals: structures with weights.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace sparsewood {
 struct Decomposition {
     std::vector<int16_t> codes;   // (size, stride), padding 0
     std::vector<double> weights;  // (size)
-    int calls = 0;                // how often the oracle was asked
+    int calls = 0;                // number of oracle calls
 
     int size() const { return static_cast<int>(weights.size()); }
 };

@@ -1,15 +1,15 @@
 // The inequalities that bound the polytope of a family, for canonical weights (by_facets.h).
 //
-// That a part has no negative mass is one for each cell of the table. The others say that a number
-// which is never negative for a structure, constant + sign * (how many of some cells it uses), is
-// not negative on average. `Facets<Family>` knows those of a family:
+// Each cell of the table gives one inequality: its mass is nonnegative. The others state that
+// constant + sign * (how many of some cells a structure uses), which is nonnegative for every
+// structure, is nonnegative on average. `Facets<Family>` describes the facets of a family:
 //
-// - kKnown: there is such a description, and what follows.
-// - kEmpty: that a slot is empty is a cell like any other.
-// - begin(family, theta, pool): adds those to begin with: all, or those that are likely to be met.
-// - separate(pool): adds those that are violated by what is in the pool. False: there are none.
-// - is_unique(family, theta, pool): before begin(), whether the marginals of all parts follow from
-//   those that carry a penalty.
+// - kKnown: whether the facets are known; only then the following members exist.
+// - kEmpty: whether an empty slot counts as a cell.
+// - begin(family, theta, pool): adds the initial facets: all, or those that are likely to be tight.
+// - separate(pool): adds facets that the pool violates. False: there are none.
+// - is_unique(family, theta, pool): before begin(), whether the penalised marginals determine the
+//   marginals of all parts.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline void set_bit(Bits& bits, int i) { bits[i / 64] |= uint64_t{1} << i % 64; 
 inline bool has_bit(const Bits& bits, int i) { return bits[i / 64] >> i % 64 & 1; }
 inline Bits no_bits(int count) { return Bits(count / 64 + 1); }
 
-// Without a table, and without the machine's own instruction, which not all have.
+// Portable: the popcount instruction is not available on all machines.
 inline int count_bits(uint64_t x) {
     x -= x >> 1 & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
@@ -42,31 +42,30 @@ inline int count_common(const Bits& a, const Bits& b) {
 struct Facet {
     Bits cells;  // of the pool
     int constant, sign;
-    List<double> slack;  // (steps + 1) before each step, and after the last
-    bool tight = false;         // after the last; and so it stays
+    List<double> slack;  // (steps + 1) before each step and after the last
+    bool tight = false;         // after the last step; a tight facet stays tight
 
-    // How far a structure is from the facet, an integer.
+    // The slack of a structure, an integer.
     int distance(const Bits& structure) const {
         return constant + sign * count_common(cells, structure);
     }
 };
 
-// The cells that have mass, how much is left of it, and inequalities on them.
+// The cells with mass, their remaining mass, and inequalities on them.
 struct Pool {
-    List<int32_t> live;     // where they are in the table, rising
+    List<int32_t> live;     // indices into the table, increasing
     List<double> residual;  // (live)
-    double mass = 1;               // of the structures that make up the residual
+    double mass = 1;               // total weight of the structures in the residual
     List<Facet> facets;
 
-    // Below it a number that ought to be 0 is: what rounding leaves is less by far, and what
-    // structures weigh is more, except by accident.
+    // Numbers below it count as 0: rounding errors are far smaller, weights of structures larger.
     static constexpr double kZero = 1e-12;
-    // An inequality that fails by more is violated.
+    // An inequality counts as violated if it fails by more.
     static constexpr double kViolated = 4 * kZero;
 
     int count() const { return static_cast<int>(live.size()); }
 
-    // Adds an inequality on the cells for which holds(number among the live ones) is true.
+    // Adds an inequality on the live cells for which holds(index) is true.
     template <class Holds>
     Facet& add(int constant, int sign, Holds holds) {
         facets.push_back({no_bits(count()), constant, sign, {}});
@@ -75,7 +74,7 @@ struct Pool {
         return facets.back();
     }
 
-    // Of masses (live).
+    // The slack of a facet for masses (live).
     double slack(const Facet& facet, const List<double>& masses, double whole) const {
         double sum = 0;
         for (int c = 0; c < count(); ++c)
@@ -83,7 +82,7 @@ struct Pool {
         return facet.constant * whole + facet.sign * sum;
     }
 
-    // Takes back the last facet unless it is tight now.
+    // Removes the last facet unless it is tight.
     bool keep_if_tight() {
         bool tight = slack(facets.back(), residual, mass) <= kZero;
         if (!tight) facets.pop_back();
@@ -101,7 +100,7 @@ Facets<Family> facets_of(const Family&) {
     return {};
 }
 
-// Where all parts carry a penalty.
+// For families in which all parts carry a penalty.
 struct AllPenalised {
     template <class Family>
     bool is_unique(const Family&, const double*, const Pool&) const {
@@ -109,7 +108,7 @@ struct AllPenalised {
     }
 };
 
-// Families whose polytope has no other inequalities than those of its cells.
+// For families whose polytope is described by nonnegativity of the cells.
 struct CellsAlone : AllPenalised {
     static constexpr bool kKnown = true;
     static constexpr bool kEmpty = false;
@@ -119,13 +118,13 @@ struct CellsAlone : AllPenalised {
     bool separate(Pool&) { return false; }
 };
 
-// The most parts that a structure has.
+// The maximum number of parts of a structure.
 template <class Family>
 int most_parts(const Family& family) {
     return family.slots;
 }
 
-// After scores of another size by far: what an oracle remembers of the last ones is of no use.
+// Clears what an oracle remembers of previous scores, which were of a very different magnitude.
 template <class Family>
 void forget(Family&) {}
 

@@ -1,10 +1,10 @@
-// Whether parts that carry no penalty have one distribution of mass only: transitions of chains and
-// segmentations.
+// Whether the mass of parts without penalty, the transitions of chains and segmentations, is
+// unique.
 //
-// Structures are paths through a graph, segments (of length 1 in a chain) and the transitions
-// between them in turn. The mass of the segments is known; that of the transitions at one position
-// then has known sums over where they come from and over where they lead. Of those that are on a
-// best path, no cycle: one solution.
+// Structures are paths through a graph that alternates segments (of length 1 in a chain) and
+// transitions. The mass of the segments is known, so the masses of the transitions at one position
+// have known row and column sums. They are unique if the transitions that are on a best path form
+// no cycle.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@ class Flow {
         std::iota(tree_.begin(), tree_.end(), 0);
     }
 
-    // The nodes at which segments of a label start and end, of positions from 0 on.
+    // The nodes at which segments of a label start and end; positions count from 0.
     int start(int position, int label) const { return 2 * (position * labels_ + label); }
     int end(int position, int label) const { return start(position, label) + 1; }
 
-    // Arcs are added in the order of the positions they come from, transitions before segments.
+    // Add arcs in the order of their source positions, transitions before segments.
     void add(int from, int to, double score, bool transition) {
         double there = before_[from] + score;
         if (there == kForbidden) return;
@@ -56,7 +56,7 @@ class Flow {
     }
 
   private:
-    static constexpr double kTie = 1e-8;  // of the largest score: less than that is no difference
+    static constexpr double kTie = 1e-8;  // relative to the largest score: the limit of ties
 
     struct Arc {
         int from, to;
@@ -65,7 +65,7 @@ class Flow {
     };
 
     int labels_;
-    List<double> before_, after_;  // (nodes) the best path to a node, and from it
+    List<double> before_, after_;  // (nodes) the best path to and from a node
     List<Arc> arcs_;
     List<int> tree_;  // (nodes) a forest
     double scale_ = 1;       // the largest score

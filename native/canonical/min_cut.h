@@ -1,8 +1,8 @@
-// The cuts of a directed graph that are too small: sets of nodes into which less than some mass can
-// flow from node 0.
+// Small cuts of a directed graph: sets of nodes into which less than a given mass can flow from
+// node 0.
 //
-// A flow of that mass to a node shows that no such set holds it; the node then is as good as the
-// root for all others. Taken in the order of what flows into them directly, nodes need few paths.
+// A flow of that mass to a node proves that no such set contains the node, which then serves as
+// another source. Ordered by their direct inflow, nodes need few augmenting paths.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class MinCut {
   public:
     void add(int from, int to) { arcs_.push_back({from, to}); }
 
-    // After all arcs were added.
+    // Call after all arcs were added.
     void prepare(int nodes) {
         first_.assign(nodes + 1, 0);
         for (Arc arc : arcs_) ++first_[arc.from], ++first_[arc.to];
@@ -32,8 +32,8 @@ class MinCut {
 
     bool ready() const { return !seen_.empty(); }
 
-    // Calls found(nodes) with sets that less than `mass` enters, if there are any; of those that
-    // share nodes with a set found before not with all. capacity: (arcs).
+    // Calls found(nodes) with sets of inflow less than `mass`, if there are any; not all sets that
+    // overlap with a previous one are found. capacity: (arcs).
     template <class Found>
     void each_below(const List<double>& capacity, double mass, Found found) {
         int nodes = static_cast<int>(seen_.size());
@@ -60,7 +60,7 @@ class MinCut {
     }
 
   private:
-    static constexpr double kEmpty = 1e-14;  // less room is rounding
+    static constexpr double kEmpty = 1e-14;  // less capacity is rounding
 
     struct Arc {
         int from, to;
@@ -70,10 +70,10 @@ class MinCut {
     List<int> first_, around_;  // (nodes + 1), (2 arcs): the arcs of each node
     const double* capacity_ = nullptr;
     List<double> flow_;    // (arcs)
-    List<double> direct_;  // (nodes) what sources can send along one arc
-    List<char> source_;    // (nodes) as good as the root
+    List<double> direct_;  // (nodes) direct inflow from sources
+    List<char> source_;    // (nodes) whether a node serves as a source
     List<int> seen_, through_, queue_;
-    int search_ = 0;  // seen_ holds the number of the last search that came to a node
+    int search_ = 0;  // seen_ holds the number of the last search that reached a node
 
     void become_source(int v) {
         source_[v] = 1;
@@ -81,8 +81,7 @@ class MinCut {
             if (arcs_[around_[i]].from == v) direct_[arcs_[around_[i]].to] += capacity_[around_[i]];
     }
 
-    // Whether so much can flow from the sources to v; if not, queue_ is the smallest set about v
-    // that keeps it out.
+    // Whether `mass` can flow from the sources to v; if not, queue_ is the smallest cut around v.
     bool flow_to(int v, double mass) {
         std::fill(flow_.begin(), flow_.end(), 0.0);
         for (int i = first_[v]; i < first_[v + 1]; ++i)
@@ -95,7 +94,7 @@ class MinCut {
         return true;
     }
 
-    // Looks backwards from v for a source, along arcs that can carry more. -1: there is none.
+    // Searches backwards from v for a source, along arcs with residual capacity. -1: there is none.
     int find_path(int v) {
         seen_[v] = ++search_;
         queue_.assign(1, v);
@@ -124,7 +123,7 @@ class MinCut {
 
     int other_end(int a, int v) const { return arcs_[a].from == v ? arcs_[a].to : arcs_[a].from; }
 
-    // How much more can flow into v by an arc of it.
+    // The residual capacity of arc a towards v.
     double room(int a, int v) const {
         return arcs_[a].to == v ? capacity_[a] - flow_[a] : flow_[a];
     }

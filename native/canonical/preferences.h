@@ -1,7 +1,7 @@
-// A fixed integer for each part, by which canonical weights choose among structures.
+// The fixed integer per part that defines canonical weights.
 //
-// It depends on the index of the part in an instance of the caller's array, and on nothing else:
-// not on scores, padding, device or machine. src/sparsewood/inference/_preferences.py has the same.
+// It depends only on the index of the part in an instance of the caller's array, not on scores,
+// padding, device or machine. src/sparsewood/inference/_preferences.py computes the same.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ inline uint64_t mix_bits(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// Of the part at a flat index of an array of `dims` dimensions: 30 bits, so that sums over the
-// parts of a structure are exact.
+// The integer of the part at a flat index of an array of `dims` dimensions: 30 bits, so that sums
+// over the parts of a structure are exact.
 inline double preference(int64_t part, const int64_t* shape, size_t dims) {
     uint64_t h = 0x9E3779B97F4A7C15u;
     int64_t inner = 1;

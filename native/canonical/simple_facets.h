@@ -1,4 +1,4 @@
-// The facets of families that have few.
+// The facets of families with few facets.
 #pragma once
 
 #include "canonical/facets.h"
@@ -60,8 +60,8 @@ struct Facets<Chain> : FlowFacets<Chain> {};
 template <>
 struct Facets<SemiMarkov> : FlowFacets<SemiMarkov> {};
 
-// No member of the larger side has more than one partner (Birkhoff 1946). Where both sides are
-// equal and all have a partner, none has less.
+// Every member of the larger side has at most one partner (Birkhoff 1946), and exactly one if both
+// sides are equal and all have a partner.
 template <bool Partial>
 struct Facets<Matching<Partial>> : AllPenalised {
     static constexpr bool kKnown = true;
@@ -83,7 +83,7 @@ void forget(Matching<Partial>& family) {
 
 inline int most_parts(const Subset& family) { return family.most; }
 
-// As many items as allowed.
+// The number of items is within its bounds.
 template <>
 struct Facets<Subset> : AllPenalised {
     static constexpr bool kKnown = true;

@@ -1,9 +1,9 @@
-// The facets of spanning trees: of the edges between vertices of a set a tree has one less than
-// there are vertices, or fewer (Edmonds 1971, "Matroids and the greedy algorithm").
+// The facets of spanning trees: between the vertices of a set, a tree has at most as many edges as
+// vertices minus one (Edmonds 1971, "Matroids and the greedy algorithm").
 //
-// The pool begins with the sets that the greedy algorithm joins when it prices the solution, where
-// they are tight. A set that is violated shows when edges are given a direction, so that as much
-// mass enters every vertex but the first: either that is not possible, or too little enters it.
+// The pool begins with the tight sets among those that the greedy algorithm joins when it prices
+// the solution. Violated sets are found by directing the edges so that equal mass enters every
+// vertex but the first: either this is impossible, or too little mass enters the set.
 #pragma once
 
 #include <numeric>
@@ -63,7 +63,7 @@ class Facets<SpanningTrees> : public AllPenalised {
     };
     int vertices_;
     List<Ends> ends_;    // (edges)
-    List<double> into_;  // (vertices, vertices) mass of the edge i j that enters j
+    List<double> into_;  // (vertices, vertices) mass of the edge (i, j) directed to j
     std::set<Bits> known_;      // sets of vertices
 
     Bits empty() const { return no_bits(vertices_); }
@@ -87,7 +87,7 @@ class Facets<SpanningTrees> : public AllPenalised {
         add(pool, set);
     }
 
-    // The trees at both ends of an edge become one, whose vertices are a tight set or not.
+    // Joins the trees at both ends of an edge, and adds the set of its vertices if it is tight.
     void join(Pool& pool, Ends edge, List<Bits>& tree_of) {
         Bits tree = tree_of[edge.low];
         const Bits& other = tree_of[edge.high];
@@ -98,8 +98,8 @@ class Facets<SpanningTrees> : public AllPenalised {
         if (add(pool, tree) && !pool.keep_if_tight()) known_.erase(tree);
     }
 
-    // Gives the mass of every edge a direction so that none enters vertex 0 and no more than the
-    // whole any other. If that cannot be adds the set that is violated, and returns false.
+    // Directs the mass of every edge so that none enters vertex 0 and at most the total mass enters
+    // any other vertex. If this is impossible, adds the violated set and returns false.
     bool direct(Pool& pool) {
         List<double> entering(vertices_, 0.0);
         for (int c = 0; c < pool.count(); ++c) {
@@ -114,7 +114,8 @@ class Facets<SpanningTrees> : public AllPenalised {
         return true;
     }
 
-    // Turns edges along a path from v, which too much enters, to a vertex that can take more.
+    // Reverses edges along a path from v, which has too much inflow, to a vertex with spare
+    // capacity.
     bool relieve(Pool& pool, int v, List<double>& entering) {
         List<int> from(vertices_, -1), queue{v};
         from[0] = from[v] = v;

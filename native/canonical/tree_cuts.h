@@ -1,9 +1,9 @@
 // The facets of non-projective dependency trees: at least one arc enters each set of words
 // (Edmonds 1967, "Optimum branchings"). With one root child exactly one enters all words.
 //
-// Of the exponentially many the pool begins with those that the oracle contracts when it prices the
-// solution: where the marginals are on their face, such a set is entered once by each structure
-// (complementary slackness). The others are found by cuts that are too small.
+// The pool begins with the sets that the oracle contracts when it prices the solution: by
+// complementary slackness each structure of the face enters such a set once. Other violated sets
+// are found by minimum cuts.
 #pragma once
 
 #include <set>
@@ -36,7 +36,7 @@ class TreeCuts : public AllPenalised {
     }
 
   protected:
-    // In a table of rows of heads, each with so many labels.
+    // For a table with rows of heads, each with `labels` labels.
     template <class Family>
     void begin(Family& family, int labels, const ChuLiuEdmonds& memory, const double* theta,
                Pool& pool) {
@@ -58,7 +58,7 @@ class TreeCuts : public AllPenalised {
 
   private:
     int words_, width_, labels_;
-    MinCut graph_;          // of the arcs that have mass
+    MinCut graph_;          // of the arcs with mass
     std::set<Bits> known_;  // sets of words
 
     int word(const Pool& pool, int c) const { return pool.live[c] / width_ + 1; }
@@ -72,7 +72,7 @@ class TreeCuts : public AllPenalised {
         return true;
     }
 
-    // The sets that the oracle contracted in its last call, where they are tight.
+    // Adds the tight sets among those that the oracle contracted in its last call.
     void add_contracted(const ChuLiuEdmonds& memory, Pool& pool) {
         List<Bits> sets(memory.nodes, no_bits(words_ + 1));
         for (int v = 1; v <= words_; ++v) set_bit(sets[v], v);

@@ -1,5 +1,5 @@
-// The highest-scoring structure of each instance: one warp to an instance. `Chosen` is the family,
-// which the source says before it includes this.
+// The highest-scoring structure of each instance, one warp per instance. `Chosen` is the family,
+// defined before this file is included.
 #pragma once
 
 #include "cuda/oracle.cuh"
@@ -36,7 +36,7 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t* bytes) {
     *bytes = arena.used;
 }
 
-// events: (batch, event); totals: (batch) their scores; failed: set where an instance has none.
+// events: (batch, event); totals: (batch) their scores; failed: set if an instance has none.
 __global__ void argmax(SPARSEWOOD_PADDED, char* memory, int64_t share, int64_t event,
                        int64_t* events, double* totals, int64_t* failed) {
     using namespace sparsewood;

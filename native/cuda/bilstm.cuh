@@ -1,20 +1,20 @@
 // A bidirectional LSTM over padded sentences: all steps of a direction in one launch.
 //
 // A block runs one direction of a few sentences from end to end, so that blocks need not wait for
-// each other; the weights of the recurrence come out of the cache of the device at each step. What
-// the words give to the gates, W x + b, is a matrix product before, and what the gates give back
-// to words and weights are products after. Blocks of gates in the order i, f, g, o.
+// each other; the recurrent weights are read from the device's cache at each step. The input
+// product W x + b is computed before, the gradients of words and weights are products computed
+// after. Gates are in the order i, f, g, o.
 #pragma once
 
 #include "cuda/block.cuh"
 
 namespace sparsewood {
 
-// Sentence b has its first `lengths[b]` of n words. Tables begin with (batch, n, 2 directions).
+// Sentence b consists of the first `lengths[b]` of n words. Tables are (batch, n, 2 directions, .).
 template <class Real>
 struct Sentences {
     const int64_t* lengths;
-    int64_t batch, n, hidden, direction, first;  // of the block: the direction, the first sentence
+    int64_t batch, n, hidden, direction, first;  // of the block: direction and first sentence
 
     __device__ int64_t length(int64_t s) const {
         return first + s < batch ? lengths[first + s] : 0;
@@ -25,7 +25,7 @@ struct Sentences {
         for (int64_t s = 0; s < kTogether; ++s) most = length(s) > most ? length(s) : most;
         return most;
     }
-    // The row of the t-th word, in the order of the direction, of a sentence that has it.
+    // The row of the t-th word of a sentence, in the order of the direction.
     __device__ int64_t row(int64_t s, int64_t t) const {
         const int64_t position = direction == 0 ? t : length(s) - 1 - t;
         return ((first + s) * n + position) * 2 + direction;
@@ -50,7 +50,7 @@ __device__ void multiply(const Real* rows, int64_t stride, int64_t count, const 
     }
 }
 
-// States, the state before each, and i, f, g, o, c of each word. `across` is (2, hidden, 4 hidden).
+// States, previous states, and i, f, g, o, c of each word. `across` is (2, hidden, 4 hidden).
 template <class Real, int kTogether>
 __device__ void run_up(const Sentences<Real>& of, const Real* inputs, const Real* across,
                        Real* states, Real* previous, Real* kept) {
@@ -88,7 +88,7 @@ __device__ void run_up(const Sentences<Real>& of, const Real* inputs, const Real
     }
 }
 
-// The gradients on the inputs, from those on the states. `weight` is (2, 4 hidden, hidden).
+// The gradients of the inputs, given those of the states. `weight` is (2, 4 hidden, hidden).
 template <class Real, int kTogether>
 __device__ void run_down(const Sentences<Real>& of, const Real* on_states, const Real* weight,
                          const Real* kept, Real* on_inputs) {
@@ -96,7 +96,7 @@ __device__ void run_down(const Sentences<Real>& of, const Real* on_states, const
     Real* on_h = reinterpret_cast<Real*>(dynamic_shared());
     Real* on_c = on_h + kTogether * size;
     Real* on = on_c + kTogether * size;          // (together, gates)
-    Real* shares = on + kTogether * gates;       // (together, gates): of each gate in on_h
+    Real* shares = on + kTogether * gates;       // (together, gates): share of each gate in on_h
     for (int64_t e = threadIdx.x; e < kTogether * size; e += blockDim.x) on_h[e] = on_c[e] = 0;
     for (int64_t t = of.template longest<kTogether>() - 1; t >= 0; --t) {
         __syncthreads();
@@ -140,7 +140,7 @@ __device__ void run_down(const Sentences<Real>& of, const Real* on_states, const
 
 }  // namespace sparsewood
 
-// A block for each direction of `together` sentences: 2 * ceil(batch / together) of them.
+// One block per direction of `together` sentences: 2 * ceil(batch / together) blocks.
 #define SPARSEWOOD_BILSTM(name, Real, together)                                                    \
     extern "C" __global__ void name##_up_##together(                                               \
         const Real* inputs, const Real* across, const int64_t* lengths, Real* states,              \

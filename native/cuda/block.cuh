@@ -1,4 +1,4 @@
-// What the kernels share: the memory that a launch gives to each block.
+// The dynamic shared memory of a block.
 #pragma once
 
 #include "group/group.h"
@@ -8,7 +8,7 @@ namespace sparsewood {
 #ifdef SPARSEWOOD_EMULATED
 char* dynamic_shared();
 #else
-// Aligned for any type; as large as the launch says.
+// Aligned for any type; its size is set by the launch.
 __device__ inline char* dynamic_shared() {
     extern __shared__ __align__(16) char sparsewood_dynamic_shared[];
     return sparsewood_dynamic_shared;

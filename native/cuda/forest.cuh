@@ -1,38 +1,38 @@
-// The forest of a batch of trees, built on the device; what it is: native/forest/forest.h.
+// Builds the forest of a batch of trees on the device; see native/forest/forest.h.
 //
-// A node is found by a hash of its word and of its children's hashes: of all (tree, word) with one
-// hash the first stands for all. That they are equal in fact is checked, edge by edge. All sums are
-// over whole numbers and all ties go to the first, so that the same trees give the same numbers.
+// A node is identified by a hash of its word and its children's hashes; the first (tree, word) with
+// a hash represents all. Their equality is verified edge by edge. All sums are over integers and
+// ties go to the first, so the result is deterministic.
 //
-// Five launches, one warp to a tree but in `scan`:  read  share  scan  number  link
+// Five launches, with one warp per tree except in `scan`:  read  share  scan  number  link
 #pragma once
 
 #include "cuda/scan.cuh"
 
 namespace sparsewood {
 
-// What the host reads back: these numbers, then for each level how many nodes (above) and edges
-// (below 32 bits) it has.
+// The numbers that the host reads back, followed by one number per level: its nodes in the upper,
+// its edges in the lower 32 bits.
 enum ForestNumber { kFailed, kTreeNodes, kWords, kTop, kLevels };
 
-// The trees, the room to build in and the arrays of the forest. `m` words to a tree, 0 its root;
-// (t, w) is at t * m + w.
+// The trees, scratch memory and the arrays of the forest. A tree has `m` words, of which 0 is its
+// root; (t, w) is at t * m + w.
 struct ForestOnDevice {
     const int64_t *heads, *lengths, *instance;  // (trees, width), (sentences), (trees)
     int64_t trees, width, sentences, m;
-    bool apart;             // no node is shared
+    bool apart;             // trees share no nodes
     int64_t capacity;       // of the table, a power of two
-    Word mask;              // of hashes: all ones, but where collisions are wanted
+    Word mask;              // of hashes: all ones, except to force collisions in tests
     int64_t* numbers;       // (kLevels + m), zero at first, as are the next three
-    Word* counts;           // (m, trees) nodes and edges by level and tree, then where they begin
-    Word *keys, *first;     // (capacity) the table: hash, and trees * m - the first that has it
-    int64_t *fan, *height;  // (trees, m) children, height
-    int64_t *slot, *same;   // (trees, m) place in the table, the first (t, w) that is the same
-    int64_t *id, *edge;     // (trees, m) number of the node, its first edge; if it is that first
+    Word* counts;           // (m, trees) nodes and edges by level and tree, then their offsets
+    Word *keys, *first;     // (capacity) the table: hash, and trees * m - the first with this hash
+    int64_t *fan, *height;  // (trees, m) number of children, height
+    int64_t *slot, *same;   // (trees, m) slot in the table, the first (t, w) that is equal
+    int64_t *id, *edge;     // (trees, m) index of the node and its first edge, if it is the first
     int64_t* start;         // (sentences) row of the first word
-    char* scratch;          // (trees, 16 m) for `read`, where shared memory is too small
+    char* scratch;          // (trees, 16 m) for `read`, if shared memory is too small
     int64_t *words, *row, *child_offsets, *children, *parents, *roots;
-    int64_t* places;  // (trees, width): the word of each edge, where trees are kept apart
+    int64_t* places;  // (trees, width): the word of each edge, if trees are kept apart
 
     __device__ ForestOnDevice(const int64_t* heads, const int64_t* lengths, const int64_t* instance,
                               int64_t* zeroed, int64_t* room, int64_t* out, int64_t trees,
@@ -73,7 +73,7 @@ struct ForestOnDevice {
         return taken;
     }
 
-    // Words of the sentence of tree t; 0 if there is none such, or its length is bad.
+    // The number of words of the sentence of tree t; 0 if the sentence or its length is invalid.
     __device__ int64_t length(int64_t t) const {
         const int64_t b = instance[t];
         const int64_t found = b >= 0 && b < sentences ? lengths[b] : 0;
@@ -96,7 +96,7 @@ inline __device__ Word mix(Word x) {
     return x ^ (x >> 31);
 }
 
-// Whether the heads of tree t are in range and padded; the same to all lanes.
+// Whether the heads of tree t are in range and padded; the same in all lanes.
 inline __device__ bool in_range(const ForestOnDevice& f, int64_t t, int64_t length) {
     const int64_t* heads = f.heads + t * f.width;
     bool bad = length < 1;
@@ -105,14 +105,14 @@ inline __device__ bool in_range(const ForestOnDevice& f, int64_t t, int64_t leng
     return !__any_sync(kAllLanes, bad);
 }
 
-// Checks tree blockIdx.x, finds the height and the hash of its words, from the leaves to the root,
-// and enters them into the table.
+// Checks tree blockIdx.x, computes the height and the hash of its words from the leaves up, and
+// inserts them into the table.
 inline __device__ void read_tree(const ForestOnDevice& f, char* memory) {
     const int64_t t = blockIdx.x, length = f.length(t), lane = threadIdx.x;
     if (!in_range(f, t, length)) return f.fail();
     const int64_t *heads = f.heads + t * f.width, begin = t * f.m;
-    Word* sum = reinterpret_cast<Word*>(memory);    // of what the children done add to the hash
-    int* left = reinterpret_cast<int*>(sum + f.m);  // children not done; -1: done itself
+    Word* sum = reinterpret_cast<Word*>(memory);    // contribution of finished children to the hash
+    int* left = reinterpret_cast<int*>(sum + f.m);  // unfinished children; -1: the word is finished
     int* height = left + f.m;
     for (int64_t w = lane; w <= length; w += 32) sum[w] = 0, left[w] = 0, height[w] = 0;
     __syncwarp();
@@ -158,8 +158,9 @@ inline __device__ void read_tree(const ForestOnDevice& f, char* memory) {
     atomicMax(reinterpret_cast<Word*>(f.numbers) + kTop, static_cast<Word>(height[0]));
 }
 
-// Whether (t, w) and the first of its hash, (other, v), agree: the word, and how many children. If
-// the edge from w to its head has its like in the first of the head's hash too, children agree.
+// Whether (t, w) and the first with its hash, (other, v), agree in word and number of children, and
+// whether the edge from w to its head also exists for the first with the head's hash: then children
+// agree as well.
 inline __device__ bool is_same(const ForestOnDevice& f, int64_t t, int64_t w, int64_t same) {
     const int64_t at = t * f.m + w, other = same / f.m;
     if (same % f.m != w || f.instance[other] != f.instance[t] || f.fan[same] != f.fan[at])
@@ -169,7 +170,7 @@ inline __device__ bool is_same(const ForestOnDevice& f, int64_t t, int64_t w, in
     return f.heads[above * f.width + w - 1] == head && f.find(above * f.m + w) == same;
 }
 
-// Which node each word of tree blockIdx.x is, and how many are new with it in each level.
+// Finds the node of each word of tree blockIdx.x, and counts the nodes that it adds to each level.
 inline __device__ void share_tree(const ForestOnDevice& f) {
     const int64_t t = blockIdx.x, length = f.length(t);
     if (f.numbers[kFailed]) return;
@@ -185,8 +186,8 @@ inline __device__ void share_tree(const ForestOnDevice& f) {
     }
 }
 
-// Block l < m: where the nodes and edges of level l begin in each tree. Block m: where the rows of
-// each sentence begin.
+// Block l < m: offsets of the nodes and edges of level l in each tree. Block m: first row of each
+// sentence.
 inline __device__ void scan_level(const ForestOnDevice& f) {
     const int64_t level = blockIdx.x;
     if (level < f.m) {
@@ -203,7 +204,7 @@ inline __device__ void scan_level(const ForestOnDevice& f) {
     if (threadIdx.x == 0) f.numbers[kWords] = static_cast<int64_t>(words);
 }
 
-// Numbers the nodes that are new with tree blockIdx.x: by level, tree and word.
+// Numbers the nodes that tree blockIdx.x adds, by level, tree and word.
 inline __device__ void number_tree(const ForestOnDevice& f) {
     const int64_t t = blockIdx.x, lane = threadIdx.x, top = f.numbers[kTop];
     if (f.numbers[kFailed]) return;
@@ -232,8 +233,8 @@ inline __device__ void number_tree(const ForestOnDevice& f) {
         f.child_offsets[before >> 32] = static_cast<int64_t>(before & 0xffffffffu);
 }
 
-// The edges of the nodes that are new with tree blockIdx.x, and its root; in the blocks after
-// those of trees, the words of a sentence.
+// Writes the edges of the nodes that tree blockIdx.x adds, and its root; further blocks write the
+// words of a sentence each.
 inline __device__ void link_tree(const ForestOnDevice& f) {
     if (f.numbers[kFailed]) return;
     if (blockIdx.x >= f.trees) {
@@ -275,8 +276,8 @@ SPARSEWOOD_FOREST_KERNEL(forest_scan, scan_level(f))
 SPARSEWOOD_FOREST_KERNEL(forest_number, number_tree(f))
 SPARSEWOOD_FOREST_KERNEL(forest_link, link_tree(f))
 
-// Block 0: the edges by the node below them. Block 1: the nodes of words by their row. The room is
-// for as much as the two orders and their offsets together.
+// Block 0: the edges grouped by child node. Block 1: the nodes of words grouped by row. The scratch
+// memory holds both orders and their offsets.
 extern "C" __global__ void forest_turn(const int64_t* children, const int64_t* row, int64_t edges,
                                        int64_t nodes, int64_t word_nodes, int64_t words,
                                        int64_t* edge_offsets, int64_t* edge_order,

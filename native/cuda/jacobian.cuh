@@ -1,4 +1,4 @@
-// The Jacobian of SparseMAP (jacobian.h) for a batch of posteriors: one warp to an instance.
+// The Jacobian of SparseMAP (jacobian.h) for a batch of posteriors, one warp per instance.
 #pragma once
 
 #include "cuda/numbers.cuh"
@@ -7,12 +7,12 @@
 
 extern "C" {
 
-// first, packed: (batch) where the structures and the factor of an instance begin.
+// first, packed: (batch) offsets of the structures and of the factor of each instance.
 __global__ void offsets(const int64_t* sizes, int64_t batch, int64_t* first, int64_t* packed) {
     sparsewood::tally_sizes(sizes, batch, first, packed, nullptr, [](int64_t) { return false; });
 }
 
-// parts: (total, width); factor: (entries). An instance that reaches beyond them is left NaN.
+// parts: (total, width); factor: (entries). Instances that exceed them are left NaN.
 // on_weights: (total) and on_parts: (batch, cells), either may be null, which is 0. on_scores:
 // null, or (batch, cells) for out_parts divided by temperature: (batch), `step` apart.
 __global__ void jacobian(const int64_t* parts, int64_t total, int64_t width, const int64_t* sizes,

@@ -1,10 +1,10 @@
-// The k best structures of each instance (kbest.h says how): one block to an instance, of whose
-// warps each asks for the best of one piece at a time. `Chosen` is the family, which the source says
-// before it includes this.
+// The k best structures of each instance (algorithm in kbest.h), one block per instance; each warp
+// finds the best structure of one piece at a time. `Chosen` is the family, defined before this file
+// is included.
 //
-// Every structure found, and the best of every piece that may still be wanted, has a place: of the
-// pieces only as many as structures are still to be found, the best ones. What a piece may not
-// choose is a chain through the places of the pieces that it was split from.
+// Each structure found, and the best structure of each remaining piece, has a place. Only as many
+// pieces are kept as structures are still to be found. The options excluded from a piece form a
+// chain through the places of the pieces that it was split from.
 #pragma once
 
 #include "cuda/oracle.cuh"
@@ -13,13 +13,13 @@ namespace sparsewood {
 
 constexpr int kWarps = 8;
 
-// A piece of the set of structures, and the best in it.
+// A piece of the set of structures, and its best structure.
 struct Place {
     double score;
-    int fixed;   // so many slots are fixed to the options of the code
-    int banned;  // an option that the next slot may not take; -1: any
-    int before;  // the place of the piece that holds the other such options; -1: no more
-    int rank;    // of a structure that was found; kWaits: not yet, kFree: nothing is here
+    int fixed;   // number of slots that are fixed to the options of the code
+    int banned;  // an option excluded for the next slot; -1: none
+    int before;  // the place of the piece that holds further excluded options; -1: no more
+    int rank;    // rank of a structure found; kWaits: waiting, kFree: unused
 };
 
 constexpr int kWaits = -1, kFree = -2;
@@ -31,11 +31,11 @@ struct Search {
     double* table;   // (cells)
     Place* places;   // (k + 1)
     int16_t* codes;  // (k + 1, slots)
-    int32_t* order;  // (k) the places of those found, the best first
-    Place* drafts;   // (kWarps) the pieces that the warps look at
+    int32_t* order;  // (k) places of the structures found, the best first
+    Place* drafts;   // (kWarps) the pieces processed by the warps
     int16_t* drawn;  // (kWarps, slots)
     int32_t* state;  // (kStates)
-    char* own;       // (kWarps, share) what the oracle of a warp works in
+    char* own;       // (kWarps, share) memory of each warp's oracle
     int64_t share;
 
     enum { kFound, kWaiting, kCalls, kBest, kStates };
@@ -58,7 +58,7 @@ struct Search {
     __device__ int16_t* code(int64_t place) const { return codes + place * slots; }
 };
 
-// Whether the structure of one place comes before that of another: ties by the smaller code.
+// Whether one structure precedes another in the ranking; ties go to the smaller code.
 __device__ inline bool comes_before(double a, const int16_t* code_a, double b,
                                     const int16_t* code_b, int slots) {
     if (a != b) return a > b;
@@ -67,7 +67,7 @@ __device__ inline bool comes_before(double a, const int16_t* code_a, double b,
     return false;
 }
 
-// The place that comes first (or last) of those that wait; -1: none does.
+// The first (or last) of the waiting places; -1: there is none.
 template <class Family>
 __device__ int pick(Warp g, const Search<Family>& s, bool last) {
     int at = -1;
@@ -86,14 +86,14 @@ __device__ int pick(Warp g, const Search<Family>& s, bool last) {
     return at;
 }
 
-// A warp that asks for the best of pieces.
+// A warp that finds the best structures of pieces.
 template <class Family>
 struct Asker {
     Family& family;
     const Search<Family>& s;
     OracleMemory<Family> work;
-    Place& piece;   // the one it asks about
-    int16_t* code;  // (slots) says what is fixed in it; then the best of it
+    Place& piece;   // the current piece
+    int16_t* code;  // (slots) its fixed options; then its best structure
 
     __device__ Asker(Family& of, const Search<Family>& search, int warp, Arena arena)
         : family(of), s(search), work(of, arena), piece(s.drafts[warp]),
@@ -124,7 +124,7 @@ struct Asker {
     }
 
   private:
-    // The table without what the piece may not choose.
+    // Forbids the excluded options of the piece in the table.
     __device__ void forbid(Warp g) {
         double* table = work.table;
         for (int64_t c = g.lane(); c < cells(family); c += g.size()) table[c] = s.table[c];
@@ -140,7 +140,7 @@ struct Asker {
         g.sync();
     }
 
-    // The score of what was found: summed over slots in their order, as on the CPU.
+    // The score of the structure found, summed over slots in order, as on the CPU.
     __device__ double total(Warp g) {
         double score = 0;
         for (int start = 0; start < s.slots; start += g.size()) {
@@ -153,7 +153,7 @@ struct Asker {
     }
 };
 
-// Keeps the piece of a draft where it is among those that can still be wanted.
+// Keeps the piece of a draft if it is among the best remaining pieces.
 template <class Family>
 __device__ void keep(Warp g, const Search<Family>& s, const Place& draft, const int16_t* code) {
     using S = Search<Family>;
@@ -179,7 +179,7 @@ __device__ void keep(Warp g, const Search<Family>& s, const Place& draft, const 
     g.sync();
 }
 
-// By the first warp: reads the scores and finds the best structure. False where there is none.
+// First warp: reads the scores and finds the best structure. False if there is none.
 template <class Family>
 __device__ bool open(Warp g, Asker<Family>& asker, Numbers from) {
     using S = Search<Family>;
@@ -197,7 +197,7 @@ __device__ bool open(Warp g, Asker<Family>& asker, Numbers from) {
     return true;
 }
 
-// By the first warp: the best of what waits is found; kBest is -1 if nothing does.
+// First warp: takes the best waiting structure; kBest is -1 if there is none.
 template <class Family>
 __device__ void take_best(Warp g, const Search<Family>& s) {
     using S = Search<Family>;
@@ -211,7 +211,7 @@ __device__ void take_best(Warp g, const Search<Family>& s) {
     s.order[found] = best;
 }
 
-// By all warps: splits the piece of the structure found last.
+// All warps: splits the piece of the last structure found.
 template <class Family>
 __device__ void split(Warp g, int warp, Asker<Family>& asker) {
     using S = Search<Family>;
@@ -249,9 +249,9 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t k, int64_t* found) {
     found[0] = arena.used, found[1] = kWarps * 32;
 }
 
-// structures: (batch, k, event), the best first, the last one repeated where there are fewer;
-// totals: (batch, k) their scores, -inf for what is repeated; calls: (batch) of the oracle; failed:
-// set where an instance has no structure.
+// structures: (batch, k, event), the best first, the last one repeated if there are fewer;
+// totals: (batch, k) their scores, -inf for repetitions; calls: (batch) number of oracle calls;
+// failed: set if an instance has no structure.
 __global__ void kbest(SPARSEWOOD_PADDED, int64_t k, char* memory, int64_t share, int64_t event,
                       int64_t* structures, double* totals, int64_t* calls, int64_t* failed) {
     using namespace sparsewood;

@@ -1,23 +1,22 @@
-// What networks along a forest share on the device: the kernels between the matrix products.
+// Kernels shared by compositions over a forest, which run between the matrix products.
 //
-// The product U h_k of a node with all blocks of U is made once, and every parent takes its own
-// from it. A level is then one kernel and one product. On the way down a node gathers from the edges
-// above it, in their order, and what a parent passes is computed anew for each of them, so that a
-// level is one kernel and one product again and no sum depends on which thread came first. Small
-// levels have both in one launch: each block makes the states of some nodes, all of them, and a
-// part of the product.
+// The product U h_k of a node with all blocks of U is computed once and used by every parent. A
+// level is then one kernel and one product. In the backward pass a node gathers from the edges
+// above it, in order, and each contribution of a parent is recomputed per edge. So a level is again
+// one kernel and one product, and sums do not depend on the order of threads. Small levels take one
+// launch: each block computes the states of some nodes and a part of the product.
 //
-// A cell has `kGates` blocks of W and U and keeps, besides h, three arrays for the way down:
-// `gates` (nodes, 3, hidden) and `first`, `second`, which are its own affair.
+// A cell has `kGates` blocks of W and U and keeps, besides h, three arrays for the backward pass:
+// `gates` (nodes, 3, hidden) and `first`, `second`, whose content is defined by the cell.
 #pragma once
 
 #include "cuda/product.cuh"
 
 namespace sparsewood {
 
-constexpr int kMostWarps = 16;  // of a block that works on one node
+constexpr int kMostWarps = 16;  // maximum warps of a block that works on one node
 
-// The arrays of a pass. Those of the way down are null on the way up.
+// The arrays of a pass. Those of the backward pass are null in the forward pass.
 template <class Real>
 struct Pass {
     const int64_t *child_offsets, *children, *parents;
@@ -37,7 +36,7 @@ __device__ Real sigmoid(Real x) {
     return Real(1) / (Real(1) + exp(-x));
 }
 
-// Node begin + blockIdx.x, whose children are done: all that the pass keeps of it.
+// Computes the states of node begin + blockIdx.x, whose children are finished.
 template <class Cell, class Real>
 __device__ void pass_up(const Pass<Real>& pass, const int64_t* row, const Real* inputs,
                         int64_t begin) {
@@ -47,7 +46,7 @@ __device__ void pass_up(const Pass<Real>& pass, const int64_t* row, const Real* 
         Cell::up(pass, input, j, d, true);
 }
 
-// The same for kTileRows of the nodes from begin to end, and a part of their product with `across`
+// The same for kTileRows of the nodes begin..end, and a part of their product with `across`
 // (hidden, kGates * hidden).
 template <class Cell, class Real>
 __device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, const Real* inputs,
@@ -68,8 +67,8 @@ __device__ void pass_up_product(const Pass<Real>& pass, const int64_t* row, cons
                   });
 }
 
-// What the edges above node k pass down to it: the gradient on its product, and as the result that
-// on its state which does not come by the product. edges[offsets[k] : offsets[k + 1]] are those.
+// Gathers from the edges above node k, edges[offsets[k] : offsets[k + 1]]: the gradient of its
+// product, and, as the result, the gradient of its state that does not go through the product.
 template <class Cell, class Real>
 __device__ Real gather(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
                      int64_t k, int64_t d, Real* sums) {
@@ -84,8 +83,8 @@ __device__ Real gather(const Pass<Real>& pass, const int64_t* offsets, const int
     return state;
 }
 
-// Node begin + blockIdx.x, whose parents are done: the gradients on its product and its states, but
-// for what comes by the product.
+// Computes the gradients of the product and the states of node begin + blockIdx.x, whose parents
+// are finished, except for gradients that go through the product.
 template <class Cell, class Real>
 __device__ void pass_down(const Pass<Real>& pass, const int64_t* offsets, const int64_t* edges,
                           Real* on_h, Real* on_second, Real* on_products, int64_t begin) {
@@ -102,8 +101,8 @@ __device__ void pass_down(const Pass<Real>& pass, const int64_t* offsets, const 
     }
 }
 
-// The same for kTileRows of the nodes from begin to end, and a part of what comes by the product,
-// with the weight (kGates * hidden, hidden).
+// The same for kTileRows of the nodes begin..end, and a part of the gradients that go through the
+// product, with the weight (kGates * hidden, hidden).
 template <class Cell, class Real>
 __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets,
                                   const int64_t* edges, const Real* weight, Real* on_h,
@@ -136,7 +135,7 @@ __device__ void pass_down_product(const Pass<Real>& pass, const int64_t* offsets
     });
 }
 
-// The gradient on the input of all root nodes: their sum, which the warps of a block share.
+// The gradient of the input of root nodes: a sum over roots, split among the warps of a block.
 template <class Cell, class Real>
 __device__ void pass_to_root(const Pass<Real>& pass, Real* on_root, int64_t words, int64_t all) {
     __shared__ Real shares[kMostWarps][32];
@@ -158,8 +157,8 @@ __device__ void pass_to_root(const Pass<Real>& pass, Real* on_root, int64_t word
     }
 }
 
-// The gradient on the inputs. Block r < words: the sum over the nodes of row r, which are
-// nodes[offsets[r] : offsets[r + 1]]. The blocks after: 32 columns each of that over root nodes.
+// The gradient of the inputs. Block r < words: the sum over the nodes of row r,
+// nodes[offsets[r] : offsets[r + 1]]. Further blocks: 32 columns each of the sum over root nodes.
 template <class Cell, class Real>
 __device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets, const int64_t* nodes,
                                Real* on_inputs, int64_t words, int64_t all) {
@@ -177,7 +176,7 @@ __device__ void pass_to_inputs(const Pass<Real>& pass, const int64_t* offsets, c
     }
 }
 
-// The gradient on the weight of edge blockIdx.x, by one warp.
+// The gradient of the weight of edge blockIdx.x, by one warp.
 template <class Cell, class Real>
 __device__ void pass_to_edges(const Pass<Real>& pass, Real* on_edges) {
     const int64_t e = blockIdx.x, k = pass.children[e], n = pass.hidden;

@@ -1,11 +1,11 @@
-// Two kinds of numbers of at least 0 that a recursion over sums of products may be written in.
+// Two representations of nonnegative numbers for recursions over sums of products.
 #pragma once
 
 #include "cuda/team.cuh"
 
 namespace sparsewood {
 
-// As they are.
+// The numbers themselves.
 struct Plain {
     struct Sum {
         double sum;
@@ -26,13 +26,13 @@ struct Plain {
     static __device__ double times(double a, double b) { return a * b; }
     static __device__ double inverse(double a) { return 1 / a; }
     static __device__ double ratio(double a, double b) { return b > 0 ? a / b : 0; }
-    // a + x where that is no less than 0 but for rounding.
+    // a + x, which can only be negative by rounding.
     static __device__ double plus_plain(double a, double x) { return a + x > 0 ? a + x : 0; }
-    // Far enough from underflow and overflow that what is lost does not count.
+    // Far enough from underflow and overflow that lost terms are negligible.
     static __device__ bool is_usable(double total, double root) {
         return total > 1e-100 && total < 1e100 && root < 1e100 * total;
     }
-    static __device__ bool is_zero(double) { return false; }  // that may be underflow
+    static __device__ bool is_zero(double) { return false; }  // a 0 may be an underflow
 };
 
 // Their logarithms.

@@ -1,11 +1,11 @@
-// Numbers of either precision.
+// Arrays of either precision.
 #pragma once
 
 #include "group/group.h"
 
 namespace sparsewood {
 
-// An array of the caller: float64, or float32 if `narrow`. Where it is null all numbers are 0.
+// An array of the caller: float64, or float32 if `narrow`. If null, all numbers are 0.
 struct Numbers {
     const void* data;
     int64_t narrow;

@@ -5,7 +5,7 @@
 
 namespace sparsewood {
 
-// What the oracle works in, in the share of one instance.
+// The oracle's memory, within the share of one instance.
 template <class Family>
 struct OracleMemory {
     double* table;  // (cells)
@@ -18,7 +18,7 @@ struct OracleMemory {
     }
 };
 
-// The sum of the scores that a structure has in the caller's array.
+// The score of a structure, summed over the caller's array.
 template <class Family>
 __device__ double total_score(Warp g, const Family& family, Numbers from,
                               const int16_t* code) {

@@ -1,8 +1,8 @@
-// A padded batch of scores on the device, as the caller's arrays hold it.
+// A padded batch of scores on the device, in the layout of the caller's arrays.
 //
-// Kernels take it as SPARSEWOOD_PADDED among their parameters, and SPARSEWOOD_PADDED_ARGUMENTS make
-// it a `Padded`. What is wrong with an instance the CPU says (batch.h): here it is only told that
-// something is.
+// Kernels declare it as SPARSEWOOD_PADDED among their parameters and construct a `Padded` from
+// SPARSEWOOD_PADDED_ARGUMENTS. Kernels only report that an instance is invalid; the CPU finds the
+// reason (batch.h).
 #pragma once
 
 #include "cuda/numbers.cuh"
@@ -12,16 +12,16 @@ namespace sparsewood {
 
 struct Padded {
     Numbers scores;        // (batch, *shape)
-    const int64_t* sizes;  // (batch, dims); null: all instances fill their arrays
+    const int64_t* sizes;  // (batch, dims); null: all instances have full size
     int64_t dims;
-    int64_t shape[3];    // of one instance; 1 for dimensions that it does not have
+    int64_t shape[3];    // of one instance; 1 for missing dimensions
     int64_t full[2];     // the size of an instance that fills its array
     int64_t options[2];  // of the family
 
     __device__ int64_t parts() const { return shape[0] * shape[1] * shape[2]; }
     __device__ Numbers instance(int64_t b) const { return scores.from(b * parts()); }
 
-    // Sets a family to the size of instance b; false where that is out of range.
+    // Sets a family to the size of instance b; false if it is out of range.
     template <class Family>
     __device__ bool set_size(Family& family, int64_t b) const {
         int64_t size[2] = {full[0], full[1]};

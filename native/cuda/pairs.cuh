@@ -1,12 +1,12 @@
-// v^T tanh(head + dependent) of all pairs of words, and its gradients: nothing of the size of all
-// pairs times the hidden layer is ever stored. heads (batch, m, size), dependents (batch, n, size).
+// v^T tanh(head + dependent) for all pairs of words, and its gradients. The hidden layer of all
+// pairs is never stored. heads (batch, m, size), dependents (batch, n, size).
 #pragma once
 
 #include "cuda/block.cuh"
 
 namespace sparsewood {
 
-// Scores (batch, n, m): a block for each dependent, whose warps take turns over the heads.
+// Scores (batch, n, m): one block per dependent, whose warps loop over the heads.
 template <class Real>
 __device__ void score_pairs(const Real* heads, const Real* dependents, const Real* v, Real* scores,
                             int64_t n, int64_t m, int64_t size) {
@@ -21,7 +21,7 @@ __device__ void score_pairs(const Real* heads, const Real* dependents, const Rea
     }
 }
 
-// The gradients on dependents and, row by row, on v; and in the blocks after those on heads.
+// The gradients of dependents and, row by row, of v; in further blocks the gradients of heads.
 template <class Real>
 __device__ void backward_pairs(const Real* heads, const Real* dependents, const Real* v,
                                const Real* on_scores, Real* on_heads, Real* on_dependents,

@@ -1,5 +1,4 @@
-// A matrix product of few rows by one block, for levels too small to be worth a launch of their
-// own.
+// A matrix product of few rows by one block, for levels that are too small for a separate launch.
 #pragma once
 
 #include "cuda/scan.cuh"
@@ -8,13 +7,12 @@ namespace sparsewood {
 
 constexpr int kTileRows = 8, kTileColumns = 128, kTileWarps = kTileRows;
 
-// How many numbers of shared memory the sums of the warps take, two rows at a time.
+// Numbers of shared memory for the sums of the warps, two rows at a time.
 constexpr int64_t kTileRoom = 2 * kTileWarps * kTileColumns;
 
-// Calls write(r, c, sum over k of rows[r, k] matrix[k, c]) for each of kTileRows rows (., depth) in
-// shared memory and of the columns c in begin + [0, kTileColumns) below `columns`, which the matrix
-// (depth, columns) has. Of a block of kTileWarps warps, which share k; the order of the sum depends
-// on nothing but depth.
+// Calls write(r, c, sum over k of rows[r, k] matrix[k, c]) for kTileRows rows (., depth) in shared
+// memory and the columns c in begin + [0, kTileColumns) of the matrix (depth, columns). For a block
+// of kTileWarps warps, which split k; the order of summation depends only on depth.
 template <class Real, class Write>
 __device__ void multiply_tile(const Real* rows, int64_t depth, const Real* matrix, int64_t columns,
                               int64_t begin, Real* room, const Write& write) {

@@ -1,14 +1,14 @@
-// Running sums of whole numbers over a warp and over a block.
+// Prefix sums of integers over a warp and over a block.
 #pragma once
 
 #include "cuda/block.cuh"
 
 namespace sparsewood {
 
-using Word = unsigned long long;  // what atomic operations are defined for
+using Word = unsigned long long;  // a type with atomic operations
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// The sum of a lane's value and of those of the lanes before it.
+// The inclusive prefix sum of the lanes' values.
 inline __device__ Word scan_warp(Word value) {
     const int lane = threadIdx.x & 31;
     for (int d = 1; d < 32; d <<= 1) {
@@ -18,8 +18,8 @@ inline __device__ Word scan_warp(Word value) {
     return value;
 }
 
-// Each of the values becomes the sum of those before it; returns the sum of all. Of a whole block,
-// of full warps.
+// Replaces the values by their exclusive prefix sums; returns the total. For a whole block of full
+// warps.
 inline __device__ Word scan_block(Word* values, int64_t count) {
     __shared__ Word sums[32];  // of the warps
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -40,8 +40,8 @@ inline __device__ Word scan_block(Word* values, int64_t count) {
     return total;
 }
 
-// The numbers below `count` by their key, a number below `buckets`, in rising order for each key:
-// those of key k are order[offsets[k] : offsets[k + 1]]. Of a whole block; the room is for
+// Stable counting sort of the numbers below `count` by their key, which is below `buckets`: those
+// with key k are order[offsets[k] : offsets[k + 1]]. For a whole block; the scratch memory holds
 // buckets + 1 + count.
 inline __device__ void sort_by_key(const int64_t* keys, int64_t count, int64_t buckets,
                                    int64_t* offsets, int64_t* order, int64_t* room) {
@@ -58,7 +58,7 @@ inline __device__ void sort_by_key(const int64_t* keys, int64_t count, int64_t b
     for (int64_t i = threadIdx.x; i < count; i += blockDim.x)
         placed[atomicAdd(next + keys[i], Word(1))] = i;
     __syncthreads();
-    // Threads came in any order: a number's place is how many of its key are below it.
+    // Threads arrived in any order; the rank of a number is how many with its key are smaller.
     for (int64_t p = threadIdx.x; p < count; p += blockDim.x) {
         const int64_t i = placed[p], begin = offsets[keys[i]], end = offsets[keys[i] + 1];
         int64_t at = begin;

@@ -1,13 +1,13 @@
-// What all segmentations of a sequence share, taken off its scores in place, one block for each:
-// structures/recursions/semi_markov.py and chain.py say what that is, shifted.py why.
+// Shifts the scores of segmentations in place, one block per sequence: see
+// structures/recursions/semi_markov.py, chain.py and shifted.py.
 #pragma once
 
 #include "cuda/segments.cuh"
 
 namespace sparsewood {
 
-// The largest score of states and that of steps at each position, which every chain has one of.
-// Returns their sum over positions. `tops` is (T, 2), `row_tops` (T, K).
+// Subtracts the largest scores of states and of steps at each position, of which every chain has
+// one. Returns their sum over positions. `tops` is (T, 2), `row_tops` (T, K).
 __device__ inline double take_off_tops(const Team& team, const Segmentation& s, int stop,
                                        double* scores, double* tops, double* row_tops) {
     const int width = 1 + s.labels, rows = stop * s.labels;
@@ -34,7 +34,7 @@ __device__ inline double take_off_tops(const Team& team, const Segmentation& s, 
     return team.sum(sum);
 }
 
-// Rounds potentials to multiples of one power of two, so that differences of two are exact.
+// Rounds potentials to multiples of one power of two, so that differences are exact.
 __device__ inline void put_on_a_grid(const Team& team, double* starts, int start_count,
                                      double* ends, int end_count) {
     int count = start_count + end_count;
@@ -53,8 +53,8 @@ __device__ inline void put_on_a_grid(const Team& team, double* starts, int start
 
 }  // namespace sparsewood
 
-// Scores (B, T, K, D + K) in place, and what is `shared` (B,). `starts` (B, T, K), `ends`
-// (B, T + 1, K) and `tops` (B, T, 2) are room to work in.
+// Scores (B, T, K, D + K), in place, and the constant `shared` (B,). `starts` (B, T, K), `ends`
+// (B, T + 1, K) and `tops` (B, T, 2) are scratch memory.
 extern "C" __global__ void segment_shift(double* scores, const int64_t* lengths, int64_t positions,
                                          int64_t labels, int64_t longest, int64_t width,
                                          double* starts, double* ends, double* tops,
@@ -70,7 +70,7 @@ extern "C" __global__ void segment_shift(double* scores, const int64_t* lengths,
     __syncthreads();
     sum_forward<Best>(team, s, stop, starts, ends);
 
-    // Whatever ends at the end is a whole structure.
+    // Segments that end at the last position complete a structure.
     double best = largest(team, s.labels, [&](int k) { return ends[s.at(stop, k)]; });
     __syncthreads();
     for (int k = threadIdx.x; k < s.labels; k += blockDim.x) ends[s.at(stop, k)] = best;

@@ -1,12 +1,13 @@
-// Sums over the segmentations of a sequence and their derivatives, one block for each.
+// Sums over segmentations and their derivatives, one block per sequence.
 #pragma once
 
 #include "cuda/segments.cuh"
 
 namespace sparsewood {
 
-// `slopes` (T + 1, K), the derivatives by `ends`: how probable it is that a segment of k ends
-// there. From the last position to the first, where each total hands on what it is given by shares.
+// `slopes` (T + 1, K), the derivatives with respect to `ends`: the probability that a segment of
+// label k ends there. Computed from the last position to the first; each total distributes its
+// derivative by shares.
 __device__ inline void sum_backward(const Team& team, const Segmentation& s, int stop,
                                     const double* starts, const double* ends, double* slopes,
                                     double* marginals) {
@@ -73,7 +74,7 @@ __device__ inline void rates_forward(const Team& team, const Segmentation& s, in
     }
 }
 
-// The derivatives of `slopes` and of the marginals along the direction; the latter into `product`.
+// The derivatives of `slopes` and, into `product`, of the marginals along the direction.
 __device__ inline void rates_backward(const Team& team, const Segmentation& s, int stop,
                                       const double* direction, const double* starts,
                                       const double* ends, const double* slopes,
@@ -123,7 +124,7 @@ __device__ inline void clear_padding(const Segmentation& s, int stop, int positi
 
 }  // namespace sparsewood
 
-// The logarithms of the sums (B,) and the marginals, shaped as the scores (B, T, K, D + K).
+// The logarithms of the sums (B,), and the marginals with the shape of the scores (B, T, K, D + K).
 extern "C" __global__ void segment_sums(const double* scores, const int64_t* lengths,
                                         int64_t positions, int64_t labels, int64_t longest,
                                         int64_t width, double* starts, double* ends, double* slopes,
@@ -146,8 +147,8 @@ extern "C" __global__ void segment_sums(const double* scores, const int64_t* len
     sum_backward(team, s, stop, starts, ends, slopes, marginals);
 }
 
-// The second derivative of the log-sums times `direction`, shaped as the scores: the derivative of
-// the marginals along it. `starts`, `ends` and `slopes` are what `segment_sums` left there.
+// The second derivative of the log-sums times `direction`, with the shape of the scores: the
+// directional derivative of the marginals. `starts`, `ends` and `slopes` are from `segment_sums`.
 extern "C" __global__ void segment_hessian(const double* scores, const double* direction,
                                            const int64_t* lengths, int64_t positions,
                                            int64_t labels, int64_t longest, int64_t width,

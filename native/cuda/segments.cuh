@@ -1,10 +1,10 @@
-// Segmentations of a sequence, from left to right: structures/recursions/semi_markov.py. A chain is
-// one whose segments have length 1.
+// Segmentations, computed from left to right: see structures/recursions/semi_markov.py. A chain is
+// a segmentation whose segments have length 1.
 //
-// A position t has for each label k a row of scores: of the segments of label k that start there,
-// by their length less 1, and of label k after each label. `starts` (T, K) is the total of all that
-// ends where a segment of k starts, `ends` (T + 1, K) of all that ends with a segment of k before a
-// position.
+// A position t has for each label k a row of scores: segments of label k that start there, by
+// length minus 1, and transitions to label k from each label. `starts` (T, K) are totals of
+// prefixes that end where a segment of label k starts, `ends` (T + 1, K) of prefixes that end with
+// a segment of label k before a position.
 #pragma once
 
 #include "cuda/team.cuh"
@@ -49,7 +49,7 @@ __device__ void sum_forward(const Team& team, const Segmentation& s, int stop, d
             if (t > 0)
                 start =
                     Alternatives::of(team, s.labels, [&](int j) { return before[j] + moves[j]; });
-            double end = start + s.row(t, k)[0];  // there may be no other
+            double end = start + s.row(t, k)[0];  // the shortest segment initialises the maximum
             if (s.longest > 1)
                 end = Alternatives::of(team, s.shorter(t + 1), [&](int d) {
                     return (d == 0 ? start : starts[s.at(t - d, k)]) + s.row(t - d, k)[d];

@@ -1,11 +1,10 @@
-// What all trees of a sentence share, taken off its arcs in place, one block for each:
-// ../shift_arcs.h on a GPU.
+// Shifts the scores of arcs in place, one block per sentence: ../sums/shift_arcs.h on a GPU.
 #pragma once
 
 #include "cuda/team.cuh"
 
-// Arcs (B, n, cells): the first `root` cells of a row are arcs from the root, of which a tree has
-// one; 0: it may have several. `shared` is (B,), `vectors` (B, 2, n) room to work in.
+// Arcs (B, n, cells). The first `root` cells of a row are arcs from the root if a tree has exactly
+// one of them; 0: it may have several. `shared` is (B,), `vectors` (B, 2, n) scratch memory.
 extern "C" __global__ void shift_arcs(double* arcs, int64_t n, int64_t cells, int64_t root,
                                       int64_t width, double* vectors, double* shared) {
     using namespace sparsewood;
@@ -28,7 +27,7 @@ extern "C" __global__ void shift_arcs(double* arcs, int64_t n, int64_t cells, in
             return is_empty(tops[i]) ? kForbiddenScore : root_tops[i] - first - tops[i];
         }));
     }
-    // The row of a word that no other word can be the head of follows the others.
+    // The row of a word whose only possible head is the root is shifted last.
     auto taken = [&](int i) {
         if (!is_empty(tops[i])) return tops[i];
         return roots > 0 && !is_empty(root_tops[i]) ? root_tops[i] - first - second : 0.0;

@@ -1,9 +1,9 @@
-// SparseMAP of each instance (solver.h): one group of lanes to an instance. `Chosen` is the family,
-// which the source says before it includes this.
+// SparseMAP of each instance (solver.h), one group of lanes per instance. `Chosen` is the family,
+// defined before this file is included.
 //
-// solve, tally, and one look at the totals by the host; solve again for the instances that need
-// more room, until there are none; write_solutions. Between launches an instance's solver lies on
-// its desk.
+// The host launches solve and tally, reads the totals, and repeats solve for the instances that
+// need more memory until there are none; then write_solutions. Between launches the state of a
+// solver is stored in the desk of its instance.
 #pragma once
 
 #include "cuda/padded.cuh"
@@ -13,15 +13,15 @@ namespace sparsewood {
 
 using SolveGroup = Warp;
 
-// The head of the memory of an instance that it keeps from launch to launch.
+// The header of an instance's memory, which persists between launches.
 template <class Family>
 struct Desk {
     Solver<Family> solver;
     double range;  // of the finite scores
-    bool crosses;  // whether they enter in this run
+    bool crosses;  // whether crosses enter in this run
 };
 
-// The memory that an instance keeps.
+// The memory of an instance, which persists between launches.
 template <class Family>
 struct Kept {
     Desk<Family>* desk;
@@ -34,24 +34,23 @@ struct Kept {
     }
 };
 
-// Where the result of each instance goes; status is kNoStructure where there is none, for whatever
-// reason.
+// The results of each instance; status is kNoStructure if there is none, for any reason.
 struct Results {
     int64_t* sizes;   // (batch)
-    int64_t* widths;  // (batch) the most parts that a structure has
+    int64_t* widths;  // (batch) maximum number of parts of a structure
     int64_t* status;  // (batch)
     int64_t* calls;   // (batch)
     double* gap;      // (batch)
 };
 
-// For so many active structures most instances need no more.
+// The number of active structures that suffices for most instances.
 template <class Family>
 __device__ int64_t first_room(const Family& family, int64_t max_active) {
     constexpr int64_t kLeast = 64, kMost = 512;
-    int64_t each = family.width == 2 ? 2 : 8;  // slots of yes or no are many
+    int64_t each = family.width == 2 ? 2 : 8;  // binary slots are numerous
     int64_t room = each * family.slots;
     room = room < kLeast ? kLeast : room > kMost ? kMost : room;
-    int64_t capped = 2 * max_active + 4;  // each may be crossed, and one more comes in
+    int64_t capped = 2 * max_active + 4;  // each may be crossed, and one more enters
     return max_active > 0 && capped < room ? capped : room;
 }
 
@@ -69,7 +68,7 @@ __device__ Status start(const G& g, const Padded& given, int64_t b, double tempe
     return Status::kMoreRoom;
 }
 
-// Until the end, or until the room is too small.
+// Runs until the solve ends or needs more memory.
 template <class G, class Family>
 __device__ Status advance(const G& g, Limits limits, Solver<Family>& solver, Desk<Family>& desk) {
     Status status;
@@ -108,7 +107,7 @@ __device__ void report(const G& g, int64_t b, Status status, const Solver<Family
     out.gap[b] = solver.gap > 0 ? solver.gap : 0;
 }
 
-// The parts of a structure, in the order of its slots; -1 after the last.
+// The parts of a structure, in the order of its slots, padded with -1.
 template <class Family>
 __device__ void write_parts(Warp g, const Family& family, const int16_t* code, int64_t* used,
                             int64_t width) {
@@ -123,8 +122,8 @@ __device__ void write_parts(Warp g, const Family& family, const int16_t* code, i
     for (int64_t i = count + g.lane(); i < width; i += g.size()) used[i] = -1;
 }
 
-// (parts) the sums of the weights of the structures that use a part, in their order. `narrow`, if
-// not null, is where they go in float32.
+// (parts) the marginals: for each part the sum of the weights of the structures that use it, in
+// order. `narrow`, if not null, receives them in float32.
 template <class Family>
 __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* marginals,
                                 float* narrow, int64_t parts) {
@@ -147,8 +146,8 @@ __device__ void write_marginals(Warp g, const Solver<Family>& solver, double* ma
 
 extern "C" {
 
-// For an instance of full size: (bytes that it keeps, bytes for active structures, room for so
-// many, threads). room 0: as many as most instances need.
+// For an instance of full size: (persistent bytes, bytes for active structures, their capacity,
+// threads). room 0: the capacity that most instances need.
 __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int64_t* found) {
     using namespace sparsewood;
     Padded given{SPARSEWOOD_PADDED_ARGUMENTS};
@@ -163,7 +162,7 @@ __global__ void measure(SPARSEWOOD_PADDED, int64_t max_active, int64_t room, int
 }
 
 // temperature: (batch), `step` apart. kept: (batch, kept_share). active: (grid, active_share), with
-// room for so many structures. pending: null, or the instances (grid) that go on.
+// capacity `room`. pending: null, or the instances (grid) to continue.
 __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step, double tol,
                       int64_t max_active, int64_t max_iter, int64_t most_structures, char* kept,
                       int64_t kept_share, char* active, int64_t active_share, int64_t room,
@@ -194,8 +193,8 @@ __global__ void solve(SPARSEWOOD_PADDED, const double* temperature, int64_t step
     if (g.leader()) *desk = now;
 }
 
-// totals: structures, entries of factors, parts of a structure at most, instances that need more
-// room (they are in `pending`), instances without a result.
+// totals: structures, entries of factors, maximum parts of a structure, instances that need more
+// memory (listed in `pending`), instances without a result.
 __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t* status,
                       int64_t batch, int64_t* first, int64_t* packed, int64_t* pending,
                       int64_t* totals) {
@@ -216,8 +215,8 @@ __global__ void tally(const int64_t* sizes, const int64_t* widths, const int64_t
 }
 
 // structures: (total, event); used: (total, width); factor: (packed). weights (total) and marginals
-// (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. A block of
-// several warps to an instance: the first adds up the marginals.
+// (batch, parts) are float32 if `sums`, (batch, parts) scratch memory, is not null. One
+// block of several warps per instance: the first sums the marginals.
 __global__ void write_solutions(const char* kept, int64_t kept_share, const int64_t* first,
                                 const int64_t* packed, int64_t event, int64_t width,
                                 int64_t parts, int64_t* structures, void* weights, int64_t* used,

@@ -1,4 +1,4 @@
-// Where the answers of a batch begin when they stand one after the other.
+// Offsets of the results of a batch when they are concatenated.
 #pragma once
 
 #include "solver/cholesky.h"
@@ -15,7 +15,7 @@ struct Tally {
     }
 };
 
-// What comes before this thread's share in the order of threads; `all` is the sum of all.
+// The exclusive prefix sum over threads; `all` is the total.
 __device__ inline Tally sum_before(Tally own, Tally& all) {
     __shared__ Tally sums[2][kTallyThreads];
     int t = threadIdx.x, from = 0;
@@ -34,8 +34,8 @@ __device__ inline Tally sum_before(Tally own, Tally& all) {
     return before;
 }
 
-// One block, of kTallyThreads threads: first (batch) and packed (batch) say where the structures
-// and the factor of an instance begin, from its size.
+// One block of kTallyThreads threads: first (batch) and packed (batch) are the offsets of the
+// structures and of the factor of each instance, computed from the sizes.
 template <class IsPending>
 __device__ Tally tally_sizes(const int64_t* sizes, int64_t batch, int64_t* first, int64_t* packed,
                              int64_t* pending, IsPending is_pending) {

@@ -1,11 +1,11 @@
-// A few neighbouring lanes of a warp that take a row together, and sums of exponentials along it.
+// Teams of adjacent lanes that process a row together, and sums of exponentials along rows.
 #pragma once
 
 #include "cuda/block.cuh"
 
 namespace sparsewood {
 
-// The score of what no structure may use: see structures/recursions/totals.py.
+// The score of forbidden parts: see structures/recursions/totals.py.
 constexpr double kForbiddenScore = -1e300;
 
 __device__ inline bool is_empty(double score) { return score < kForbiddenScore / 2; }
@@ -23,7 +23,7 @@ class Team {
     __device__ int lane() const { return lane_; }
     __device__ int width() const { return width_; }
 
-    // To every lane of the team. All lanes of the warp take part.
+    // Returns the sum to every lane of the team. All lanes of the warp must call it.
     __device__ double sum(double x) const {
         for (int d = width_ / 2; d > 0; d /= 2) x += __shfl_xor_sync(0xffffffffu, x, d);
         return x;
@@ -36,8 +36,8 @@ class Team {
         return x;
     }
 
-    // work(i, mine) for the rows i < n, the same row to the same team each time. A team that has
-    // none left joins in for the last one, which is not its own to write.
+    // Calls work(i, mine) for the rows i < n, always the same row for the same team. A team without
+    // rows left repeats the last row with mine = false, and must not write it.
     template <class Work>
     __device__ void rows(int n, const Work& work) const {
         for (int first = 0; first < n; first += count_) {
@@ -50,7 +50,7 @@ class Team {
     int width_, lane_, index_, count_;
 };
 
-// The sum of exponentials of some terms, from the largest on.
+// The sum of exponentials of some terms, relative to the largest.
 struct Total {
     double top, sum, inverse;
     __device__ Total(double top, double sum) : top(top), sum(sum), inverse(1 / sum) {}
@@ -69,7 +69,7 @@ __device__ double largest(const Team& team, int count, const Term& term) {
     return team.max(top);
 }
 
-// Of term(i), i < count. NaN among them makes it NaN.
+// The total of term(i), i < count; NaN if a term is NaN.
 template <class Term>
 __device__ Total total(const Team& team, int count, const Term& term) {
     double top = largest(team, count, term), sum = 0;

@@ -1,17 +1,17 @@
-// The Child-Sum TreeGRU between its matrix products, in the frame of levels.cuh; its formulas:
-// nn/tree_gru.py. Blocks of W and U in the order r, z, v.
+// The elementwise part of the Child-Sum TreeGRU, a cell for levels.cuh; formulas in nn/tree_gru.py.
+// Blocks of W and U are in the order r, z, v.
 #pragma once
 
 #include "cuda/levels.cuh"
 
 namespace sparsewood {
 
-// It keeps r, z, v in `gates`, U_v s in `first` and s in `second`.
+// Stores r, z, v in `gates`, U_v s in `first` and s in `second`.
 struct GruCell {
     static constexpr int kGates = 3;
-    static constexpr bool kCarries = false;  // s is made of the children's h
+    static constexpr bool kCarries = false;  // s is computed from the children's h
 
-    // h of node j; all that is kept of it is written if asked for.
+    // Computes h of node j, and writes its arrays if requested.
     template <class Real>
     static __device__ Real up(const Pass<Real>& pass, const Real* input, int64_t j, int64_t d,
                               bool keep) {
@@ -50,7 +50,7 @@ struct GruCell {
         on[1] = above * (pass.second[j * n + d] - v) * z * (1 - z);
     }
 
-    // The gradients on the product of edge e; returns that on the h it reads other than by U.
+    // Computes the gradients of the product of edge e; returns the gradient of h not through U.
     template <class Real>
     static __device__ Real down(const Pass<Real>& pass, int64_t e, int64_t, int64_t d, Real* on) {
         const int64_t j = pass.parents[e], n = pass.hidden;

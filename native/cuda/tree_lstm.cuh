@@ -1,17 +1,17 @@
-// The Child-Sum TreeLSTM (Tai et al. 2015, section 3.1) between its matrix products, in the frame
-// of levels.cuh. Blocks of W and U in the order i, o, u, f.
+// The elementwise part of the Child-Sum TreeLSTM (Tai et al. 2015, section 3.1), a cell for
+// levels.cuh. Blocks of W and U are in the order i, o, u, f.
 #pragma once
 
 #include "cuda/levels.cuh"
 
 namespace sparsewood {
 
-// It keeps i, o, u in `gates`, f of each edge in `first` and c in `second`.
+// Stores i, o, u in `gates`, f of each edge in `first` and c in `second`.
 struct LstmCell {
     static constexpr int kGates = 4;
-    static constexpr bool kCarries = true;  // c, with a gradient of its own
+    static constexpr bool kCarries = true;  // c, which has its own gradient
 
-    // h of node j; all that is kept of it is written if asked for.
+    // Computes h of node j, and writes its arrays if requested.
     template <class Real>
     static __device__ Real up(const Pass<Real>& pass, const Real* input, int64_t j, int64_t d,
                               bool keep) {
@@ -41,7 +41,7 @@ struct LstmCell {
         return h;
     }
 
-    // The gradients on the blocks i, o and u of node j; returns that on c.
+    // Computes the gradients of the blocks i, o and u of node j; returns the gradient of c.
     template <class Real>
     static __device__ Real at(const Pass<Real>& pass, int64_t j, int64_t d, Real* on) {
         const int64_t n = pass.hidden;
@@ -56,7 +56,7 @@ struct LstmCell {
         return on_c;
     }
 
-    // The gradients on the product of edge e, whose child is k; returns that on the c it reads.
+    // Computes the gradients of the product of edge e with child k; returns the gradient of c of k.
     template <class Real>
     static __device__ Real down(const Pass<Real>& pass, int64_t e, int64_t k, int64_t d, Real* on) {
         const int64_t n = pass.hidden;

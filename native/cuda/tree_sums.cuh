@@ -1,23 +1,22 @@
-// Sums over the spanning trees of a sentence, one block for each: the elimination of structures/
-// recursions/elimination.py and its derivatives, backwards.
+// Sums over the spanning trees of a sentence, one block per sentence: the elimination of
+// structures/ recursions/elimination.py and its derivatives by reverse mode.
 //
-// It is done on weights, and where these underflow once more on their logarithms, which is right
-// for all scores. Tables have a row for each word and a column for each head, the root first:
-// (n, n + 1). With kRates each number has beside it the rate at which its logarithm changes, as the
-// scores change along a direction.
+// It runs on weights and, if these underflow, again on their logarithms, which is accurate for all
+// scores. Tables have a row per word and a column per head, the root first: (n, n + 1). With kRates
+// each number is stored with the directional derivative of its logarithm.
 #pragma once
 
 #include "cuda/number_kinds.cuh"
 
 namespace sparsewood {
 
-// What an elimination works on.
+// The tables of an elimination.
 struct TreeTables {
     const double *scores, *direction;
     double *weights, *weight_rates;
-    double *slopes, *slope_rates;        // the derivatives by weights
-    double *inverses, *total_rates;      // (n,) 1 over the total of a word when it was cut out
-    double *on_shares, *on_share_rates;  // (n + 1,) derivatives by the shares of its heads
+    double *slopes, *slope_rates;        // derivatives with respect to weights
+    double *inverses, *total_rates;      // (n,) 1 / total of a word at its elimination
+    double *on_shares, *on_share_rates;  // (n + 1,) derivatives with respect to shares of heads
     double* tops;                        // (n,) the largest score of each word
 };
 
@@ -27,8 +26,8 @@ struct Elimination : TreeTables {
     int width;  // of a row
     int words;
     bool single_root;
-    int root = -1;       // the word that was found to be the one child of the root
-    double log_sum = 0;  // what is not in a table is the same in all threads
+    int root = -1;       // the word that must be the only child of the root
+    double log_sum = 0;  // scalars are the same in all threads
 
     __device__ Elimination(const TreeTables& tables, const Team& team, int n, int words,
                            bool single_root)
@@ -40,9 +39,9 @@ struct Elimination : TreeTables {
     }
     __device__ bool is_open(int word) const { return single_root && word > root; }
 
-    // Cuts out the last word first. Row k is left with the weights of its heads among the root and
-    // the words before it; entry (i, k + 1), i < k, with what it was when k was cut out. False when
-    // the numbers are not good enough.
+    // Eliminates words, the last first. At the end row k holds the weights of its heads among the
+    // root and the words before it; entry (i, k + 1), i < k, holds its value when k was eliminated.
+    // False if the numbers underflow.
     __device__ bool eliminate() {
         weigh();
         for (int k = words - 1; k >= 0; --k) {
@@ -64,7 +63,7 @@ struct Elimination : TreeTables {
         return true;
     }
 
-    // Each row over its largest weight.
+    // Divides each row by its largest weight.
     __device__ void weigh() {
         __syncthreads();
         team.rows(words, [&](int i, bool mine) {
@@ -91,7 +90,7 @@ struct Elimination : TreeTables {
         return k == root ? rates[0] : rate;
     }
 
-    // Who went to word k goes on to its heads. The one child of the root stands for the root.
+    // Replaces steps to word k by steps to its heads. The only child of the root replaces the root.
     __device__ void cut_out(int k, double inverse, double rate) const {
         const double *heads = row(weights, k), *head_rates = row(weight_rates, k);
         team.rows(k, [&](int i, bool mine) {
@@ -113,7 +112,7 @@ struct Elimination : TreeTables {
         });
     }
 
-    // The slopes of all weights, the first word first.
+    // Computes the slopes of all weights, the first word first.
     __device__ void differentiate() const {
         for (int k = 0; k < words; ++k) {
             if (k == root)
@@ -124,7 +123,7 @@ struct Elimination : TreeTables {
         }
     }
 
-    // Word k stood for the root.
+    // The case in which word k replaced the root.
     __device__ void hand_over(int k) const {
         for (int i = threadIdx.x; i < k; i += blockDim.x) {
             double *to = row(slopes, i), *rates = row(slope_rates, i);
@@ -141,7 +140,7 @@ struct Elimination : TreeTables {
         const double *heads = row(weights, k), inverse = inverses[k];
         slopes_into(k);
         __syncthreads();
-        double mean = 0, mean_rate = 0;  // of how many words pass by word k
+        double mean = 0, mean_rate = 0;  // expected number of words that pass through word k
         for (int j = team.lane(); j <= k; j += team.width()) {
             double share = Number::times(heads[j], inverse);
             double part = Number::plain(Number::times(share, on_shares[j]));
@@ -151,7 +150,7 @@ struct Elimination : TreeTables {
         mean = team.sum(mean);
         if constexpr (kRates) mean_rate = team.sum(mean_rate);
         for (int j = threadIdx.x; j <= k + 1; j += blockDim.x) {
-            double slope = Number::zero, rate = 0;  // of a word as its own head
+            double slope = Number::zero, rate = 0;  // of a word with itself as head
             if (j <= k) {
                 bool apart = j == 0 && is_open(k);  // the root is not in the total
                 double on = on_shares[j], sum = apart ? on : Number::plus_plain(on, 1 - mean);
@@ -166,7 +165,7 @@ struct Elimination : TreeTables {
         }
     }
 
-    // The slopes of the weights that led to word k, and of the shares of its heads.
+    // The slopes of the weights with head k, and of the shares of its heads.
     __device__ void slopes_into(int k) const {
         const double *heads = row(weights, k), inverse = inverses[k];
         team.rows(2 * k + 1, [&](int task, bool mine) {
@@ -192,13 +191,12 @@ struct Elimination : TreeTables {
         });
     }
 
-    // Of the share of head j of word k.
+    // The rate of the share of head j of word k.
     __device__ double share_rate(int k, int j) const {
         return row(weight_rates, k)[j] - total_rates[k];
     }
 
-    // Times the weights, slopes are marginals. (n, n + 1): those, or the rates at which they
-    // change.
+    // Multiplies slopes by weights, which gives the marginals (n, n + 1), or their rates.
     __device__ void finish(double* out) const {
         for (int c = threadIdx.x; c < (width - 1) * width; c += blockDim.x) {
             int i = c / width;
@@ -226,8 +224,8 @@ __device__ bool sum_trees(const TreeTables& tables, const Team& team, int n, int
 
 }  // namespace sparsewood
 
-// The logarithms of the sums (B,) and the marginals (B, n, n + 1). `weights` is as large, `vectors`
-// (B, 3, n + 1).
+// The logarithms of the sums (B,) and the marginals (B, n, n + 1). `weights` has the same size,
+// `vectors` is (B, 3, n + 1).
 extern "C" __global__ void tree_sums(const double* scores, const int64_t* lengths, int64_t n,
                                      int64_t single_root, int64_t width, double* weights,
                                      double* vectors, double* log_sums, double* marginals) {
@@ -246,8 +244,8 @@ extern "C" __global__ void tree_sums(const double* scores, const int64_t* length
     if (threadIdx.x == 0) log_sums[b] = log_sum;
 }
 
-// The second derivative of the log-sums times `direction`, (B, n, n + 1): the derivative of the
-// marginals along it. `room` is (B, 3, n, n + 1), `vectors` (B, 5, n + 1).
+// The second derivative of the log-sums times `direction`, (B, n, n + 1): the
+// directional derivative of the marginals. `room` is (B, 3, n, n + 1), `vectors` (B, 5, n + 1).
 extern "C" __global__ void tree_hessian(const double* scores, const double* direction,
                                         const int64_t* lengths, int64_t n, int64_t single_root,
                                         int64_t width, double* room, double* vectors,

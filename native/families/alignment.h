@@ -1,11 +1,11 @@
 // MAP oracles for monotone alignments of two sequences.
 //
 // Warping: paths from the first cell to the last by steps (1, 0), (0, 1) and (1, 1) (dynamic time
-// warping, Sakoe & Chiba 1978). A path meets each antidiagonal of the scores in one cell, or, where
-// it steps over it, in none: that is its code. The chart advances antidiagonal by antidiagonal.
+// warping, Sakoe & Chiba 1978). A path meets each antidiagonal of the scores in at most one cell,
+// which is its code. The chart advances antidiagonal by antidiagonal.
 //
-// GappedAlignment: sets of cells that increase strictly in both sequences, members left out are
-// free (Needleman & Wunsch 1970). The code is that of a partial matching.
+// GappedAlignment: sets of cells that increase strictly in both sequences; gaps are free (Needleman
+// & Wunsch 1970). The code is that of a partial matching.
 #pragma once
 
 #include "families/bipartite.h"
@@ -49,7 +49,7 @@ struct Warping {
         return true;
     }
 
-    // The stretches between cells that both paths meet can be exchanged.
+    // The segments between cells shared by both paths can be exchanged.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double total = 0, gain = 0;
         int from = 0;
@@ -112,7 +112,7 @@ struct Warping {
     // The paths that end on an antidiagonal, by i.
     SPARSEWOOD_HD double* paths(int k) const { return chart + int64_t(k + 1) * stride + 1; }
 
-    // Where (i, k - i) is in the caller's array.
+    // The index of (i, k - i) in the caller's array.
     SPARSEWOOD_HD int64_t cell(int i, int k) const {
         return transposed ? (k - i) * padded_columns + i : i * padded_columns + (k - i);
     }
@@ -133,7 +133,7 @@ struct Warping {
         g.sync();
     }
 
-    // Of equal paths the one over the diagonal, then the one from i - 1.
+    // Ties go to the diagonal step, then to the step from i - 1.
     SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) const {
         int k = slots - 1, i = shorter - 1;
         while (true) {
@@ -155,7 +155,7 @@ struct Warping {
 struct GappedAlignment : Bipartite<true> {
     static constexpr int kPoll = 256;  // slots between two polls
     double* chart;   // (slots + 1, width) best alignment of the first members of both sequences
-    int16_t* after;  // for cross(): (slots + 1) the first partner in either of two, from a slot on
+    int16_t* after;  // for cross(): (slots + 1) the first partner in either, from a slot on
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         chart = arena.take<double>(int64_t(slots + 1) * width);
@@ -186,8 +186,8 @@ struct GappedAlignment : Bipartite<true> {
         return true;
     }
 
-    // Between two slots both alignments can be cut where the partners before, in either, come
-    // before the partners after, in either. What lies between two cuts can be exchanged.
+    // Both alignments can be cut between two slots if all partners before the cut, in either,
+    // precede all partners after it, in either. The pieces between two cuts can be exchanged.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         after[slots] = static_cast<int16_t>(width);
         for (int i = slots - 1; i >= 0; --i) {
@@ -222,7 +222,7 @@ struct GappedAlignment : Bipartite<true> {
     }
 
   private:
-    // Of equal alignments the one with fewer cells, and those as early as possible.
+    // Ties go to the alignment with fewer cells, as early as possible.
     SPARSEWOOD_HD void walk_back(const double* table, int16_t* code) const {
         int j = width - 1;
         for (int i = slots - 1; i >= 0; --i) {

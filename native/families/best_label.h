@@ -1,4 +1,4 @@
-// The best label of a part that carries one of L.
+// The best of the L labels of a part.
 #pragma once
 
 #include "group/group.h"
@@ -16,7 +16,7 @@ SPARSEWOOD_HD inline double best_label_score(const double* scores, int labels) {
     return p > q ? p : q;
 }
 
-// The label: the first of equal ones.
+// The label; ties go to the first.
 SPARSEWOOD_HD inline int best_label(const double* scores, int labels) {
     int best = 0;
     for (int k = 1; k < labels; ++k)

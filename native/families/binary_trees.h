@@ -1,12 +1,12 @@
 // MAP oracle for binary trees over n words, their spans labelled or not, in O(n^3 + n^2 L): CKY.
 //
-// A tree is a code with one slot for each span i..j of words: option 0 where it has no such span,
-// 1 + label where it has (one label when unlabelled). The slots run through the spans with i
-// rising and j falling, so that in a tree a span comes after those around it.
+// A tree is a code with one slot per span i..j of words: option 0 if it does not have the span,
+// else 1 + label (one label if unlabelled). The slots are ordered by increasing i, then decreasing
+// j, so that a span comes after the spans around it.
 //
-// The best tree over a span is its best label and, of all split points, the best two trees. Each
-// such maximum is over a sum of two contiguous rows: the chart is stored transposed as well. Labels
-// and split points are not stored: walking back finds again those that matter.
+// The best tree over a span is its best label plus the best two trees over all split points. Each
+// such maximum is over a sum of two contiguous rows, so the chart is also stored transposed. Labels
+// and split points are not stored but recomputed when walking back.
 #pragma once
 
 #include "families/best_label.h"
@@ -26,11 +26,11 @@ struct BinaryTrees {
     double* inside;    // [i][j] the best tree over i..j
     double* inside_t;  // [j][i]
     int16_t* stack;    // (2 n, 2) spans to walk back
-    // For two trees that are crossed:
-    int32_t* around;       // (n, 2) the shared spans around a slot: their last word, their number
-    double* gain;          // (2 n) by number of a shared span: of the spans between it and the next
-    int32_t* loose;        // (2 n) the slots of spans that are in one tree only
-    int32_t* loose_owner;  // (2 n) the number of the innermost shared span around each
+    // For cross():
+    int32_t* around;       // (n, 2) the shared spans around a slot: last word and index
+    double* gain;          // (2 n) per shared span: gain of the spans between it and the next
+    int32_t* loose;        // (2 n) the slots of spans that are in only one tree
+    int32_t* loose_owner;  // (2 n) the index of the innermost shared span around each
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 
@@ -67,8 +67,8 @@ struct BinaryTrees {
         return true;
     }
 
-    // Between a span that both trees have and the next such spans inside it, each tree has
-    // spans of its own: these can be exchanged all together. So can the labels of a shared span.
+    // The spans of each tree between a shared span and the next shared spans inside it can be
+    // exchanged as a whole. So can the labels of a shared span.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         int shared = 0, count = 0, depth = 0, slot = 0;
         double rise = 0;
@@ -116,13 +116,13 @@ struct BinaryTrees {
 
     SPARSEWOOD_HD int64_t part(int slot, int option) const {
         if (option == 0) return -1;
-        // From the last slot on, the rows of the triangle hold 1, 2, 3... spans.
+        // Counted from the last slot, the rows of the triangle hold 1, 2, 3... spans.
         int left = slots - 1 - slot, i = static_cast<int>((sqrt(8.0 * left + 1) - 1) / 2);
         int first = words - 1 - i, last = first + left - i * (i + 1) / 2;
         return (int64_t(first) * padded + last) * labels + option - 1;
     }
 
-    // Every tree has each leaf, the whole, and n - 2 of the spans between.
+    // Every tree has all leaves, the whole sentence, and n - 2 of the other spans.
     template <class G>
     SPARSEWOOD_HD void shift(const G& g, double* table) const {
         double top = kForbidden;
@@ -166,8 +166,8 @@ struct BinaryTrees {
         return table + base(slot(i, j)) + 1;
     }
 
-    // The chart of single spans. One without the empty option must be in the tree: a binary tree
-    // has every span that none of its own crosses, so those that cross it are forbidden.
+    // The chart of single spans. A span whose empty option is forbidden must be in the tree, which
+    // is enforced by forbidding all spans that cross it.
     template <class G>
     SPARSEWOOD_HD void read_spans(const G& g, const double* table) {
         for (int i = g.lane(); i < words; i += g.size()) {

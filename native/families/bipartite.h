@@ -1,8 +1,8 @@
-// Sets of pairs of members of two sides, each member in at most one: what matchings and alignments
-// with gaps have in common.
+// Sets of pairs of members of two sides, each member in at most one pair: the common base of
+// matchings and alignments with gaps.
 //
-// The smaller side (the rows of the scores when both are equal) has the slots; an option is a
-// member of the larger side. With Empty, option 0 leaves a member of the smaller side alone.
+// The slots are the smaller side (the rows of the scores if both are equal), the options are
+// members of the larger side. With Empty, option 0 leaves a member of the smaller side unmatched.
 #pragma once
 
 #include "families/family.h"
@@ -14,7 +14,7 @@ struct Bipartite {
     static constexpr bool kEmpty = Empty;
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;
-    bool transposed;  // the columns of the scores have the slots
+    bool transposed;  // the columns of the scores are the slots
 
     SPARSEWOOD_HD int64_t base(int slot) const { return int64_t(slot) * width; }
 

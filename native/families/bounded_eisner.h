@@ -1,7 +1,8 @@
 // MAP oracle for projective dependency trees in which no word has more than m children, in
 // O(n^3 m^2): the chart of Eisner (1996) with counters.
 //
-// The root stands apart, for its children are not counted. Over words i <= j, all counts "at most":
+// The root is treated separately, as its children are not counted. Over words i <= j, with counts
+// meaning "at most":
 //   open right   i -> j, i with c children on its right, j with d on its left
 //   open left    i <- j, j with c children on its left, i with d on its right
 //   full right   i with c children on its right, reaching to j
@@ -25,7 +26,7 @@ struct BoundedEisner {
     double* full_left;     // [c][i][j]
     double* full_left_t;   // [c][j][i]
     double* open_root;     // [d][j] the root -> j, j with d children on its left
-    double* full_root;     // [j] the root with all words up to j below it
+    double* full_root;     // [j] the root with all words up to j in its subtree
     int16_t* stack;        // (2 n + 2, 5) spans to walk back
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n, int children) {
@@ -44,7 +45,7 @@ struct BoundedEisner {
         stack = arena.take<int16_t>(5 * (2 * words + 2));
     }
 
-    // scores: (n, n + 1), forbidden arcs kForbidden. Writes tree (n). False when none is left.
+    // scores: (n, n + 1), forbidden arcs kForbidden. Writes tree (n). False if none is left.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         for (int i = 1 + g.lane(); i < side; i += g.size())
@@ -85,7 +86,7 @@ struct BoundedEisner {
         full_left[at(c, i, j)] = full_left_t[at(c, j, i)] = left;
     }
 
-    // The words between i and j under i, with x children, or under j, with y.
+    // The words between i and j attached to i, with x children, or to j, with y children.
     SPARSEWOOD_HD double between(int i, int j, int x, int y) const {
         if (x == 0) return full_left[at(y, i + 1, j)];
         if (y == 0) return full_right[at(x, i, j - 1)];
@@ -120,7 +121,7 @@ struct BoundedEisner {
         }
     }
 
-    // The root takes one word.
+    // The root with one child.
     SPARSEWOOD_HD bool hang_one(const double* scores, int16_t* tree) {
         double best = kForbidden;
         int child = 0, count = 0;
@@ -137,7 +138,7 @@ struct BoundedEisner {
         return true;
     }
 
-    // The root takes as many words as it likes.
+    // The root with any number of children.
     SPARSEWOOD_HD bool hang_any(const double* scores, int16_t* tree) {
         full_root[0] = 0;
         for (int j = 1; j <= words; ++j) {
@@ -165,8 +166,8 @@ struct BoundedEisner {
         return true;
     }
 
-    // The first count d and then k < n at which a[d][k] + b[most - d][k] is the best; the rows of a
-    // are `step` apart, b is given at the plane `most`.
+    // The first d, then the first k < n, at which a[d][k] + b[most - d][k] is maximal; the rows of
+    // a are `step` apart, b is given at the plane `most`.
     SPARSEWOOD_HD void find(const double* a, int64_t step, const double* b, int n, int& d,
                             int& k) const {
         double best = kForbidden;

@@ -1,4 +1,4 @@
-// Projective dependency trees in which no word has more than so many children.
+// Projective dependency trees with a maximum number of children per word.
 #pragma once
 
 #include "families/bounded_eisner.h"
@@ -10,7 +10,7 @@ template <bool SingleRoot>
 struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
     using Unbounded = TreeOracle<true, SingleRoot>;
     BoundedEisner bounded;
-    int most;           // children of a word; the root may have more
+    int most;           // maximum children of a word; the root may have more
     int16_t* children;  // (n + 1) how many each word has
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
@@ -19,7 +19,7 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
         children = arena.take<int16_t>(width);
     }
 
-    // An unbounded tree that happens to keep the bound is the answer, and several times cheaper.
+    // If the best tree without the bound satisfies it, it is the answer, at a fraction of the cost.
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
         if (!Unbounded::operator()(g, scores, tree)) return false;
@@ -35,7 +35,7 @@ struct BoundedTrees : TreeSlots, TreeOracle<true, SingleRoot> {
         return mix_trees<SingleRoot>(slots, a, b, score_of_heads(scores, slots), fits);
     }
 
-    // options: single_root, the most children of a word
+    // options: single_root, maximum children of a word
     SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         TreeSlots::set_size(size, shape, options);
         int64_t others = size[0] > 1 ? size[0] - 1 : 1;

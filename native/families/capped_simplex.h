@@ -1,5 +1,5 @@
-// SparseMAP over sets of items in closed form: the projection of scores onto sums between two
-// numbers, entries between 0 and 1, and sets whose mean it is. For one CPU thread.
+// SparseMAP over sets of items in closed form, for one CPU thread: the projection of scores onto
+// vectors with entries in [0, 1] and a bounded sum, and sets whose mixture it is.
 #pragma once
 
 #include "group/group.h"
@@ -12,9 +12,9 @@ namespace sparsewood {
 
 struct CappedSimplex {
     int items;
-    double* share;   // (items) the projection: how much of an item is taken
-    double* breaks;  // (2 items) scratch; then where one set ends and the next begins
-    int sets;        // whose mean the projection is
+    double* share;   // (items) the projection
+    double* breaks;  // (2 items) scratch; then the breakpoints between sets
+    int sets;        // number of sets in the mixture
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int count) {
         items = count;
@@ -23,8 +23,8 @@ struct CappedSimplex {
     }
 
 #ifndef __CUDACC_RTC__
-    // Projects scores[0], scores[step], ...; those that are kForbidden stay at 0. Returns how many
-    // sets it takes, 0 when too few items are allowed or float64 cannot tell.
+    // Projects scores[0], scores[step], ...; kForbidden entries get 0. Returns the number of sets,
+    // or 0 if too few items are allowed or float64 is not precise enough.
     int project(const double* scores, int step, int least, int most) {
         int allowed = 0;
         for (int i = 0; i < items; ++i) {
@@ -38,17 +38,17 @@ struct CappedSimplex {
         if (sum < least || sum > most) {
             double goal = sum < least ? least : most;
             sum = lower(scores, step, 2 * allowed, goal);
-            // Scores so large that their differences have no fraction.
+            // The scores are so large that their differences have no fractional digits.
             if (!(std::fabs(sum - goal) <= kSame / 4)) return sets = 0;
         }
         return sets = cut();
     }
 
-    // write(i, whether item i is in set c), by systematic sampling (Madow 1949): the shares lie one
-    // after another on a line, and as a comb with teeth at distance 1 moves along it, the items
-    // under its teeth are one set after the other. Each holds as many items as the shares sum to,
-    // rounded up or down. Where one set ends and the next begins an item gives way to the one after
-    // it: they are affinely independent.
+    // Calls write(i, whether item i is in set c), by systematic sampling (Madow 1949). The shares
+    // are laid out as consecutive intervals on a line; the sets are the items under a comb with
+    // teeth at distance 1, as it moves along the line. Each set has as many items as the shares sum
+    // to, rounded up or down. Consecutive sets exchange one item for the next, so they are affinely
+    // independent.
     template <class Write>
     void write(int c, Write write) const {
         double fraction = (breaks[c] + (c + 1 < sets ? breaks[c + 1] : 1)) / 2, before = 0;
@@ -64,11 +64,11 @@ struct CappedSimplex {
     }
 
   private:
-    static constexpr double kSame = 1e-11;  // sets of less weight are left out
+    static constexpr double kSame = 1e-11;  // sets of smaller weight are dropped
 
     static double clip(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
-    // share <- the scores, less origin and tau, between 0 and 1; returns their sum.
+    // share <- the scores minus origin and tau, clipped to [0, 1]; returns their sum.
     double fill(const double* scores, int step, double origin, double tau) {
         double sum = 0;
         for (int i = 0; i < items; ++i)
@@ -76,8 +76,8 @@ struct CappedSimplex {
         return sum;
     }
 
-    // fill() less what makes the sum `goal`, or near it. Between two breaks the sum is linear, and
-    // scores are taken from the lower one on: what is common to them takes no digits.
+    // fill() with the tau that makes the sum (nearly) `goal`. Between two breaks the sum is linear;
+    // scores are relative to the lower break, so that a large common value costs no precision.
     double lower(const double* scores, int step, int count, double goal) {
         std::sort(breaks, breaks + count);
         int low = 0, high = count - 1;  // the sum at low >= goal >= the sum at high
@@ -91,7 +91,7 @@ struct CappedSimplex {
         return fill(scores, step, breaks[low], tau);
     }
 
-    // Sorts the fractions of the sums of shares: between two of them the set stays the same.
+    // Sorts the fractional parts of cumulative shares: between two of them the set is constant.
     int cut() {
         double sum = 0;
         int count = 0;

@@ -16,7 +16,7 @@ struct Chain {
     int slots, penalised, rows, width;
     int steps, states;
     int64_t padded;  // steps of the caller's array
-    double* best;    // (T, K) of the chains that end in a state
+    double* best;    // (T, K) the best chains that end in each state
 
     SPARSEWOOD_HD int64_t base(int slot) const {
         return slot < steps ? int64_t(slot) * states
@@ -43,8 +43,8 @@ struct Chain {
         return true;
     }
 
-    // Between two positions at which both chains are in the same state, one is as good a chain as
-    // the other.
+    // The segments between two positions at which both chains are in the same state can be
+    // exchanged.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double gain = 0;
         for (int begin = 0; begin < steps; ++begin) {
@@ -103,7 +103,7 @@ struct Chain {
   private:
     static constexpr int kPoll = 256;  // steps between two polls
 
-    // What b scores above a in the slots from begin to end.
+    // The score of b minus the score of a in the slots from begin to end.
     SPARSEWOOD_HD double above(const double* table, int begin, int end, const int16_t* a,
                                const int16_t* b) const {
         double s = 0;
@@ -129,7 +129,7 @@ struct Chain {
     }
 };
 
-// Without a penalty on transitions only the first cells change from one call to the next.
+// Without a penalty on transitions, only the first cells change between calls.
 SPARSEWOOD_HD inline int64_t penalised_cells(const Chain& chain) {
     return chain.penalised < chain.slots ? int64_t(chain.steps) * chain.states : cells(chain);
 }

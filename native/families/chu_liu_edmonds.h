@@ -1,23 +1,23 @@
-// Chu-Liu-Edmonds, the MAP oracle for non-projective dependency trees: maximum spanning arborescence
-// of a dense graph in O(n^2) (Tarjan 1977; Camerini et al. 1979), without recursion.
+// Chu-Liu-Edmonds, the MAP oracle for non-projective dependency trees: maximum spanning
+// arborescence of a dense graph in O(n^2) (Tarjan 1977; Camerini et al. 1979), without recursion.
 //
-// A path of components is grown along best incoming arcs. When it meets itself the cycle becomes
-// one component whose row holds, for every head j, the score of the best arc from j into the cycle,
-// relative to the cycle arc it would replace. Rows are merged, columns never: a head inside the own
-// component is forbidden. Merging c rows costs O(c n) and leaves c - 1 components fewer, hence
-// O(n^2) in all. Which word a merged arc enters is looked up only for the arcs that are chosen.
+// A path of components is grown along best incoming arcs. If it meets itself, the cycle becomes one
+// component whose row holds, for every head j, the score of the best arc from j into the cycle,
+// relative to the cycle arc that it would replace. Rows are merged, columns never: heads within the
+// same component are forbidden. Merging c rows costs O(c n) and removes c - 1 components, hence
+// O(n^2) in total. The word that a merged arc enters is looked up only for chosen arcs.
 //
-// Each lane of a Group finds the best heads of its words. In a cycle that is contracted lanes are
-// heads, and where it is opened again they are its members. A thread merges whole rows instead,
-// unless it has to count root arcs. Cycles are nested so deep that a search for all of them at once
-// would find one at a time.
+// Each lane of a Group finds the best heads of its words. When a cycle is contracted, lanes are
+// heads; when it is expanded, lanes are its members. A thread merges whole rows instead, unless it
+// has to count root arcs. Cycles are nested so deeply that a parallel search for cycles would find
+// one at a time.
 //
 // With SingleRoot, scores are compared lexicographically: first the number of root arcs, counted in
-// integers, then the score. The fewest root arcs is one whenever a tree with one root child exists,
-// so the answer is exact and no constant is added.
+// integers, then the score. The minimum number of root arcs is one if a tree with one root child
+// exists, so the result is exact and no constant is added.
 //
-// Words and heads are numbered in 16 bits, as in a code. Nodes are up to twice as many, and need
-// 32.
+// Words and heads are stored in 16 bits, as in a code. There are up to twice as many nodes, which
+// need 32 bits.
 #pragma once
 
 #include "group/group.h"
@@ -25,22 +25,22 @@
 namespace sparsewood {
 
 struct ChuLiuEdmonds {
-    static constexpr int kPollRows = 64;  // of n + 1 scores, between two polls
+    static constexpr int kPollRows = 64;  // rows of n + 1 scores between two polls
     int words;  // n
     int heads;  // n + 1 columns
-    int nodes;  // so many there were in the last call
+    int nodes;  // number of nodes in the last call
     // Nodes of the contraction forest: 0 is the root, 1..n are words, those after it cycles.
     double* cycle_scores;  // (n, n + 1) rows of the cycles
     int16_t* cycle_roots;  // (n, n + 1) minus the root arcs that a merged arc adds
-    int32_t* begin;        // (n + 1) where the members of a cycle begin
+    int32_t* begin;        // (n + 1) offsets of the members of cycles
     int32_t* members;      // (2 n + 1) of all cycles, in the order of the path
-    double* base_score;    // (2 n + 1) of the arc that was chosen into a node
+    double* base_score;    // (2 n + 1) of the arc chosen into a node
     int16_t* base_roots;   // (2 n + 1)
     int16_t* arc_head;     // (2 n + 1) that arc
     int32_t* position;     // (2 n + 1) of a component on the path, from 1 on; kNew, kDone
-    int32_t* component;    // (n + 1) the outermost node that a word is in
+    int32_t* component;    // (n + 1) the outermost node that contains a word
     int32_t* path;         // (n + 1) components
-    // With one lane: the words of the components on the path, in its order, and where each begins.
+    // With one lane: the words of the components on the path, in its order, and their offsets.
     int16_t* path_words;  // (n + 1)
     int16_t* first_word;  // (n + 1)
     int words_on_path;
@@ -64,7 +64,7 @@ struct ChuLiuEdmonds {
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
-    // False when no tree is left.
+    // False if no tree is left.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         if (!choose_heads<SingleRoot>(g, scores)) return false;
@@ -111,7 +111,7 @@ struct ChuLiuEdmonds {
   private:
     static constexpr int32_t kNew = 0, kDone = -1;
 
-    // An arc into a component, the better one by fewer root arcs (if those count), then by score.
+    // An arc into a component, compared by number of root arcs (if these count), then by score.
     struct Arc {
         double score = kForbidden;
         int roots = 0, head = -1;
@@ -154,7 +154,7 @@ struct ChuLiuEdmonds {
         return {head < 0 ? kForbidden : row[head], 0, head};
     }
 
-    // The best head of every word, a lane for each. False when one has none.
+    // The best head of every word, one word per lane. False if one has none.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool choose_heads(const G& g, const double* scores) {
         bool none = false;
@@ -177,7 +177,7 @@ struct ChuLiuEdmonds {
         return !g.any(none);
     }
 
-    // path[first..length) becomes a node: its row, and the best arc in it. False when it has none.
+    // Contracts path[first..length) to a node: its row, and its best arc. False if it has none.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool contract(const G& g, const double* scores, int first, int length, int node) {
         int to = begin[node - heads];
@@ -241,7 +241,7 @@ struct ChuLiuEdmonds {
         return best_of(g, row);
     }
 
-    // The arc into a cycle enters the first member it can have come from, and replaces its own.
+    // The arc into a cycle enters the first member with its score, and replaces that member's arc.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD void open(const G& g, const double* scores, int node) {
         int head = arc_head[node], stop = begin[node - heads + 1];

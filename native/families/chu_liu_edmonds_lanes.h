@@ -1,7 +1,7 @@
-// Chu-Liu-Edmonds by a warp whose lanes are the words of a sentence, at most 31. In
-// each round all cycles are found by pointer jumping and contracted; what is known of a component
-// is in the registers of a lane. A component is named by its least word, and that word's lane knows
-// its row, its best incoming arc and the score of that. Lane 0 is the root.
+// Chu-Liu-Edmonds by a warp whose lanes are the words of a sentence (at most 31). Each round finds
+// all cycles by pointer jumping and contracts them. A component is identified by its lowest word,
+// whose lane holds its row, its best incoming arc and the score of that arc in registers. Lane 0 is
+// the root.
 #pragma once
 
 #include "group/group.h"
@@ -23,14 +23,14 @@ struct ChuLiuEdmondsLanes {
     }
 
     // scores: (n, n + 1), self arcs and forbidden arcs kForbidden. Writes tree (n).
-    // False when no tree is left.
+    // False if no tree is left.
     template <class G>
     SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         const int lane = g.lane();
         Component own = choose_head(scores, lane);
         if (g.ballot(own.is_there && own.head < 0)) return false;
-        int component = lane, cycles = 0;  // of the word of this lane; found so far
-        uint32_t inside = 0;               // the members of the cycle numbered as this lane is
+        int component = lane, cycles = 0;  // component of this lane's word; number of cycles so far
+        uint32_t inside = 0;               // members of the cycle with the number of this lane
         while (true) {
             int least;
             uint32_t on_cycle = find_cycles(g, own, component, least);
@@ -58,10 +58,10 @@ struct ChuLiuEdmondsLanes {
 
   private:
     struct Component {
-        bool is_there;  // named by this lane's word
-        int row;        // of the scores, from 0; those of the cycles from n on
-        int head;       // of the best arc into it
-        double base;    // the score of that
+        bool is_there;  // whether a component is identified by this lane's word
+        int row;        // its row of the scores, from 0; rows of cycles from n on
+        int head;       // head of the best arc into it
+        double base;    // score of this arc
     };
 
     SPARSEWOOD_HD const double* row_of(const double* scores, int row) const {
@@ -80,15 +80,15 @@ SPARSEWOOD_UNROLLED
         return own;
     }
 
-    // The components on cycles; `least`: the first word on the way from this lane's.
+    // The components on cycles; `least`: the lowest word reachable from this lane's word.
     template <class G>
     SPARSEWOOD_HD uint32_t find_cycles(const G& g, const Component& own, int component,
                                        int& least) const {
         int next = g.shuffle(component, own.is_there ? own.head : 0);
         int far = own.is_there ? next : 0;
         least = g.lane();
-        // After so many arcs every component is at the root or on its cycle; those on a cycle are
-        // reached from all around it, each from one.
+        // After this many arcs every path is at the root or on a cycle; each component of a cycle
+        // is reached from exactly one component of it.
         for (int reach = 1; reach < heads; reach *= 2) {
             int there = g.shuffle(least, far);
             least = there < least ? there : least;
@@ -97,7 +97,7 @@ SPARSEWOOD_UNROLLED
         return g.bits(far > 0 ? 1u << far : 0u);
     }
 
-    // Contracts a cycle, given by its components. Lanes are heads. False when no arc enters it.
+    // Contracts a cycle, given by its components. Lanes are heads. False if no arc enters it.
     template <class G>
     SPARSEWOOD_HD bool merge(const G& g, const double* scores, uint32_t cycle, int number,
                              int name, Component& own, int& component) {
@@ -105,7 +105,7 @@ SPARSEWOOD_UNROLLED
         const bool inside = cycle >> component & 1, is_member = cycle >> lane & 1;
         double best = kForbidden;
         const int column = lane < heads ? lane : 0;
-        for (uint32_t left = cycle; left;) {  // two at a time: loads overlap
+        for (uint32_t left = cycle; left;) {  // two at a time, so that loads overlap
             int one = lowest_bit(left);
             left &= left - 1;
             int two = left ? lowest_bit(left) : one;

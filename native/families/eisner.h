@@ -9,8 +9,8 @@
 // are read along their first index are stored transposed as well. Split points are not
 // stored: walking back recomputes the n that matter.
 //
-// With SingleRoot the chart covers the words alone and the root takes the best word r
-// of full_left(1, r) + full_right(r, n) + score(root -> r).
+// With SingleRoot the chart covers only the words, and the child of the root is the word r that
+// maximises full_left(1, r) + full_right(r, n) + score(root -> r).
 #pragma once
 
 #include "families/max_plus.h"
@@ -41,7 +41,7 @@ struct Eisner {
         stack = arena.take<int16_t>(3 * (2 * n + 2));
     }
 
-    // scores: (n, n + 1), forbidden arcs kForbidden. Writes tree (n). False when none is left.
+    // scores: (n, n + 1), forbidden arcs kForbidden. Writes tree (n). False if none is left.
     template <bool SingleRoot, class G>
     SPARSEWOOD_HD bool argmax(const G& g, const double* scores, int16_t* tree) {
         int first = SingleRoot ? 1 : 0;

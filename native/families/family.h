@@ -1,50 +1,51 @@
-// What the solver knows of a family of structures.
+// The interface of a family of structures for the solver.
 //
-// A structure is a code: one option for each of `slots` slots. Scores stand in a table of `rows`
-// rows of `width` cells; option o of slot i scores table[base(i) + o], and a forbidden one
-// kForbidden. Slots may share a row: a state and the transition into it do. The first `penalised`
+// A structure is a code: one option for each of `slots` slots. Scores are in a table of `rows` rows
+// of `width` cells; option o of slot i scores table[base(i) + o], which is kForbidden for forbidden
+// options. Slots may share a row, as do a state and the transition into it. The first `penalised`
 // slots carry the quadratic penalty; they determine the structure.
 //
-// A family is a struct. It has the four numbers above and two constants:
+// A family is a struct with the four numbers above and two constants:
 //
-// - kEmpty: option 0 of every slot is no part; its cell, the first of each row, is 0.
-// - kCross: the gap below which structures are crossed; kAlways, or kNever: it has no cross().
+// - kEmpty: option 0 of every slot is not a part; its cell, the first of each row, is 0.
+// - kCross: the gap below which structures are crossed; kAlways; or kNever if there is no cross().
 //
-// What runs on any device:
+// Members that run on any device:
 //
-// - base(slot): where the options of a slot begin in the table.
-// - lay_out(arena): takes scratch memory.
-// - lay_out_cross(arena): takes what cross() needs, each lane for itself.
-// - operator()(g, table, code): the MAP oracle. False when every structure uses a forbidden cell,
-//   and the cell of an empty option, the first of its row, may be forbidden as well: the slot then
-//   must not be empty. Ties are decided the same way each time.
-// - cross(table, a, b): mixes b into a where pieces of b can be exchanged and score higher; returns
-//   by how much the score rose, and leaves a as it was when that is 0. One lane's work; both codes
-//   are whole blocks, their padding 0.
-// - fix(table, slot, option): forbids cells so that, of the structures that the table allowed,
-//   exactly those are left that choose `option` in this penalised slot, and score what they did.
-//   For a row of its own that is fix_row(): every other option of the slot, the empty one too.
+// - base(slot): the first cell of the options of a slot.
+// - lay_out(arena): allocates scratch memory.
+// - lay_out_cross(arena): allocates the memory of cross(), per lane.
+// - operator()(g, table, code): the MAP oracle. False if every structure uses a forbidden cell. The
+//   cell of an empty option may also be forbidden: the slot then must not be empty. Ties must be
+//   broken the same way each time.
+// - cross(table, a, b): copies exchangeable pieces of b into a if they score higher; returns the
+//   gain, and leaves a unchanged if it is 0. Run by one lane; codes are whole blocks, padded by 0.
+// - fix(table, slot, option): forbids cells so that exactly those structures remain that choose
+//   `option` in this penalised slot, with unchanged scores. For a slot with its own row this is
+//   fix_row(), which forbids all other options of the slot, including the empty one.
 //
-// A family that knows SparseMAP in closed form has, for a Thread alone:
+// A family with a closed form of SparseMAP also has, for Thread only:
 //
-// - propose(g, table): for scores as in `table`, how many structures span the solution; 0: unknown.
-// - proposed(g, c, code): number c of them, asked for in rising order. They should be affinely
-//   independent; the solver starts from them, finds their weights and certifies the answer.
+// - propose(g, table): the number of structures that span the solution for `table`; 0: unknown.
+// - proposed(g, c, code): structure number c, requested in increasing order. They should be
+// affinely
+//   independent; the solver starts from them, computes their weights and certifies the solution.
 //
-// The k best (kbest.h) rest on the last two: slots are fixed from the first on, and single options
-// of the next one denied by forbidding table[base(slot) + option], the empty option like any other.
-// A fix() that leaves more lists structures twice, one that leaves less loses some;
-// sparsewood.testing finds both.
+// The k best (kbest.h) use the MAP oracle and fix(): slots are fixed from the first on, and options
+// of the next slot are excluded by forbidding table[base(slot) + option], the empty option
+// included. If fix() keeps too many structures, some are listed twice; if too few, some are lost.
+// sparsewood.testing detects both.
 //
-// What ties it to the caller's padded arrays:
+// Members that refer to the caller's padded arrays:
 //
-// - set_size(size, shape, options): for an instance of `size` in an array of `shape` (batch not
-//   included).
-// - row(r): where a row of the table is in the caller's array.
+// - set_size(size, shape, options): for an instance of `size` in an array of `shape` (without
+// batch).
+// - row(r): the position of a row of the table in the caller's array.
 // - part(slot, option): the index of a part in that array; -1 for an empty option.
-// - shift(g, table): may subtract a constant from cells of which every structure uses exactly one, so
-//   that a large common score takes no digits from those that compete.
-// - event_size() and event(g, code, out): the structure as the caller sees it.
+// - shift(g, table): may subtract a constant from cells of which every structure uses exactly one,
+// so
+//   that a large common score costs no precision.
+// - event_size() and event(g, code, out): the structure in the caller's encoding.
 #pragma once
 
 #include "group/group.h"
@@ -55,7 +56,7 @@ constexpr double kAlways = -kForbidden;
 constexpr double kNever = 0;
 
 // A row of the table in the caller's array: cell c (after the empty one) is array[start + c step].
-// Those from skip_begin to skip_end are never read, and forbidden.
+// Cells from skip_begin to skip_end are never read and forbidden.
 struct Row {
     int64_t start, step;
     int skip_begin, skip_end;
@@ -66,14 +67,13 @@ SPARSEWOOD_HD int64_t cells(const Family& family) {
     return int64_t(family.rows) * family.width;
 }
 
-// The options of the penalised slots lie in the first so many cells; overloaded where that is less
-// than all.
+// The number of leading cells that contain all options of penalised slots; overloaded if not all.
 template <class Family>
 SPARSEWOOD_HD int64_t penalised_cells(const Family& family) {
     return cells(family);
 }
 
-// Whether a cell is an option of a penalised slot; overloaded where some are not.
+// Whether a cell is an option of a penalised slot; overloaded if some are not.
 template <class Family>
 SPARSEWOOD_HD bool is_penalised(const Family&, int64_t) {
     return true;
@@ -85,7 +85,7 @@ SPARSEWOOD_HD constexpr double cross_gap(const Family&) {
     return Family::kCross;
 }
 
-// propose() and proposed() of a family that has them for this Group; else 0, and nothing.
+// propose() and proposed() of a family that has them for this Group; otherwise 0 and a no-op.
 template <class Family, class G>
 SPARSEWOOD_HD auto propose(Family& family, const G& g, const double* table, int)
     -> decltype(family.propose(g, table)) {
@@ -129,7 +129,8 @@ SPARSEWOOD_HD inline void shift_row(double* row, int width) {
     for (int o = 0; o < width; ++o) row[o] -= top;
 }
 
-// shift() of a table of rows (0, score) of which every structure uses as many: to maximum 0.
+// shift() of a table of rows (0, score) of which every structure uses the same number: to maximum
+// 0.
 template <class G>
 SPARSEWOOD_HD void shift_in(const G& g, double* table, int rows) {
     double top = kForbidden;

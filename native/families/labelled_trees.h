@@ -1,7 +1,7 @@
 // Dependency trees with a label on every arc.
 //
 // A tree is a code of n slots: slot i holds head * L + label of word i + 1. Labels do not constrain
-// each other, so the best tree is the best one over arcs that carry their best label.
+// each other, so the best tree is the best tree over arcs with their best labels.
 #pragma once
 
 #include "families/best_label.h"
@@ -50,7 +50,7 @@ struct LabelledTrees {
         return true;
     }
 
-    // Where both have the same head, the better label; the other arcs as trees are crossed.
+    // Takes the better label where heads are equal, and crosses the other arcs as in trees.h.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double rise = 0;
         auto more = [&](int word, int, int) {

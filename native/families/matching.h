@@ -1,17 +1,17 @@
 // MAP oracle for matchings: the assignment problem by shortest augmenting paths, dense, rectangular
 // and partial (Jonker & Volgenant 1987; Crouse 2016).
 //
-// Every option has a price, and a slot wants the option that scores most above its price. First the
-// slots bid: each takes the option it wants and raises the price until the second best would do as
-// well; who had the option bids again. Then each slot that is left gets an option along the path
-// of exchanges that costs least. Prices only rise, those of options nobody has taken stay as they
-// were, and an option once taken stays taken: hence the options left over at the end are the
-// cheapest, as the optimum of a rectangular problem requires.
+// Every option has a price, and a slot prefers the option with the largest score minus price. First
+// the slots bid: each takes its preferred option and raises the price until its second choice is as
+// good; the previous owner bids again. Then each remaining slot gets an option along the cheapest
+// path of exchanges. Prices only rise, prices of options without owner never change, and an option
+// once taken stays taken. So the options left over at the end are the cheapest, as the optimum of a
+// rectangular problem requires.
 //
-// In a square problem nothing is left over and any prices will do to begin with. Those of the last
-// table of the same size are nearly right for the next one that the solver asks about.
+// In a square problem no option is left over, and any initial prices are valid. The prices for the
+// last table of the same size are a good start for the next oracle call.
 //
-// In a partial matching option 0, no partner, is open to all: it has no owner and price 0.
+// In a partial matching, option 0 (no partner) is available to all: it has no owner and price 0.
 #pragma once
 
 #include "families/bipartite.h"
@@ -25,16 +25,16 @@ struct Matching : Bipartite<Partial> {
     using Bipartite<Partial>::width;
 
     double* price;     // (width) of an option
-    int16_t* owner;    // (width) slot that has the option, -1: none
-    int16_t* waiting;  // (slots) those without an option
+    int16_t* owner;    // (width) slot that owns the option, -1: none
+    int16_t* waiting;  // (slots) slots without an option
     // The search for a path: a tree of slots, in the order in which they were reached.
-    double* open;      // (width) price of an option, kDone when its owner is on the tree
-    double* value;     // (width) minus the cost of the path to an option; kForbidden then
+    double* open;      // (width) price of an option, kDone if its owner is in the tree
+    double* value;     // (width) minus the cost of the path to an option; then kForbidden
     int16_t* tree;     // (slots)
-    int16_t* through;  // (slots) option that the slot on the tree has
+    int16_t* through;  // (slots) option owned by the slot in the tree
     double* arrival;   // (slots) value of that option
-    double* so_far;    // (slots) the same after the slot has given it up
-    bool priced;       // price holds those of a table of this size
+    double* so_far;    // (slots) the same after the slot has released it
+    bool priced;       // whether `price` is from a table of this size
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         price = arena.take<double>(width);
@@ -67,9 +67,9 @@ struct Matching : Bipartite<Partial> {
         return g.sum(found) > 0;
     }
 
-    // Whoever moves to b's option makes its owner in a move to his own, and so on until an option
-    // is free (a path) or the first slot comes round (a cycle). A cycle, and a path from any of its
-    // slots on, may be exchanged alone.
+    // A slot of a that moves to its option in b forces that option's owner in a to move to its own
+    // option in b, and so on until an option is free (a path) or the first slot is reached (a
+    // cycle). Cycles, and paths from any of their slots on, can be exchanged separately.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int16_t *differ = waiting, *next = tree;
         double* gain = so_far;
@@ -94,7 +94,7 @@ struct Matching : Bipartite<Partial> {
         return total;
     }
 
-    // Every slot has one option; and every option has one slot if there are as many.
+    // Every slot has one option, and every option one slot if their numbers are equal.
     template <class G>
     SPARSEWOOD_HD void shift(const G& g, double* table) const {
         if (Partial) return;
@@ -143,10 +143,10 @@ struct Matching : Bipartite<Partial> {
         return least;
     }
 
-    // Returns how many slots are left waiting; -1: one has no option at all.
+    // Returns the number of slots still waiting; -1: one has no option at all.
     template <class G>
     SPARSEWOOD_HD int bid(const G& g, const double* table, int16_t* code) {
-        int left = 0, again = slots / 2;  // more of it is slower than paths where options tie
+        int left = 0, again = slots / 2;  // with ties, more rounds are slower than paths
         for (int start = 0; start < slots; ++start) {
             if (start % kPoll == kPoll - 1) g.poll();
             for (int i = start; i >= 0;) {
@@ -170,7 +170,7 @@ struct Matching : Bipartite<Partial> {
         return left;
     }
 
-    // The first of the best options, between several one that is free if there is any.
+    // The best option; ties go to a free option if there is one, then to the first.
     SPARSEWOOD_HD int wanted_option(const double* row, TwoBest two) const {
         int at = 0;
         while (row[at] - price[at] != two.best) ++at;
@@ -180,7 +180,7 @@ struct Matching : Bipartite<Partial> {
         return at;
     }
 
-    // Gives slot i an option by the path of least cost (Dijkstra); false when there is no path.
+    // Assigns an option to slot i along the cheapest path (Dijkstra); false if there is no path.
     template <class G>
     SPARSEWOOD_HD bool find_path(const G& g, const double* table, int16_t* code, int i) {
         for (int j = 0; j < width; ++j) open[j] = price[j], value[j] = kForbidden;
@@ -206,8 +206,8 @@ struct Matching : Bipartite<Partial> {
         return true;
     }
 
-    // Moves the slots on the path that ends at an option with that value. Which slot came there is
-    // not stored: it is the first whose value for it is exactly that.
+    // Moves the slots on the path that ends at an option with value `end`. The slot that reached an
+    // option is not stored: it is the first whose value for it is exactly equal.
     SPARSEWOOD_HD void move_along(const double* table, int16_t* code, int at, double end) {
         int p = -1;
         while (p != 0) {
@@ -220,7 +220,7 @@ struct Matching : Bipartite<Partial> {
         }
     }
 
-    // In the middle of cross(): `tree` holds who is next, -1 after the last of a path or when done.
+    // Part of cross(): `tree` holds the next slot, -1 at the end of a path or if done.
     SPARSEWOOD_HD double exchange_cycle(int16_t* a, const int16_t* b, int start) {
         double gain = 0;
         int i = start;
@@ -239,7 +239,7 @@ struct Matching : Bipartite<Partial> {
         return gain;
     }
 
-    // Paths begin where nobody wants what a slot has. Slots are marked as done on the way.
+    // Paths begin at slots whose option no other slot moves to. Marks slots as done.
     SPARSEWOOD_HD double exchange_paths(int16_t* a, const int16_t* b, int count) {
         int16_t *wanted = reinterpret_cast<int16_t*>(value), *path = through;
         for (int d = 0; d < count; ++d) wanted[a[waiting[d]]] = 0;
@@ -268,7 +268,7 @@ struct Matching : Bipartite<Partial> {
         return total;
     }
 
-    // Lowers cells so that the largest is 0; does nothing where all are forbidden.
+    // Shifts cells so that the largest is 0; does nothing if all are forbidden.
     static SPARSEWOOD_HD void lower(double* cells, int step, int count) {
         double top = kForbidden;
         for (int c = 0; c < count; ++c) top = cells[c * step] > top ? cells[c * step] : top;

@@ -1,4 +1,4 @@
-// The maximum of a sum of two rows: the step of every chart and chain.
+// The maximum of a sum of two rows, the basic step of charts and chains.
 #pragma once
 
 #include "group/group.h"
@@ -22,7 +22,7 @@ SPARSEWOOD_HD inline double best_sum(const double* a, const double* b, int n) {
     return p > q ? p : q;
 }
 
-// Where that maximum is: the first of equal ones.
+// The index of that maximum; ties go to the first.
 SPARSEWOOD_HD inline int best_sum_at(const double* a, const double* b, int n) {
     int best = 0;
     for (int k = 1; k < n; ++k)

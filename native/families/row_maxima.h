@@ -1,13 +1,13 @@
-// The largest entries of a row of scores less prices: the inner loops of the assignment problem.
+// The largest entries of a row of scores minus prices: the inner loops of the assignment problem.
 //
-// One lane's work on any Group; a CPU thread takes the entries in pairs.
+// Run by one lane of any Group; a CPU thread processes the entries in pairs.
 #pragma once
 
 #include "group/group.h"
 
 namespace sparsewood {
 
-// The two best of what it has seen.
+// The two best entries so far.
 struct TwoBest {
     double best, second;
 
@@ -40,7 +40,7 @@ SPARSEWOOD_HD double improve(const G&, const double* row, const double* price, d
 }
 
 #ifndef __CUDACC_RTC__
-// The smaller of each two.
+// The elementwise minimum.
 inline Pair smaller(Pair a, Pair b) {
 #if defined(__GNUC__)
     return {a.v < b.v ? a.v : b.v};

@@ -1,10 +1,10 @@
-// Segmentations with labels: T positions are cut into segments of length 1 to D, each with one of K
-// labels. Scores of segments and of the transitions between the labels of neighbours.
+// Labelled segmentations of T positions into segments of length 1 to D, each with one of K labels,
+// with scores of segments and of transitions between adjacent labels.
 //
 // The semi-Markov Viterbi algorithm (Sarawagi & Cohen 2004, "Semi-Markov conditional random
 // fields", section 3.2) in O(T D K + T K^2). A code has a slot for the segment that starts at each
-// position, then one for the transition into each but the first. The rows of the table are the
-// caller's (t, k), with the empty cell in front: 0, D segments, K transitions.
+// position, then a slot for the transition into each position but the first. The rows of the table
+// are the caller's (t, k), preceded by the empty cell: 0, D segments, K transitions.
 #pragma once
 
 #include "families/family.h"
@@ -17,7 +17,7 @@ struct SemiMarkov {
     static constexpr double kCross = 1e-5;
     int slots, penalised, rows, width;
     int positions, labels, longest;  // T, K, D
-    double* enter;   // (T, K) the best of all that stands before a segment of label k at t
+    double* enter;   // (T, K) the best prefix before a segment of label k at t
     double* end;     // (K, T + 1) the best segmentation of the first t whose last label is k
     double* column;  // (K) of `end`
     int32_t* reach;  // (T) the longest segment that may start at t
@@ -62,12 +62,12 @@ struct SemiMarkov {
         return true;
     }
 
-    // Exchanges the stretches between points that both segmentations pass: where both have a
-    // boundary, and the labels before it are equal, or those after it. The transition across the
-    // boundary then belongs to the stretch after, or before, that point.
+    // Exchanges the pieces between common points of both segmentations: boundaries at which the
+    // labels before, or after, are equal. The transition across the boundary then belongs to the
+    // piece after, or before, that point.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) const {
         double gain = 0, pending = 0;
-        int from = 0;  // where the stretch begins: 2 t before the transition into t, or 2 t + 1
+        int from = 0;  // begin of the piece: 2 t before the transition into t, 2 t + 1 after it
         int before_a = 0, before_b = 0;
         for (int t = 0; t < positions; ++t) {
             bool boundary = a[t] != 0 && b[t] != 0;
@@ -84,8 +84,8 @@ struct SemiMarkov {
         return gain + exchange(from, 2 * positions, pending, a, b);
     }
 
-    // The segments determine the transitions. A position at which one must start has its empty cell
-    // forbidden.
+    // The segments determine the transitions. If a segment must start at a position, its empty cell
+    // is forbidden.
     SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         if (slot >= positions) return;
         double* cells = table + base(slot);
@@ -143,12 +143,12 @@ struct SemiMarkov {
         return slot < positions ? slot : slot - positions + 1;
     }
 
-    // The segments of label k that start at t, by length; the transitions stand behind them.
+    // The segments of label k that start at t, by length, followed by the transitions.
     SPARSEWOOD_HD const double* segment_row(const double* table, int t, int k) const {
         return table + (int64_t(t) * labels + k) * width + 1;
     }
 
-    // No segment goes past the end or over a position at which one must start.
+    // No segment extends past the end or over a position at which a segment must start.
     SPARSEWOOD_HD void find_reach(const double* table) const {
         for (int t = positions - 1, stop = positions; t >= 0; --t) {
             reach[t] = stop - t < longest ? stop - t : longest;
@@ -164,7 +164,7 @@ struct SemiMarkov {
         return best;
     }
 
-    // Finds the segments again, from the last to the first: the shortest of those that tie.
+    // Recovers the segments, from the last to the first; ties go to the shortest.
     SPARSEWOOD_HD void walk_back(const double* table, int label, int16_t* code) const {
         for (int stop = positions; stop > 0;) {
             int start = stop - 1;
@@ -196,14 +196,14 @@ struct SemiMarkov {
         return best;
     }
 
-    // By how much b scores above a in one slot.
+    // The score of b minus the score of a in one slot.
     SPARSEWOOD_HD double difference(const double* table, int slot, const int16_t* a,
                                     const int16_t* b) const {
         const double* cells = table + base(slot);
         return cells[b[slot]] - cells[a[slot]];
     }
 
-    // Copies the stretch of b to a if that gains.
+    // Copies the piece of b to a if the gain is positive.
     SPARSEWOOD_HD double exchange(int from, int to, double gain, int16_t* a,
                                   const int16_t* b) const {
         if (!(gain > 0)) return 0;

@@ -11,7 +11,7 @@ struct Simplex {
     static constexpr double kCross = kNever;
     int slots, penalised, rows, width;
     CappedSimplex sparsemax;
-    int item;  // the one proposed last
+    int item;  // the item proposed last
 
     SPARSEWOOD_HD int64_t base(int) const { return 0; }
 
@@ -29,7 +29,7 @@ struct Simplex {
     SPARSEWOOD_HD void fix(double* table, int, int option) const { fix_row(table, width, option); }
 
 #ifndef __CUDACC_RTC__
-    // Sparsemax (Martins & Astudillo 2016): the items that it keeps.
+    // The support of sparsemax (Martins & Astudillo 2016).
     int propose(const Thread&, const double* table) {
         item = -1;
         if (sparsemax.project(table, 1, 1, 1) == 0) return 0;

@@ -1,7 +1,7 @@
 // Spanning trees of an undirected graph.
 //
-// A code has a slot for each edge between vertices i > j, number i (i - 1) / 2 + j: 1 if it is in
-// the tree. Its row of the table is (0, score).
+// A code has a slot for each edge between vertices i > j, at index i (i - 1) / 2 + j, which is 1 if
+// the edge is in the tree. Its row of the table is (0, score).
 #pragma once
 
 #include "families/family.h"
@@ -15,7 +15,7 @@ struct SpanningTrees {
     int vertices;
     double* key;     // (vertices) the score of the best edge to the tree, kForbidden inside it
     int32_t* link;   // (vertices) the other end of that edge, -1 inside the tree; for cross() too
-    int32_t* order;  // for cross(): (2 vertices) edges that one of two trees holds, the best first
+    int32_t* order;  // for cross(): (2 vertices) edges in exactly one of two trees, the best first
 
     SPARSEWOOD_HD int64_t base(int slot) const { return 2 * int64_t(slot); }
 
@@ -29,8 +29,8 @@ struct SpanningTrees {
         order = arena.take<int32_t>(2 * int64_t(vertices));
     }
 
-    // The algorithm of Prim (1957). Edges that must be in the tree come before all others: it has
-    // them all, unless they close a cycle.
+    // The algorithm of Prim (1957). Edges that must be in the tree precede all others, so the tree
+    // has them all unless they form a cycle.
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* table, int16_t* code) {
         for (int e = g.lane(); e < slots; e += g.size()) code[e] = 0;
@@ -60,7 +60,7 @@ struct SpanningTrees {
         return g.sum(forbidden) == 0;
     }
 
-    // What both trees hold stays; of what one holds, the best choice (Kruskal 1956).
+    // Keeps common edges, and chooses the best of the others (Kruskal 1956).
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int count = 0;
         for (int v = 0; v < vertices; ++v) link[v] = v;
@@ -82,7 +82,7 @@ struct SpanningTrees {
         return gain;
     }
 
-    // An edge that must be in the tree has its empty cell forbidden.
+    // If an edge must be in the tree, its empty cell is forbidden.
     SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), 2, option);
     }
@@ -103,7 +103,7 @@ struct SpanningTrees {
         return i * padded + slot - i * (i - 1) / 2;
     }
 
-    // Every tree has one edge less than vertices, and loses as many times the constant.
+    // Every tree has n - 1 edges, so it loses n - 1 times the constant.
     template <class G>
     SPARSEWOOD_HD void shift(const G& g, double* table) const {
         shift_in(g, table, slots);
@@ -133,7 +133,7 @@ struct SpanningTrees {
     }
 
   private:
-    static constexpr int kPoll = 256;  // vertices that join between two polls
+    static constexpr int kPoll = 256;  // vertices added between two polls
     int64_t padded;  // vertices of the caller's array
 
     static SPARSEWOOD_HD int edge(int i, int j) {
@@ -150,7 +150,7 @@ struct SpanningTrees {
         return cells[0] == kForbidden ? -kForbidden : cells[1];
     }
 
-    // Whether i and j were in different trees of the forest `link`, which now are one.
+    // Joins the trees of i and j in the forest `link`; false if they were in the same tree.
     SPARSEWOOD_HD bool join(int i, int j) {
         int a = root(i), b = root(j);
         if (a == b) return false;
@@ -163,7 +163,7 @@ struct SpanningTrees {
         return v;
     }
 
-    // Puts the edge i vertices + j among the `count` in `order`: after those that score as much.
+    // Inserts the edge i vertices + j into `order` of length `count`, after edges of equal score.
     SPARSEWOOD_HD void insert(const double* table, int ends, int count) {
         double s = table[base(edge(ends / vertices, ends % vertices)) + 1];
         for (; count > 0; --count) {

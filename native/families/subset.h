@@ -1,6 +1,6 @@
-// Sets of items, of no fewer than `least` and no more than `most`: exactly k, at most k, or any.
+// Sets of at least `least` and at most `most` items: exactly k, at most k, or any number.
 //
-// A code has a slot for each item: 1 if it is in the set. Its row of the table is (0, score).
+// A code has a slot per item, which is 1 if the item is in the set. Its row is (0, score).
 #pragma once
 
 #include "families/capped_simplex.h"
@@ -37,7 +37,7 @@ struct Subset {
         return true;
     }
 
-    // What both sets hold stays; of what one holds, the best choice.
+    // Keeps common items, and chooses the best of the others.
     SPARSEWOOD_HD double cross(const double* table, int16_t* a, const int16_t* b) {
         int count = 0, common = 0;
         for (int i = 0; i < slots; ++i) {
@@ -53,7 +53,7 @@ struct Subset {
         return gain;
     }
 
-    // An item that must be in the set has its empty cell forbidden.
+    // If an item must be in the set, its empty cell is forbidden.
     SPARSEWOOD_HD void fix(double* table, int slot, int option) const {
         fix_row(table + base(slot), 2, option);
     }
@@ -68,7 +68,7 @@ struct Subset {
     }
 #endif
 
-    // size: n. shape: (n). options: the fewest and the most items, -1 for all.
+    // size: n. shape: (n). options: minimum and maximum number of items, -1 for all.
     SPARSEWOOD_HD void set_size(const int64_t* size, const int64_t* shape, const int64_t* options) {
         slots = penalised = rows = static_cast<int>(size[0]);
         width = 2;
@@ -81,7 +81,7 @@ struct Subset {
 
     SPARSEWOOD_HD int64_t part(int slot, int option) const { return option == 0 ? -1 : slot; }
 
-    // Every set of exactly k loses k times the constant.
+    // Every set of exactly k items loses k times the constant.
     template <class G>
     SPARSEWOOD_HD void shift(const G& g, double* table) const {
         if (least >= most) shift_in(g, table, slots);
@@ -97,8 +97,8 @@ struct Subset {
   private:
     int64_t padded;  // items in the caller's array
 
-    // Puts the best of the first `count` items of `order` in front: those that score above 0, but
-    // no fewer than `fewest` and no more than `largest`. Returns how many.
+    // Moves the best of the first `count` items of `order` to the front: those that score above 0,
+    // but at least `fewest` and at most `largest`. Returns their number.
     SPARSEWOOD_HD int choose(const double* table, int count, int fewest, int largest) {
         int positive = 0;
         for (int c = 0; c < count; ++c)
@@ -114,7 +114,7 @@ struct Subset {
         return positive;
     }
 
-    // Sorts order[from, to) so far that the best are left of `middle` (Hoare 1961, "Find").
+    // Partitions order[from, to) so that the best are left of `middle` (Hoare 1961, "Find").
     SPARSEWOOD_HD void select(const double* table, int from, int to, int middle) {
         int low = from, high = to - 1;
         while (low < middle && middle <= high) {
@@ -138,7 +138,7 @@ struct Subset {
         return cells[0] == kForbidden ? -kForbidden : cells[1];
     }
 
-    // A total order: of equal scores the first item.
+    // A total order: ties go to the first item.
     static SPARSEWOOD_HD bool is_better(const double* table, int i, int j) {
         double a = value(table, i), b = value(table, j);
         return a > b || (a == b && i < j);

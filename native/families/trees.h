@@ -17,9 +17,9 @@ SPARSEWOOD_HD inline bool is_below(const int16_t* tree, int word, int ancestor) 
     return word != 0;
 }
 
-// Mixes tree b into tree a word by word wherever b's head scores higher, more(word, head of a, head
-// of b) by how much, and the result stays a tree: fits(word, head) says so for one word of a as it
-// then is. Returns how much the score rose; 0 leaves a as it was.
+// Mixes tree b into tree a word by word: takes b's head if its gain more(word, head of a, head of
+// b) is positive and the result is a tree, i.e. fits(word, head) for the current a. Returns the
+// total gain; if it is 0, a is unchanged.
 template <bool SingleRoot, class More, class Fits>
 SPARSEWOOD_HD double mix_trees(int words, int16_t* a, const int16_t* b, More more, Fits fits) {
     double gain = 0;
@@ -33,7 +33,7 @@ SPARSEWOOD_HD double mix_trees(int words, int16_t* a, const int16_t* b, More mor
     return gain;
 }
 
-// By how much a head scores above another, the scores of word i in row i - 1.
+// The score difference of two heads; the scores of word i are in row i - 1.
 SPARSEWOOD_HD inline auto score_of_heads(const double* scores, int words) {
     return [=](int word, int mine, int theirs) {
         const double* row = scores + int64_t(word - 1) * (words + 1);
@@ -46,7 +46,7 @@ struct TreeOracle;
 
 template <bool SingleRoot>
 struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
-    ChuLiuEdmondsLanes lanes;  // where a group has one for each word
+    ChuLiuEdmondsLanes lanes;  // for groups with a lane per word
 
     SPARSEWOOD_HD void lay_out(Arena& arena, int n) {
         bool has_lanes = arena.lanes > 1 && n < ChuLiuEdmondsLanes::kMostHeads;
@@ -58,8 +58,8 @@ struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
 
     template <class G>
     SPARSEWOOD_HD bool operator()(const G& g, const double* scores, int16_t* tree) {
-        // An unconstrained tree that happens to have one root child is the answer,
-        // and the scan without root counts is several times cheaper.
+        // If the best unconstrained tree has one root child, it is the answer, and the search
+        // without root counts is several times cheaper.
         if (SingleRoot && find<false>(g, scores, tree) && has_one_root(g, tree)) return true;
         return find<SingleRoot>(g, scores, tree);
     }
@@ -84,7 +84,7 @@ struct TreeOracle<false, SingleRoot> : ChuLiuEdmonds {
         int roots = 0;
         for (int i = g.lane(); i < words; i += g.size()) roots += tree[i] == 0;
         bool has = g.total(roots) == 1;
-        g.sync();  // before the tree is written to again
+        g.sync();  // before the tree is overwritten
         return has;
     }
 };
@@ -117,7 +117,7 @@ struct TreeOracle<true, SingleRoot> : Eisner {
     }
 };
 
-// What families of trees share: slot i is word i + 1, its row in the table the scores of its heads.
+// The common base of families of trees: slot i is word i + 1, with the scores of its heads as row.
 struct TreeSlots {
     static constexpr bool kEmpty = false;
     static constexpr double kCross = kAlways;

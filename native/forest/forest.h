@@ -1,8 +1,8 @@
 // Many trees as one shared graph: every distinct subtree is one node (hash-consing).
 //
-// A node is a word and the list of its child nodes, in the order of their words; the root node of
-// a tree has no word. Children of one node hang from different words, so equal sets of children
-// are equal lists. A word belongs to one sentence, so sentences never share a node.
+// A node is a word and the list of its child nodes, in the order of their words; the root node of a
+// tree has no word. Children of one node have different words, so equal sets of children are equal
+// lists. A word belongs to one sentence, so sentences never share a node.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace sparsewood {
 
-// The trees of a padded batch, as the caller's arrays hold them.
+// The trees of a padded batch, in the caller's arrays.
 struct TreeBatch {
     const int64_t* heads;     // (trees, width), -1 beyond the length
     const int64_t* lengths;   // (sentences)
@@ -23,17 +23,17 @@ struct TreeBatch {
     int64_t trees, width, sentences;
 };
 
-// The graph. Nodes are numbered level by level: a word's node by its height, a leaf having 0;
-// root nodes, which nobody's child is, together in the last level.
+// The graph. Nodes are numbered level by level; the level of a word's node is its height (0 for a
+// leaf), and all root nodes are in the last level.
 struct SharedForest {
     std::vector<int64_t> words;          // (W) the sentences' words as flat indices into (B, width)
-    std::vector<int64_t> row;            // (N) a node's entry of `words`; W for a root node
+    std::vector<int64_t> row;            // (N) index of a node into `words`; W for a root node
     std::vector<int64_t> child_offsets;  // (N + 1)
     std::vector<int64_t> children;       // (E) node ids, children of one node in word order
-    std::vector<int64_t> parents;        // (E) the node that each entry of `children` hangs from
+    std::vector<int64_t> parents;        // (E) the parent of each entry of `children`
     std::vector<int64_t> roots;          // (trees)
     std::vector<int64_t> level_offsets;  // (levels + 1)
-    int64_t tree_nodes = 0;              // what a tree-by-tree evaluation would visit
+    int64_t tree_nodes = 0;              // total number of nodes of the individual trees
 };
 
 class ForestBuilder {
@@ -73,10 +73,10 @@ class ForestBuilder {
     const TreeBatch& trees_;
     std::vector<int64_t> start_;  // (sentences) row of the first word
     int64_t root_row_ = 0, length_ = 0;
-    // The tree in hand: children by head in word order, children not yet built, words whose
-    // children are all built, node of each word (0: the root).
+    // The current tree: children by head in word order, number of unfinished children, words whose
+    // children are all finished, node of each word (0: the root).
     std::vector<int64_t> first_, child_, pending_, ready_, node_;
-    // The nodes in order of creation, and where a hash finds them.
+    // The nodes in order of creation, and their hash table.
     std::vector<Node> nodes_;
     std::vector<int64_t> children_, table_;
 
@@ -119,7 +119,7 @@ class ForestBuilder {
             pending_[h] = first_[h + 1];
             first_[h + 1] += first_[h];
         }
-        node_.assign(first_.begin(), first_.end() - 1);  // where the next child of h goes
+        node_.assign(first_.begin(), first_.end() - 1);  // the position of the next child of h
         for (int64_t i = 0; i < length_; ++i)
             child_[static_cast<size_t>(node_[static_cast<size_t>(heads[i])]++)] = i + 1;
         return heads;
@@ -143,7 +143,7 @@ class ForestBuilder {
         return intern(0, root_row_);
     }
 
-    // Names a cycle: from a word that was never ready, `length` steps lead onto one.
+    // Describes a cycle: from a word that was never ready, `length` steps lead onto one.
     std::string cycle(const int64_t* heads) const {
         int64_t at = 1;
         while (pending_[static_cast<size_t>(at)] == 0) ++at;
@@ -154,7 +154,7 @@ class ForestBuilder {
         return "the heads form a cycle, " + walk + " -> " + std::to_string(at);
     }
 
-    // The node of word i (0: root) with the children at hand; made if there is none yet.
+    // The node of word i (0: root) with the current children; created if it does not exist.
     int64_t intern(int64_t i, int64_t row) {
         int64_t begin = static_cast<int64_t>(children_.size()), height = 0;
         uint64_t hash = mix(static_cast<uint64_t>(row));
@@ -177,7 +177,7 @@ class ForestBuilder {
         return id;
     }
 
-    // The slot of an equal node, compared in full, or else the free slot where it belongs.
+    // The slot of an equal node (compared in full), or the free slot for it.
     size_t find(const Node& node) const {
         size_t mask = table_.size() - 1, slot = node.hash & mask;
         for (; table_[slot] != kEmpty; slot = (slot + 1) & mask)

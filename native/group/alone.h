@@ -1,4 +1,4 @@
-// parallel.h where there is one thread.
+// parallel.h for a single thread.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ class Block {
         return memory;
     }
 
-    // Null where there is not so much.
+    // Null if there is not enough memory.
     char* try_reserve(int64_t bytes) {
         if (bytes > size_) {
             if (static_cast<uint64_t>(bytes) > SIZE_MAX - kAlign || !has_memory(bytes))

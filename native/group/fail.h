@@ -1,5 +1,5 @@
-// How bad input, or a lack of memory, ends a call: by an exception, which in WebAssembly it is
-// JavaScript that throws.
+// Ends a call because of bad input or lack of memory: by a C++ exception, or in WebAssembly by an
+// exception thrown in JavaScript.
 #pragma once
 
 #include <cstdint>

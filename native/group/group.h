@@ -1,10 +1,10 @@
-// A Group is what runs one instance: a CPU thread, or the lanes of a CUDA warp.
+// A Group runs one instance: a CPU thread, or the lanes of a CUDA warp.
 //
-// Solver and oracles are templates over it. Work on arrays is written
+// Solver and oracles are templates over it. Loops over arrays are written
 //     for (int i = g.lane(); i < n; i += g.size()) ...
-// scalar state is written by the leader, and g.sync() stands between a write and
-// its readers. Reductions return the same value, in the same order of summation,
-// to every lane, so that control flow stays uniform and results are reproducible.
+// scalar state is written by the leader, and g.sync() separates a write from its
+// readers. Reductions return the same value, in the same order of summation,
+// to every lane, so that control flow is uniform and results are reproducible.
 #pragma once
 
 #ifdef __CUDACC_RTC__
@@ -26,8 +26,8 @@ using uint64_t = unsigned long long;
 #define SPARSEWOOD_HD
 #endif
 
-// A GPU's instruction cache is small: ONCE for what is called in several places, ROLLED for loops
-// of few rounds, UNROLLED where loads are to overlap.
+// For the small instruction cache of a GPU: ONCE for functions called in several places, ROLLED for
+// loops of few iterations, UNROLLED for loops whose loads should overlap.
 #ifdef __CUDACC__
 #define SPARSEWOOD_ONCE __noinline__
 #define SPARSEWOOD_ROLLED _Pragma("unroll 1")
@@ -50,7 +50,7 @@ constexpr double kForbidden = -HUGE_VAL;
 // Codes are stored in blocks of this many slots, the last one padded.
 constexpr int kCodeBlock = 8;
 
-// So many options of a code, two to a word.
+// kCodeBlock options of a code, two per word.
 struct alignas(2 * kCodeBlock) CodeBlock {
     uint32_t pairs[kCodeBlock / 2];
 
@@ -65,7 +65,7 @@ struct alignas(2 * kCodeBlock) CodeBlock {
     }
 };
 
-// n: of whole blocks.
+// n: a multiple of kCodeBlock.
 SPARSEWOOD_HD inline void copy_code(const int16_t* from, int n, int16_t* to) {
 #if defined(__CUDA_ARCH__)
     for (int i = 0; i < n; i += kCodeBlock)
@@ -87,7 +87,7 @@ SPARSEWOOD_HD inline int lowest_bit(uint32_t mask) {
 #endif
 }
 
-// The first bits of those halves of a pair that are not 0.
+// The lowest bit of each half of a pair that is not 0.
 SPARSEWOOD_HD inline uint32_t not_zero(uint32_t pair) {
     return (((pair & 0x7fff7fffu) + 0x7fff7fffu) | pair) & 0x80008000u;
 }
@@ -103,8 +103,8 @@ SPARSEWOOD_HD inline uint32_t differences(const int16_t* a, const int16_t* b) {
     return found;
 }
 
-// Calls f(i, a[i], b[i]) for the slots i < n, in their order, in which two codes differ. Both begin
-// and end with whole blocks; f may change a[i].
+// Calls f(i, a[i], b[i]) for the slots i < n, in order, in which two codes differ. Codes are whole
+// blocks; f may change a[i].
 template <class F>
 SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) {
     SPARSEWOOD_ROLLED
@@ -120,11 +120,11 @@ SPARSEWOOD_HD void where_differ(const int16_t* a, const int16_t* b, int n, F f) 
     }
 }
 
-// Hands out consecutive pieces of one block of memory. With a null base it only
-// measures, so that the same code lays a workspace out and tells its size.
+// Allocates consecutive pieces of one block of memory. With a null base it only
+// measures, so that the same code lays out a workspace and computes its size.
 struct Arena {
     char* base;
-    int lanes = 1;  // of the Group that will work there
+    int lanes = 1;  // of the Group that will use the memory
     int64_t used = 0;
 
     template <class T>
@@ -137,7 +137,7 @@ struct Arena {
 
 }  // namespace sparsewood
 
-#ifndef __CUDACC_RTC__  // which knows no host code
+#ifndef __CUDACC_RTC__  // NVRTC compiles no host code
 #include "group/thread.h"
 #endif
 #ifdef __CUDACC__

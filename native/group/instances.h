@@ -1,4 +1,4 @@
-// for_each_instance(): with threads, or without where there are none.
+// for_each_instance(), with threads where the platform has them.
 #pragma once
 
 #if defined(__wasm__)

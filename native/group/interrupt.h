@@ -1,8 +1,8 @@
-// Work that can be told to end.
+// Interruptible work.
 //
-// A call from Python runs without the GIL, so nobody hears a signal unless the call asks. Long
-// loops poll(); on the thread that made the call that asks Python from time to time whether a
-// signal's handler raised, and then all threads of the call leave by the exception Interrupted.
+// A call from Python runs without the GIL, so it must check for signals itself. Long loops call
+// poll(). On the calling thread, poll() occasionally asks Python whether a signal handler raised;
+// then all threads of the call end with the exception Interrupted.
 #pragma once
 
 #include <atomic>
@@ -13,15 +13,15 @@ namespace sparsewood {
 
 struct Interrupted {};
 
-// Runs what waits for the calling thread, such as handlers of signals; true when it has to end.
-// Set once by whoever the calls come from.
+// Runs pending signal handlers and the like on the calling thread; true if the call must end. Set
+// once by the language binding.
 extern bool (*ask_caller)();
 
-// One call: made on the thread that the caller waits on, before the work begins.
+// One call, constructed on the calling thread before the work begins.
 class Call {
   public:
     using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::milliseconds kPause{50};  // between two questions
+    static constexpr std::chrono::milliseconds kPause{50};  // between two checks
 
     void poll() {
         if (ended()) throw Interrupted{};
@@ -46,7 +46,7 @@ class Call {
     Clock::time_point asked_ = Clock::now();
 };
 
-// While it lives, poll() on this thread asks for `call`.
+// During its lifetime, poll() on this thread checks `call`.
 class Polled {
   public:
     explicit Polled(Call& call);
@@ -58,7 +58,7 @@ class Polled {
     Call* before_;
 };
 
-// Ends this thread's work by an exception if its call is to end.
+// Throws if the call of this thread must end.
 void poll();
 
 }  // namespace sparsewood

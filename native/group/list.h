@@ -1,4 +1,4 @@
-// A std::vector that takes any integer for a size or an index: the core counts in signed ones.
+// A std::vector that takes signed integers as sizes and indices.
 #pragma once
 
 #include <cstddef>

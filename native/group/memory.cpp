@@ -13,7 +13,7 @@ constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 
 #if defined(__linux__)
 
-// A file of the system, read by C: streams of C++ break where two of its libraries are loaded.
+// A system file, read with C functions: C++ streams break if two standard libraries are loaded.
 class File {
   public:
     explicit File(const char* path) : file_(std::fopen(path, "r")) {}
@@ -30,13 +30,13 @@ class File {
     std::FILE* file_;
 };
 
-// The number in a file that holds one; `otherwise` where there is none, as of "max".
+// The number in a file; `otherwise` if it holds none, such as "max".
 int64_t read_number(const char* path, int64_t otherwise) {
     int64_t number;
     return File(path).read(number) ? number : otherwise;
 }
 
-// The sum of the numbers that follow two of the words of a file.
+// The sum of the numbers that follow two words in a file.
 int64_t sum_after(const char* path, const char* first, const char* second) {
     File file(path);
     char word[64];
@@ -47,7 +47,7 @@ int64_t sum_after(const char* path, const char* first, const char* second) {
     return sum;
 }
 
-// What a control group leaves, the cache of files counted as free.
+// The free memory of a control group, counting its file cache as free.
 int64_t left_of_group(const char* most, const char* now, const char* details) {
     int64_t limit = read_number(most, kNoLimit);
     if (limit == kNoLimit) return kNoLimit;

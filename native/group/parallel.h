@@ -1,5 +1,5 @@
-// Instances are handed to threads one at a time, each thread with a worker of its own, so an answer
-// depends on nothing but its instance.
+// Instances are distributed to threads one at a time. Each thread has its own worker, so a result
+// depends only on its instance.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace sparsewood {
 
-// How many threads are at work, for one that waits until none is.
+// Counts the running threads, and waits until there are none.
 class Crew {
   public:
     void join() {
@@ -27,7 +27,7 @@ class Crew {
         if (--members_ == 0) empty_.notify_all();
     }
 
-    // Listens to the caller meanwhile.
+    // Checks for interrupts while waiting.
     void wait(Call& call) {
         std::unique_lock<std::mutex> lock(mutex_);
         while (!empty_.wait_for(lock, Call::kPause, [&] { return members_ == 0; })) {
@@ -43,9 +43,9 @@ class Crew {
     int64_t members_ = 0;
 };
 
-// Calls work(worker, instance) for every instance. Threads live for one call: nothing persists that
-// a fork could break. Where the system refuses a thread, the others do the work. The exception of
-// the first instance that failed is rethrown; Interrupted before any other.
+// Calls work(worker, instance) for every instance. Threads live for one call, so nothing persists
+// that a fork could break. If the system refuses to start a thread, the others do the work. The
+// exception of the first failed instance is rethrown; Interrupted takes precedence.
 template <class MakeWorker, class Work>
 void for_each_instance(int64_t batch, int threads, MakeWorker make_worker, Work work) {
     Call call;

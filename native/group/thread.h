@@ -14,7 +14,7 @@ constexpr int kLongRow = 32;  // from which on a call of rows.cpp is the faster 
 constexpr int kLongRow = 1 << 30;
 #endif
 
-// Two numbers that go through the pipeline together: a vector where the compiler has the type.
+// Two numbers that are processed together: a vector if the compiler has the type.
 struct Pair {
 #if defined(__GNUC__)
     typedef double Vector __attribute__((vector_size(16), aligned(8), may_alias));
@@ -43,7 +43,7 @@ struct Pair {
 // the pipeline (and vectorise) without reassociating anything at compile time.
 struct Thread {
     static constexpr int kLanes = 1;
-    // So many right-hand sides are worth being solved for together, in columns of a multiple of.
+    // Minimum number of right-hand sides to solve together, and the multiple of columns.
     static constexpr int kTogether = 4, kColumns = 8;
     static constexpr int lane() { return 0; }
     static constexpr int size() { return 1; }
@@ -57,11 +57,11 @@ struct Thread {
     static bool any(bool x) { return x; }
     static int total(int x) { return x; }
     static int largest(int x) { return x; }
-    // value <- the largest of all lanes, at <- the least that a lane with it has; or the smallest.
+    // value <- the maximum over lanes, at <- the minimum `at` of the lanes with it; or smallest().
     static void largest(int& value, int& at) { (void)value, (void)at; }
     static void smallest(double& value, int& at) { (void)value, (void)at; }
 
-    // The last a < n for which holds(a), -1: none.
+    // The last a < n with holds(a), -1: none.
     template <class Holds>
     static int last(int n, Holds holds) {
         while (n > 0 && !holds(n - 1)) --n;
@@ -70,7 +70,7 @@ struct Thread {
 
     static double inverse_root(double x) { return 1 / std::sqrt(x); }
 
-    // out[v] += the dot product of a[v] and b[v], and over the lanes; or out alone.
+    // out[v] += the dot product of a[v] and b[v], summed over the lanes; or of `out` only.
     template <size_t Count>
     static void products(const double* const (&a)[Count], const double* const (&b)[Count], int n,
                          double (&out)[Count]) {
@@ -91,8 +91,8 @@ struct Thread {
         return (s + t).sum() + rest;
     }
 
-    // Ends the work by an exception if its caller wants that. To be called every few
-    // milliseconds, at most every few microseconds.
+    // Throws if the call must end. Call it every few milliseconds, at most every few
+    // microseconds.
     static void poll() { sparsewood::poll(); }
 
     // The dot products of four rows with x.
@@ -162,8 +162,8 @@ struct Thread {
         out[k] = plus[k] + best;
     }
 
-    // In how many of n places two codes agree, those left out in which both are 0 if NonZero;
-    // n is a multiple of kCodeBlock.
+    // The number of n places in which two codes agree; with NonZero, without places in which both
+    // are 0. n is a multiple of kCodeBlock.
     template <bool NonZero>
     static int agree(const int16_t* a, const int16_t* b, int n) {
         if (n <= kCounted) return agree_in_piece<NonZero>(a, b, n);
@@ -174,7 +174,7 @@ struct Thread {
     }
 
   private:
-    static constexpr int kCounted = 1 << 15;  // places whose number fits in 16 bits
+    static constexpr int kCounted = 1 << 15;  // number of places that fits in 16 bits
 
     template <bool NonZero>
     static int agree_in_piece(const int16_t* a, const int16_t* b, int n) {
@@ -189,7 +189,7 @@ struct Thread {
             Block same = static_cast<Block>(x == y);
             count -= NonZero ? same & static_cast<Block>(x != 0) : same;
         }
-        // Adds the eight 16-bit counts by one addition and one multiplication.
+        // Sums the eight 16-bit counts by one addition and one multiplication.
         Halves halves = reinterpret_cast<Halves>(count);
         return static_cast<int>((halves[0] + halves[1]) * 0x0001000100010001u >> 48);
 #else
@@ -199,7 +199,7 @@ struct Thread {
 #endif
     }
 
-    // best_columns<pairs> of what is left, at most Most pairs.
+    // best_columns<pairs> for the remaining columns, at most Most pairs.
     template <int Most, class... Rest>
     static void last_columns(int pairs, Rest... rest) {
         if (pairs == Most)

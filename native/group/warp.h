@@ -3,7 +3,7 @@
 
 namespace sparsewood {
 
-// One lane of it as a Group of its own.
+// One lane of a warp as a Group of its own.
 struct Lane {
     static constexpr int kLanes = 1;
     static __device__ constexpr int lane() { return 0; }
@@ -108,13 +108,13 @@ struct Warp {
             for (int v = 0; v < Count; ++v) x[v] += __shfl_xor_sync(kAll, x[v], d);
     }
 
-    // What another lane has.
+    // The value of another lane.
     template <class T>
     static __device__ T shuffle(T x, int from) {
         return __shfl_sync(kAll, x, from);
     }
 
-    // The bits that are set in any lane.
+    // The bitwise or over all lanes.
     static __device__ uint32_t bits(uint32_t x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
         for (int d = 16; d > 0; d >>= 1) x |= __shfl_xor_sync(kAll, x, d);
@@ -124,13 +124,13 @@ struct Warp {
 #endif
     }
 
-    // The sum of whole numbers.
+    // The sum of integers.
     static __device__ int total(int x) {
         for (int d = 16; d > 0; d >>= 1) x += __shfl_xor_sync(kAll, x, d);
         return x;
     }
 
-    // The largest of whole numbers.
+    // The maximum of integers.
     static __device__ int largest(int x) {
         const unsigned sign = 0x80000000u;
         return static_cast<int>(reduce_max(static_cast<unsigned>(x) ^ sign) ^ sign);
@@ -150,7 +150,7 @@ struct Warp {
         return argmax(best, at);
     }
 
-    // The least `at` of the lanes with the largest number, -1 when all are forbidden.
+    // The minimum `at` of the lanes with the maximum, -1 if all are forbidden.
     static __device__ int argmax(double x, int at) {
         // As integers that are ordered like the numbers; 0 turns -0 into 0.
         uint64_t bits = __double_as_longlong(x + 0.0);

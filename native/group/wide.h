@@ -1,5 +1,5 @@
-// A function marked SPARSEWOOD_WIDE is compiled for wider vectors too, together with all that it
-// calls that is SPARSEWOOD_INLINE, and the machine picks at load time.
+// A function marked SPARSEWOOD_WIDE is also compiled for wider vectors, together with the
+// SPARSEWOOD_INLINE functions that it calls; the version is chosen at load time.
 #pragma once
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && \

@@ -1,4 +1,4 @@
-// Scores of all pairs by one hidden layer, which is never held: v^T tanh(a_j + b_i).
+// Scores of all pairs by one hidden layer, which is never stored: v^T tanh(a_j + b_i).
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct PairVectors {
     int64_t m, n, size;
 };
 
-constexpr int64_t kLanes = 16;  // sums kept apart, so that they vectorize
+constexpr int64_t kLanes = 16;  // separate sums, so that loops vectorize
 
-// `padded` is a whole number of lanes that holds `size` numbers, of which those beyond stay 0.
+// `padded` is `size` rounded up to a multiple of the lanes; numbers beyond `size` stay 0.
 SPARSEWOOD_INLINE void score_pairs(const PairVectors& pairs, float* scores,
                                    std::vector<float>& padded) {
     float* terms = padded.data();
@@ -38,8 +38,8 @@ SPARSEWOOD_INLINE void score_pairs(const PairVectors& pairs, float* scores,
     }
 }
 
-// From the gradients on the scores, those on heads, dependents and v, all zero on entry. Pairs
-// without a gradient, most of them where a posterior is sparse, cost nothing.
+// The gradients of heads, dependents and v (all zero on entry), given those of the scores. Pairs
+// without a gradient, which are most pairs for a sparse posterior, cost nothing.
 SPARSEWOOD_INLINE void pass_to_pairs(const PairVectors& pairs, const float* on_scores,
                                      float* on_heads, float* on_dependents, float* on_v) {
     for (int64_t i = 0; i < pairs.n; ++i) {

@@ -1,11 +1,11 @@
-// The functions of gates, in loops that vectorize.
+// Vectorizable functions of gates.
 #pragma once
 
 #include <cmath>
 
 #include "group/wide.h"
 
-// Before a loop whose rows do not overlap: too many to be checked for that at run time.
+// For loops whose rows do not overlap; they are too many for run-time checks.
 #if defined(__clang__)
 #define SPARSEWOOD_APART _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -16,8 +16,8 @@
 
 namespace sparsewood {
 
-// tanh in double is the library's; in float a rational minimax approximation (the one of Eigen),
-// which vectorizes and is right to a few units in the last place.
+// tanh in double is from the standard library; in float it is the rational minimax approximation of
+// Eigen, which vectorizes and is accurate to a few units in the last place.
 SPARSEWOOD_INLINE double fast_tanh(double x) { return std::tanh(x); }
 
 SPARSEWOOD_INLINE float fast_tanh(float x) {

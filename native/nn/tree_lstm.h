@@ -1,5 +1,5 @@
 // The elementwise part of a Child-Sum TreeLSTM (Tai et al. 2015, section 3.1) on one level of a
-// forest; the matrix products between the levels are the caller's.
+// forest; the caller computes the matrix products between the levels.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sparsewood {
 
-// A forest and what the pass up leaves for the pass down.
+// A forest, and the tensors that the forward pass saves for the backward pass.
 template <class Real>
 struct TreeLstm {
     const int64_t *row, *child_offsets, *children;
@@ -19,9 +19,9 @@ struct TreeLstm {
     Real* c;       // (N, hidden)
 };
 
-// The states of the nodes in [begin, end), whose children are done. On entry the gates of those
-// that have children hold U sum_k h_k. inputs[row] is W x + b, in the order i, o, u, f;
-// products[k] is U_f h_k.
+// The states of the nodes in [begin, end), whose children are finished. On entry the gates of nodes
+// with children hold U sum_k h_k. inputs[row] is W x + b, in the order i, o, u, f; products[k] is
+// U_f h_k.
 template <class Real>
 SPARSEWOOD_INLINE void lstm_up(const TreeLstm<Real>& net, const Real* inputs, const Real* products,
                                Real* h, int64_t begin, int64_t end) {
@@ -79,7 +79,7 @@ SPARSEWOOD_INLINE void sum_children(const TreeLstm<Real>& net, const Real* h, Re
     }
 }
 
-// The edges by their child: those above node k are edges[offsets[k] : offsets[k + 1]].
+// The edges grouped by child: those above node k are edges[offsets[k] : offsets[k + 1]].
 struct EdgesAbove {
     std::vector<int64_t> offsets, edges;
 
@@ -93,13 +93,13 @@ struct EdgesAbove {
     }
 };
 
-// The gradients of a pass down.
+// The gradients of a backward pass.
 template <class Real>
 struct OnTreeLstm {
-    const int64_t *parents, *offsets, *edges;  // of each edge; the edges above each node
-    const Real* given;                         // (N, hidden) on h, from outside the forest
-    Real* h;                                   // (N, hidden) in all; of a node that is done, that
-                                               // on the sum over its children
+    const int64_t *parents, *offsets, *edges;  // parent of each edge; the edges above each node
+    const Real* given;                         // (N, hidden) of h, from outside the forest
+    Real* h;                                   // (N, hidden) total; for a finished node, that of
+                                               // the sum over its children
     Real* c;                                   // (N, hidden)
     Real* gates;                               // (N, 3 hidden), not set at leaves
     Real* products;                            // (word nodes, hidden)
@@ -107,8 +107,8 @@ struct OnTreeLstm {
     unsigned char* reached;                    // (rows) whether an input has been written to
 };
 
-// Collects for the nodes in [begin, end) what comes down from their parents, which are done: the
-// gradients on their c and products; that on h still lacks what comes by the product.
+// Collects for the nodes in [begin, end) the gradients of their c and products from their parents,
+// which are finished. The gradient of h still lacks the contribution through the product.
 template <class Real>
 SPARSEWOOD_INLINE void lstm_collect(const TreeLstm<Real>& net, const OnTreeLstm<Real>& on,
                                     int64_t begin, int64_t end) {
@@ -145,8 +145,8 @@ SPARSEWOOD_INLINE void lstm_collect(const TreeLstm<Real>& net, const OnTreeLstm<
     }
 }
 
-// From the gradients on h and c of the nodes in [begin, end), now complete, those on their gates
-// and inputs.
+// The gradients of gates and inputs of the nodes in [begin, end), given the complete gradients of h
+// and c.
 template <class Real>
 SPARSEWOOD_INLINE void lstm_down(const TreeLstm<Real>& net, const OnTreeLstm<Real>& on,
                                  int64_t begin, int64_t end) {
@@ -159,7 +159,7 @@ SPARSEWOOD_INLINE void lstm_down(const TreeLstm<Real>& net, const OnTreeLstm<Rea
             on.reached[net.row[j]] = 1;
             for (int64_t d = 0; d < 4 * n; ++d) x[d] = 0;
         }
-        // A leaf, which has no use for a row of its own, takes that of the first node.
+        // Leaves, which need no row of their own, use the row of the first node.
         Real* g = on.gates + (first == last ? 0 : j) * 3 * n;
         SPARSEWOOD_APART
         for (int64_t d = 0; d < n; ++d) {

@@ -1,4 +1,4 @@
-// The arrays that the bindings take: NumPy's or PyTorch's, contiguous, on the CPU.
+// The arrays that the bindings take: NumPy or PyTorch, contiguous, on the CPU.
 #pragma once
 
 #include <nanobind/ndarray.h>

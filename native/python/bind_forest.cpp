@@ -1,4 +1,4 @@
-// The forest and the TreeLSTM's elementwise part for Python.
+// Python bindings of the forest and the elementwise part of the TreeLSTM.
 #include "python/bind_forest.h"
 
 #include <nanobind/stl/pair.h>
@@ -59,7 +59,7 @@ namespace {
 
 using Indices = nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>;
 
-// A NumPy array that takes the vector over.
+// A NumPy array that takes ownership of the vector.
 Indices hand_over(std::vector<int64_t>& values) {
     auto* owned = new std::vector<int64_t>(std::move(values));
     nb::capsule owner(owned,
@@ -98,8 +98,8 @@ void expect(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(std::string("expected ") + what);
 }
 
-// Below, the arrays of a pass are given once, and the function that comes back is called for each
-// level: importing an array takes longer than the work on a small level.
+// Below, the arrays of a pass are given once, and the returned function is called for each level:
+// importing an array takes longer than the work on a small level.
 
 template <class Real>
 struct LstmArrays {
@@ -154,7 +154,7 @@ nb::object lstm_up_levels(Ids row, Ids child_offsets, Ids children, Matrix<Real>
     });
 }
 
-// What a pass down needs besides arrays. Inputs that no node stands for get no gradient.
+// Further state of a backward pass. Inputs without a node get no gradient.
 template <class Real>
 struct DownState {
     EdgesAbove above;

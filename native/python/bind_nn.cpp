@@ -1,4 +1,4 @@
-// The elementwise parts of networks over sentences for Python.
+// Python bindings of the elementwise parts of networks over sentences.
 #include "python/bind_nn.h"
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Sums over spanning trees for Python.
+// Python bindings of sums over spanning trees.
 #include "python/bind_tree_sums.h"
 
 #include <stdexcept>

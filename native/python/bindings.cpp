@@ -96,7 +96,7 @@ Best kbest(const std::string& family, Whole options, Reals scores, Sizes sizes, 
 }
 
 // The arrays of `Solution` in src/sparsewood/inference/_solution.py, by name. Rows of used and tie,
-// the parts of structures, are filled up with -1.
+// the parts of structures, are padded with -1.
 nb::dict collect(const Scores& scores, size_t event, const std::vector<Solution>& solutions) {
     size_t batch = solutions.size(), cells = static_cast<size_t>(scores.parts());
     size_t total = 0, packed = 0;

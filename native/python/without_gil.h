@@ -1,4 +1,4 @@
-// Work that leaves Python to other threads and hears its signals all the same.
+// Work without the GIL that still responds to Python's signals.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,8 +7,8 @@
 
 namespace sparsewood {
 
-// Handlers of signals run on the main thread alone, and elsewhere this does nothing. An exception
-// of a handler stays with the thread until without_gil() throws it.
+// Signal handlers run only on the main thread; elsewhere this does nothing. An exception of a
+// handler is kept until without_gil() throws it.
 inline void listen_to_python() {
     ask_caller = [] {
         nanobind::gil_scoped_acquire acquire;

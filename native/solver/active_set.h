@@ -1,6 +1,6 @@
-// The structures that have weight, and the quadratic program on them.
+// The active structures, and the quadratic program over them.
 //
-// The set keeps, beside their codes and weights, the Cholesky factor of their overlaps.
+// The set stores their codes, their weights, and the Cholesky factor of their overlaps.
 #pragma once
 
 #include "solver/cholesky.h"
@@ -10,8 +10,8 @@ namespace sparsewood {
 
 enum class Entry : int32_t {
     kEntered,
-    kPresent,   // it is active already
-    kDependent  // its penalised parts are an affine combination of the active ones'
+    kPresent,   // already active
+    kDependent  // its penalised parts are an affine combination of those of active structures
 };
 
 template <class Family>
@@ -23,14 +23,14 @@ struct ActiveSet {
     double* weights;      // (capacity) of the active structures
     double* target;       // (capacity) the QP solution
     double* scratch;      // (3, capacity)
-    int32_t* overlap;  // (kWaiting, capacity) parts that a waiting structure shares with the others
+    int32_t* overlap;  // (kWaiting, capacity) parts shared by waiting and other structures
     double* columns;   // (capacity, kWaiting) the rows of K of the waiting structures
 
-    bool careful;        // drop one structure at a time: guaranteed to end
+    bool careful;        // drop one structure at a time, which guarantees termination
     int64_t iterations;  // QP solutions so far
     double objective;    // at the last one
 
-    static constexpr int kWaiting = 32;         // structures that enter in one pass over the factor
+    static constexpr int kWaiting = 32;         // structures that enter in one pass
     static constexpr double kZero = 1e-15;      // weights at or below it are dropped
     static constexpr double kDirection = 1e-9;  // entries of a direction below it are rounding
 
@@ -59,7 +59,7 @@ struct ActiveSet {
         objective = kForbidden;
     }
 
-    // Starts with the structure in `origin` alone.
+    // Starts with only the structure in `origin`.
     template <class G>
     SPARSEWOOD_HD void begin(const G& g) {
         for (int i = codes.slots + g.lane(); i < codes.stride; i += g.size()) origin[i] = 0;
@@ -69,7 +69,7 @@ struct ActiveSet {
         g.sync();
     }
 
-    // Takes over a set with less room.
+    // Copies a set with less capacity.
     template <class G>
     SPARSEWOOD_HD void copy(const G& g, const ActiveSet& from) {
         int k = size();
@@ -86,11 +86,11 @@ struct ActiveSet {
     }
 
     SPARSEWOOD_HD int size() const { return factor.size; }
-    // Structures wait to enter in the places after those of the active ones.
+    // Waiting structures are stored after the active ones.
     SPARSEWOOD_HD int16_t* waiting(int w) const { return codes.code(size() + w); }
 
-    // With one structure more than allowed: whether another leaves for it. If not, it is
-    // taken back, and the weights are still those of the best set reached.
+    // With one structure more than allowed: whether another one leaves. If not, the new structure
+    // is removed, and the weights remain those of the best set reached.
     template <class G>
     SPARSEWOOD_HD bool makes_room(const G& g) {
         careful = true;
@@ -100,7 +100,7 @@ struct ActiveSet {
         return false;
     }
 
-    // The structure h joins the active set with weight 0, unless it is there or depends on it.
+    // Adds the structure h with weight 0, unless it is present or dependent.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE Entry append(const G& g, const int16_t* h) {
         int16_t* to = waiting(0);
@@ -111,8 +111,8 @@ struct ActiveSet {
         return admit(g, 0, size(), 0, 0);
     }
 
-    // The same for one of several in a row, `first` or after another. Where the last one shared as
-    // many parts with those before it, the rows of the factor begin alike.
+    // The same for one of several structures in a row, the `first` or a later one. If the previous
+    // one had the same overlaps, the rows of the factor begin equally.
     template <class G>
     SPARSEWOOD_HD Entry append_next(const G& g, const int16_t* h, bool first) {
         int k = size(), known = 0;
@@ -132,8 +132,8 @@ struct ActiveSet {
         return entry;
     }
 
-    // The same for `count` waiting structures in their order, most of it by one pass over the
-    // factor. Returns how many entered.
+    // The same for `count` waiting structures in order, mostly by one pass over the factor. Returns
+    // how many entered.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE int append_waiting(const G& g, int count) {
         int before = size(), known = 0;
@@ -153,9 +153,9 @@ struct ActiveSet {
         return size() - before;
     }
 
-    // After append found h to depend on the active set, sum_a d_a m_a = m_h with sum_a d_a = 1
-    // over the penalised parts: h takes the place of a structure it can stand for. Weights move
-    // along (-d, 1), which leaves u as it is, until the first of them reaches zero.
+    // Call after append found h to be dependent: sum_a d_a m_a = m_h with sum_a d_a = 1 over the
+    // penalised parts. h replaces a structure: weights move along (-d, 1), which leaves u
+    // unchanged, until the first one reaches zero.
     template <class G>
     SPARSEWOOD_HD void pivot(const G& g, const int16_t* h) {
         double* d = target;
@@ -185,8 +185,8 @@ struct ActiveSet {
         return drop_where(g, [&](int a) { return target[a] <= kZero; });
     }
 
-    // Towards the target until the first weight reaches zero; drops that structure, or all
-    // that were at zero from the start. False when the target is reached.
+    // Moves towards the target until the first weight reaches zero; drops that structure, or all
+    // structures whose weight was zero initially. False if the target is reached.
     template <class G>
     SPARSEWOOD_HD bool walk(const G& g) {
         double length = 2;
@@ -220,7 +220,7 @@ struct ActiveSet {
 
   private:
 
-    // Drops the structures for which `leaves` holds, as many in a pass as can be, the last first.
+    // Drops the structures for which `leaves` holds, as many per pass as possible, the last first.
     template <class G, class Leaves>
     SPARSEWOOD_HD bool drop_where(const G& g, Leaves leaves) {
         int before = size();
@@ -236,7 +236,7 @@ struct ActiveSet {
         return size() < before;
     }
 
-    // gone: (count) in rising order.
+    // gone: (count) in increasing order.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void drop(const G& g, const int32_t* gone, int count) {
         int before = size();
@@ -250,7 +250,7 @@ struct ActiveSet {
         close_ranks(g, gone, count, before);
     }
 
-    // Moves the structures that stay together. The places of those gone are free.
+    // Compacts the remaining structures, and frees the places of those that left.
     template <class G>
     SPARSEWOOD_HD void close_ranks(const G& g, const int32_t* gone, int count, int before) {
         int32_t* freed = overlap + Cholesky::kGone;
@@ -287,8 +287,9 @@ struct ActiveSet {
         g.sync();
     }
 
-    // Takes in the structure that was number w of those waiting when `compared` were active. Of its
-    // row of L the first `known` entries stand in column w of `columns`, `width` wide.
+    // Adds waiting structure number w, whose overlaps were computed with `compared` active
+    // structures. The first `known` entries of its row of L are in column w of `columns`, which is
+    // `width` wide.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE Entry admit(const G& g, int w, int compared, int known,
                                               int width) {

@@ -1,8 +1,8 @@
-// Families told apart at run time, so that code that would be the same for each is there once.
+// Families behind a run-time interface, to reduce code size.
 //
-// AnyFamily holds a family by an interface and is one itself (family.h): what a page loads has one
-// solver for those with empty options and one for those without. On a CPU of its own, where speed
-// counts and size does not, every family has its own.
+// AnyFamily holds a family by an interface and is a family itself (family.h). WebAssembly has one
+// solver for families with empty options and one for those without. Elsewhere, where speed matters
+// more than size, the solver is instantiated per family.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace sparsewood {
 
-// Facets<Family> by what it does.
+// The interface of Facets<Family>.
 struct SomeFacets {
     virtual ~SomeFacets() = default;
     virtual bool is_unique(const double* theta, const Pool& pool) const = 0;
@@ -19,7 +19,7 @@ struct SomeFacets {
     virtual bool separate(Pool& pool) = 0;
 };
 
-// A family by what it does.
+// The interface of a family.
 struct SomeFamily {
     virtual ~SomeFamily() = default;
     virtual std::unique_ptr<SomeFamily> copy() const = 0;
@@ -43,7 +43,7 @@ struct SomeFamily {
     virtual void forget() = 0;
     virtual std::unique_ptr<SomeFacets> facets() = 0;  // null: they are not known
     double cross_gap;
-    bool counts_empty = false;  // kEmpty of its facets
+    bool counts_empty = false;  // kEmpty of the facets
     int slots, penalised, rows, width;
 };
 
@@ -108,7 +108,7 @@ struct ThatFamily final : SomeFamily {
 template <bool Empty>
 struct AnyFamily {
     static constexpr bool kEmpty = Empty;
-    static constexpr double kCross = kAlways;  // at most; cross_gap() tells
+    static constexpr double kCross = kAlways;  // an upper bound; see cross_gap()
     std::unique_ptr<SomeFamily> held;
     int slots, penalised, rows, width;
 
@@ -172,7 +172,7 @@ struct Facets<AnyFamily<Empty>> {
     using Family = AnyFamily<Empty>;
     static constexpr bool kKnown = true;
     bool kEmpty;
-    std::unique_ptr<SomeFacets> held;  // null: they are not known, which nothing is proved by
+    std::unique_ptr<SomeFacets> held;  // null: not known
 
     bool is_unique(const Family&, const double* theta, const Pool& pool) const {
         return held && held->is_unique(theta, pool);

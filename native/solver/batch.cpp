@@ -44,7 +44,7 @@ void Scores::reject(int64_t b, int64_t part, double score) const {
     fail(name("scores", b, index) + what + "; " + shapes(b));
 }
 
-// Made when it is first asked for: the families register in no particular order.
+// Created on first use, as families register in any order.
 static std::map<std::string, Registration>& known() {
     static std::map<std::string, Registration> by_name;
     return by_name;

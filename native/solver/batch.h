@@ -1,4 +1,5 @@
-// A padded batch of instances of one family on the CPU, free of Python: what the bindings call.
+// Operations on padded batches of one family on the CPU, independent of Python: called by the
+// bindings.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ inline std::string join(const int64_t* values, size_t count) {
     return text;
 }
 
-// The scores, as the caller's array holds them.
+// The scores in the caller's array.
 struct Scores {
     const double* data;    // (batch, *shape)
     const int64_t* sizes;  // (batch, *full.size())
@@ -43,7 +44,7 @@ struct Scores {
     std::string shapes() const;
     std::string shapes(int64_t b) const;
 
-    // The size of instance b, found to be in range.
+    // The size of instance b, checked to be in range.
     const int64_t* size(int64_t b) const {
         const int64_t* n = sizes + b * dims();
         for (size_t d = 0; d < full.size(); ++d)
@@ -65,17 +66,17 @@ struct Scores {
     int64_t dims() const { return static_cast<int64_t>(full.size()); }
 };
 
-// What is asked for.
+// The options of a solve.
 struct Request {
     Limits limits;
-    int64_t max_support = 0;  // the temperature falls until so many structures suffice; 0: it stays
+    int64_t max_support = 0;  // lower the temperature until so many structures suffice; 0: do not
     bool canonical = false;   // the weights are those of canonical.h
 };
 
 // Structures of one instance.
 struct Structures {
     Whole events;       // (size, event)
-    Whole parts;        // those of all structures, one after the other
+    Whole parts;        // of all structures, concatenated
     Whole part_counts;  // (size)
 
     template <class Family>
@@ -99,8 +100,8 @@ struct Solution : Structures {
     Status status = Status::kStalled;  // solved, capped, stalled or limited
     int calls = 0;
     bool canonical = false;  // the weights are those of canonical.h
-    double temperature = 1;  // of the answer
-    Whole tie;               // the parts of the structure that would enter above that temperature
+    double temperature = 1;  // of the solution
+    Whole tie;               // parts of the structure that would enter above that temperature
 };
 
 // The best structures of one instance.
@@ -108,11 +109,11 @@ struct Ranking : Structures {
     int64_t calls = 0;
 };
 
-// What can be done with a batch of one family.
+// The operations on a batch of one family.
 struct Operations {
     // The highest-scoring structure of each instance: events (batch, event).
     void (*argmax)(const Scores& scores, int threads, int64_t* events);
-    // The k highest-scoring structures of each instance, best first, or as many as there are.
+    // The k highest-scoring structures of each instance, best first, or all if there are fewer.
     std::vector<Ranking> (*kbest)(const Scores& scores, int64_t k, int threads);
     // SparseMAP of each instance at its temperature.
     std::vector<Solution> (*solve)(const Scores& scores, const double* temperature,
@@ -122,11 +123,11 @@ struct Operations {
 // The operations of a family by its name and options.
 Operations find_family(const std::string& name, const Whole& options);
 
-// A batch of posteriors as the caller's arrays hold them.
+// A batch of posteriors in the caller's arrays.
 struct Posteriors {
     const int64_t* parts;  // (total, width)
     const int64_t* sizes;  // (batch)
-    const double* factor;  // packed lower triangles, one after the other
+    const double* factor;  // packed lower triangles, concatenated
     int64_t batch;
     int64_t width;
     int64_t cells;  // parts of an instance

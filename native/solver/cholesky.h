@@ -1,9 +1,9 @@
 // The Cholesky factor L of K = M^T M + 1 1^T, kept up to date as structures enter
 // and leave the active set, with the two right-hand sides every solve needs.
 //
-// L is packed by rows (row i at i (i + 1) / 2), its diagonal inverted, so a structure that
-// enters appends one row and the storage grows without moving. K is positive definite exactly when
-// the structures are affinely independent. With f the scores of the structures, the
+// L is packed by rows (row i at i (i + 1) / 2) with inverted diagonal, so a structure that enters
+// appends one row and the storage grows without moving. K is positive definite if and only if the
+// structures are affinely independent. With f the scores of the structures, the
 // equality-constrained QP  max <f, q> - 1/2 q^T M^T M q,  1^T q = 1  has the solution
 //     q = K^-1 (f + c 1),   c = (1 - y_1^T y_f) / (y_1^T y_1),   y_f = L^-1 f,  y_1 = L^-1 1.
 #pragma once
@@ -22,7 +22,7 @@ struct Cholesky {
     static SPARSEWOOD_HD int64_t packed(int64_t k) { return sparsewood::packed(k); }
     SPARSEWOOD_HD double* row(int i) const { return rows + packed(i); }
 
-    // q <- the solution of the QP. Returns its value there, up to a constant:
+    // q <- the solution of the QP. Returns its objective, up to a constant:
     // (y_f^T y_f + c y_f^T y_1 - c) / 2.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE double solve(const G& g, double* q) const {
@@ -49,9 +49,9 @@ struct Cholesky {
         backward(g, rows, size, x);
     }
 
-    // Appends the structure whose row of K (size entries) already stands in row(size), the first
-    // `known_rows` of them solved for; the lanes' shares of its score add up to that. False, and
-    // nothing changed, when it is affinely dependent on the others.
+    // Appends the structure whose row of K (size entries) is in row(size), the first `known_rows`
+    // of them already solved; its score is the sum of the lanes' shares. Returns false without
+    // changes if it is affinely dependent on the others.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE bool append(const G& g, int known_rows, double diagonal,
                                               double score) {
@@ -72,7 +72,7 @@ struct Cholesky {
         return true;
     }
 
-    // Removes the structures gone[0] < gone[1] < ..., at most kGone. rotations: (2 count, room)
+    // Removes at most kGone structures gone[0] < gone[1] < ... rotations: (2 count, room)
     // scratch. spills: (size) scratch.
     template <class G>
     SPARSEWOOD_HD void remove(const G& g, const int32_t* gone, int count, double* rotations,
@@ -83,7 +83,7 @@ struct Cholesky {
     }
 
   private:
-    // Below this share of its squared length a new column counts as dependent.
+    // A new column counts as dependent below this fraction of its squared length.
     static constexpr double kDependent = 1e-11;
 };
 

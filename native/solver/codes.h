@@ -1,7 +1,6 @@
-// The codes of the active structures: where each is kept, and how much it has in common with
-// others.
+// The codes of the active structures, their places in memory, and their overlaps.
 //
-// A structure keeps its place while it is active; its number changes as others leave.
+// A structure keeps its place while it is active; its index changes when others leave.
 #pragma once
 
 #include "families/family.h"
@@ -13,12 +12,12 @@ struct Codes {
     Family family;
     int slots;
     int stride;     // slots, rounded up to whole blocks; padding slots hold 0
-    int32_t* base;  // (slots) where the options of a slot begin in the table
+    int32_t* base;  // (slots) first cell of the options of each slot
     int capacity;
     int16_t* cells;    // (capacity, stride) by place
     int32_t* place;    // (capacity) of the code of an active structure; then the free places
-    int32_t* nearest;  // (capacity) by place: the place that shares most parts, -1: to be found
-    int32_t* shared;   // (capacity) by place: how many
+    int32_t* nearest;  // (capacity) by place: the place that shares most parts, -1: unknown
+    int32_t* shared;   // (capacity) by place: number of parts shared with it
 
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         slots = family.slots;
@@ -44,7 +43,7 @@ struct Codes {
         g.sync();
     }
 
-    // Takes over the codes of a set with less room.
+    // Copies the codes of a set with less capacity.
     template <class G>
     SPARSEWOOD_HD void copy(const G& g, const Codes& from) {
         int64_t count = int64_t(from.capacity) * stride;
@@ -62,8 +61,8 @@ struct Codes {
     SPARSEWOOD_HD int16_t* at(int p) const { return cells + int64_t(p) * stride; }
     SPARSEWOOD_HD int16_t* code(int a) const { return at(place[a]); }
 
-    // <scores, h - other> summed slot by slot, so that what is common cancels exactly: this lane's
-    // share of it.
+    // This lane's share of <scores, h - other>, summed slot by slot so that common terms cancel
+    // exactly.
     template <class G>
     SPARSEWOOD_HD double share_above(const G& g, const double* scores, const int16_t* h,
                                      const int16_t* other) const {
@@ -76,7 +75,7 @@ struct Codes {
         return s;
     }
 
-    // The same by one lane, all of it.
+    // The same, computed entirely by one lane.
     SPARSEWOOD_HD double score_above(const double* scores, const int16_t* h,
                                      const int16_t* other) const {
         double s = 0;
@@ -87,7 +86,7 @@ struct Codes {
         return s;
     }
 
-    // How many penalised parts two structures share.
+    // The number of penalised parts shared by two structures.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE int common_parts(const G& g, const int16_t* a,
                                                    const int16_t* b) const {
@@ -108,7 +107,7 @@ struct Codes {
         return Family::kEmpty ? common_parts(g, h, h) : family.penalised;
     }
 
-    // Looks among `size` active structures for the one nearest to number a.
+    // Finds the nearest structure to number a among `size` active ones.
     template <class G>
     SPARSEWOOD_HD void find_nearest(const G& g, int a, int size) {
         int near = -1, most = -1;

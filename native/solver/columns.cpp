@@ -29,9 +29,9 @@ struct Columns {
 
 }  // namespace
 
-// x <- L^-1 x with L (n, n) packed by rows, its diagonal inverted, and x (n, width). Rows of L go
-// four at a time through kColumns columns of x. Every entry is summed in the order of its terms, so
-// the width of the machine's vectors does not show in the result.
+// x <- L^-1 x with L (n, n) packed by rows, with inverted diagonal, and x (n, width). Rows of L are
+// applied four at a time to kColumns columns of x. Every entry is summed in a fixed order, so the
+// result does not depend on the vector width of the machine.
 SPARSEWOOD_WIDE void solve_columns(const double* rows, int n, double* x, int width) {
     for (int b = 0; b < n; b += kRows) {
         int count = n - b < kRows ? n - b : kRows;

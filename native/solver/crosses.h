@@ -1,7 +1,7 @@
-// Structures made of two that are active: one and its nearest neighbour, mixed slot by slot for the
-// better score. They separate slots that no active structure tells apart.
+// Crosses: mixtures of an active structure and its nearest neighbour, chosen slot by slot for the
+// better score. They separate slots that no active structure distinguishes.
 //
-// Each lane makes a cross of its own, with its own scratch memory.
+// Each lane makes its own cross, with its own scratch memory.
 #pragma once
 
 #include "solver/active_set.h"
@@ -10,11 +10,11 @@ namespace sparsewood {
 
 template <class Family>
 struct Crosses {
-    static constexpr int kMost = 512;  // at most so many enter at once
-    int16_t* children;                 // (lanes, stride) what each lane has made
+    static constexpr int kMost = 512;  // maximum number that enter at once
+    int16_t* children;                 // (lanes, stride) the cross of each lane
     char* scratch;                     // (lanes, share)
     int64_t share;                     // bytes that a family's cross() needs
-    int32_t* partner;                  // (capacity) by place: what it is crossed with
+    int32_t* partner;                  // (capacity) by place: its partner
 
     SPARSEWOOD_HD void lay_out(Arena& arena, const Codes<Family>& codes) {
         share = 0;
@@ -32,8 +32,8 @@ struct Crosses {
         partner = arena.take<int32_t>(room);
     }
 
-    // Pairs every active structure with its nearest one and lets those crosses enter, up to `most`
-    // active structures, that score more than `least` above the active ones by `reduced`.
+    // Crosses every active structure with its nearest one. Crosses that score more than `least`
+    // above the active structures by `reduced` enter, up to `most` active structures.
     template <class G>
     SPARSEWOOD_HD void enter(const G& g, ActiveSet<Family>& set, const double* reduced,
                              double least, int64_t most) {
@@ -62,7 +62,7 @@ struct Crosses {
                 for (int i = g.lane(); i < codes.stride; i += g.size()) to[i] = from[i];
                 g.sync();
                 if (wait < set.kWaiting && set.size() + wait < most) continue;
-                // The structures active may span all there is: then none can enter.
+                // If the active structures span all others, none can enter.
                 if (set.append_waiting(g, wait) == 0 && wait == set.kWaiting) return;
                 wait = 0;
                 if (set.size() >= most) return;
@@ -72,8 +72,7 @@ struct Crosses {
     }
 
   private:
-    // Finds the partner of every active structure; and by place what both may gain, which lanes
-    // that work side by side find each for itself.
+    // Finds the partner of every active structure, and by place a bound on the gain of the pair.
     template <class G>
     SPARSEWOOD_HD void pair(const G& g, ActiveSet<Family>& set, const double* reduced) {
         Codes<Family>& codes = set.codes;
@@ -97,14 +96,14 @@ struct Crosses {
 
     SPARSEWOOD_HD bool is_mutual(int p) const { return partner[partner[p]] == p; }
 
-    // The place at which the possible gain of p and its partner stands.
+    // The place at which the possible gain of p and its partner is stored.
     SPARSEWOOD_HD int bound_at(int p) const {
         int q = partner[p];
         return q < p && is_mutual(p) ? q : p;
     }
 
-    // Whether the cross of the structure at p may enter: not if that of its partner with it does.
-    // a + b = cross(a, b) + cross(b, a): beside the one the other is dependent.
+    // Whether the cross of the structure at p may enter: not if the cross of its partner with it
+    // does. As a + b = cross(a, b) + cross(b, a), the second would be dependent.
     template <class G>
     SPARSEWOOD_HD bool take(const G& g, int p) {
         int q = partner[p];
@@ -116,8 +115,8 @@ struct Crosses {
         return true;
     }
 
-    // child <- the structure at p with pieces of its partner; returns what it gains, 0 where that
-    // cannot be more than `least`.
+    // child <- the structure at p with pieces of its partner; returns its gain, or 0 if the gain
+    // cannot exceed `least`.
     template <class G>
     SPARSEWOOD_HD double cross(const G&, const Codes<Family>& codes, Family& family,
                                const double* bound, const double* reduced, int p, double least,
@@ -131,8 +130,8 @@ struct Crosses {
         return 0;
     }
 
-    // What crossing the structures at p and q would gain if every mixture were one. Both score the
-    // same, so either is better in some slots by as much as it is worse in the others.
+    // The gain of crossing the structures at p and q if every mixture were valid. Both have the
+    // same score, so each is better in some slots by as much as it is worse in the others.
     static SPARSEWOOD_HD double possible_gain(const Codes<Family>& codes, const double* reduced,
                                               int p, int q) {
         double difference = 0;

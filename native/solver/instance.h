@@ -1,5 +1,5 @@
-// One instance, from the caller's padded array to its answer: what a CPU thread and a CUDA kernel
-// have in common.
+// One instance, from the caller's padded array to its status: shared by CPU threads and CUDA
+// kernels.
 #pragma once
 
 #include "solver/solver.h"
@@ -7,18 +7,18 @@
 namespace sparsewood {
 
 constexpr double kLargest = 1e200;  // sums of such scores still fit in a double
-constexpr int kPollRows = 256;      // rows of scores that are read between two polls
+constexpr int kPollRows = 256;      // rows of scores read between two polls
 
 SPARSEWOOD_HD inline bool is_temperature(double t) { return t > 0 && t < -kForbidden; }
 
-// What reading the scores of an instance found.
+// The result of reading the scores of an instance.
 struct Reading {
     double range;  // of the finite scores
-    int64_t bad;   // where a score that cannot be used is in the caller's array; -1: nowhere
+    int64_t bad;   // index of an invalid score in the caller's array; -1: none
 };
 
-// Copies an instance, divided by the temperature, to the table of a family that has its size.
-// from: an array of numbers, or what can be indexed like one.
+// Copies an instance, divided by the temperature, to the table of a family that is set to its size.
+// from: an array, or an object that can be indexed like one.
 template <class G, class Family, class From>
 SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from, double temperature,
                                   double* table) {
@@ -52,7 +52,7 @@ SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from,
         if (c >= width) ++r, c -= width;
     }
     g.sync();
-    // Of several lanes that found one any will do: it is the CPU that says where the first is.
+    // If several lanes found an invalid score, any will do: the CPU reports the first.
     if (g.max(static_cast<double>(bad)) >= 0) return {0, bad < 0 ? 0 : bad};
     f.shift(g, table);
     g.sync();
@@ -60,16 +60,16 @@ SPARSEWOOD_HD Reading read_scores(const G& g, const Family& f, const From& from,
     return {highest > lowest ? highest - lowest : 0, -1};
 }
 
-// Whether crosses enter from the start. A cap that binds is filled best by the oracle's structures
-// alone; one below the number of slots is sure to. Where all scores are equal a few of the oracle's
-// suffice, and crosses would only add to them.
+// Whether crosses enter from the start. If a cap binds, which it does below the number of slots,
+// the oracle's structures alone give the best result. If all scores are equal, few of the oracle's
+// structures suffice, and crosses would only add more.
 template <class Family>
 SPARSEWOOD_HD bool starts_with_crosses(const Family& f, Limits limits, double range) {
     return limits.max_iter == 0 && (limits.max_active == 0 || limits.max_active >= f.slots) &&
            (range > 0 || cross_gap(f) < kAlways);
 }
 
-// How a run that came to its end is called: what rounding hides of the gap counts.
+// The status of a finished run, including the rounding error of the gap.
 template <class Family>
 SPARSEWOOD_HD Status verdict(const Solver<Family>& solver, Status end) {
     if (end == Status::kCapped) return end;

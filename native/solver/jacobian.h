@@ -11,9 +11,9 @@
 
 namespace sparsewood {
 
-// parts: (size, width) the parts of each structure, -1 after the last. on_parts, out_parts: by
-// part, out_parts zeroed before. ones: (size) scratch. On: an array of numbers, or what can be
-// indexed like one.
+// parts: (size, width) the parts of each structure, padded with -1. on_parts, out_parts: by part,
+// out_parts zeroed before. ones: (size) scratch. On: an array, or an object that can be indexed
+// like one.
 template <class G, class On>
 SPARSEWOOD_HD void apply_jacobian(const G& g, const int64_t* parts, int size, int64_t width,
                                   const double* factor, const On& on_weights, const On& on_parts,

@@ -1,8 +1,9 @@
 // The k best structures of a family that can fix the option of a slot (Murty 1968; Lawler 1972).
 //
-// The set of all structures but the best is split by the first slot in which one differs from it:
-// slots before keep their options, that one is denied it. The best of each piece is one oracle
-// call; the best of all is the next structure, and its piece is split in the same way.
+// The set of all structures except the best is partitioned by the first slot in which they differ
+// from it: earlier slots keep their options, and the best option of this slot is excluded. One
+// oracle call finds the best structure of each piece; the best of these is the next structure, and
+// its piece is split in the same way.
 #pragma once
 
 #include <queue>
@@ -12,14 +13,14 @@
 
 namespace sparsewood {
 
-// A piece of the set of structures, and the best in it.
+// A piece of the set of structures, and its best structure.
 struct Piece {
     double score;
     std::vector<int16_t> code;
-    int fixed;                    // so many slots are fixed to the options of the code
-    std::vector<int16_t> banned;  // options the next slot may not take
+    int fixed;                    // number of slots that are fixed to the options of the code
+    std::vector<int16_t> banned;  // options excluded for the next slot
 
-    bool operator<(const Piece& other) const {  // ties: the smaller code first
+    bool operator<(const Piece& other) const {  // ties go to the smaller code
         return score < other.score || (score == other.score && code > other.code);
     }
 };
@@ -32,10 +33,10 @@ class BestFirst {
         push(Piece{0, std::vector<int16_t>(static_cast<size_t>(family.slots)), 0, {}});
     }
 
-    // How often the oracle was asked.
+    // The number of oracle calls.
     int64_t calls() const { return calls_; }
 
-    // The next best structure; false when there is none left.
+    // The next best structure; false if there is none left.
     bool next(std::vector<int16_t>& code) {
         if (started_) split();
         if (pieces_.empty()) return false;
@@ -51,7 +52,7 @@ class BestFirst {
     std::vector<double> copy_;
     std::priority_queue<Piece> pieces_;
     bool started_ = false;
-    Piece found_;  // the last one; its piece is split when the next is asked for
+    Piece found_;  // the last structure found; its piece is split on the next call
     int64_t calls_ = 0;
 
     void split() {
@@ -63,7 +64,7 @@ class BestFirst {
         }
     }
 
-    // Asks for the best of a piece, and keeps the piece if there is one.
+    // Finds the best structure of a piece, and keeps the piece unless it is empty.
     void push(Piece piece) {
         poll();
         copy_.assign(table_, table_ + cells(family_));

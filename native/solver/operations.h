@@ -1,4 +1,4 @@
-// The operations on a batch, made for one family.
+// The operations on a batch, instantiated for one family.
 #pragma once
 
 #include "group/instances.h"
@@ -11,8 +11,8 @@
 
 namespace sparsewood {
 
-// What a thread works with: of each family its own where speed counts, the same for many where a
-// page is to load it.
+// The worker of a thread: one per family for speed, or shared by families for small size
+// (WebAssembly).
 template <class Family>
 auto worker_of() {
 #if defined(__wasm__)

@@ -1,14 +1,14 @@
-// SparseMAP at rising temperatures, from the MAP structure to where too many structures remain.
+// SparseMAP at increasing temperatures, from the MAP structure until too many structures remain.
 //
-// With s = temperature given / temperature, the weights on a fixed support are s a + b, where
+// With s = given temperature / temperature, the weights on a fixed support are s a + b, where
 //     a = J M^T theta,   b = K^-1 1 / (1^T K^-1 1)
 // (jacobian.h), and a structure scores s A - B above the active ones. From s = infinity, where the
-// MAP structure has all weight, s falls to where a weight reaches zero, whose structure leaves, or
-// where a structure comes to tie, which enters. The oracle, asked at the lower end of a segment,
-// names one that is above; asked where that one ties, another, until none is: Newton's method on a
-// convex function. The readable version, with the reasons, is inference/_path.py.
+// MAP structure has all weight, s decreases until a weight reaches zero, whose structure leaves, or
+// until another structure ties, which enters. The oracle, called at the lower end of a segment,
+// returns a structure with an advantage; called where that one ties, another, until there is none:
+// Newton's method on a convex function. inference/_path.py is the readable version, with proofs.
 //
-// What the oracle has named before is looked at first: it often is what enters next.
+// Structures that the oracle returned before are checked first, as they often enter next.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 namespace sparsewood {
 
 enum class PathEnd {
-    kReached,     // the temperature given
+    kReached,     // the given temperature
     kFull,        // one more structure would remain
-    kTied,        // too many structures score best: they remain at any temperature
-    kStalled,     // steps at one temperature do not end: it is not the largest that suffices
+    kTied,        // too many structures tie for the best score: they remain at any temperature
+    kStalled,     // steps at one temperature cycle: it may not be the largest that suffices
     kNoStructure  // every structure uses a forbidden part
 };
 
@@ -41,8 +41,9 @@ class Path {
                            : kTilt * Solver<Family>::fraction(static_cast<int64_t>(c));
     }
 
-    // To the end. grow(): lays out more room for the active set. solve_at(s, most): puts there what
-    // SparseMAP keeps at s, most structures if that is not 0; false: they did not suffice.
+    // Follows the path to its end. grow(): enlarges the active set. solve_at(s, most): replaces it
+    // by the SparseMAP support at s, with at most `most` structures if not 0; false: they did not
+    // suffice.
     template <class Grow, class SolveAt>
     PathEnd run(Grow grow, SolveAt solve_at) {
         std::fill(solver_.entering + codes_.slots, solver_.entering + codes_.stride, int16_t{0});
@@ -75,21 +76,21 @@ class Path {
     }
 
     double s() const { return s_at_; }
-    const Decomposition& found() const { return found_; }            // what has weight there
-    const std::vector<int16_t>& tie() const { return tie_; }  // who ties there; empty: nobody
+    const Decomposition& found() const { return found_; }            // the support there
+    const std::vector<int16_t>& tie() const { return tie_; }  // what ties there; empty: none
 
   private:
     enum class Next { kOn, kTies, kTooMany, kEnd };
     using Code = std::vector<int16_t>;
 
-    static constexpr double kTop = 1e10;    // structures that tie at range / kTop, tie
-    static constexpr double kMost = 1e60;   // no score times that is beyond all numbers
+    static constexpr double kTop = 1e10;    // structures that tie at range / kTop count as tied
+    static constexpr double kMost = 1e60;   // bound on s that avoids overflow
     static constexpr double kTilt = 1e-12;  // breaks ties between structures
     static constexpr double kZero = 1e-13;  // a weight or an advantage below this is rounding
-    static constexpr double kHint = 1e-9;   // of one that is remembered, which the oracle may find
-    static constexpr double kSame = 1e-10;  // breakpoints so near to each other are one
-    static constexpr double kNegative = 1e-9;  // a weight below minus this has left already
-    static constexpr double kAhead = 1e-6;     // how far a detour goes past where steps do not end
+    static constexpr double kHint = 1e-9;   // least advantage of a remembered structure
+    static constexpr double kSame = 1e-10;  // relative distance at which breakpoints are equal
+    static constexpr double kNegative = 1e-9;  // a weight below minus this is a missed breakpoint
+    static constexpr double kAhead = 1e-6;     // relative step past a point where steps cycle
     static constexpr int kDetours = 20, kQuestions = 1000;
     static constexpr size_t kPool = 64;
 
@@ -99,13 +100,13 @@ class Path {
     int64_t most_;
     Thread g_;
     double s_, top_, s_at_ = 0;
-    bool ties_ = false;  // several structures score best
+    bool ties_ = false;  // several structures tie for the best score
     int detours_ = 0;
     std::vector<double> a_, b_, residual_;
     std::vector<double> slope_, offset_;  // (cells) theta - D M a and D M b
     std::vector<double> tilt_;            // (cells)
-    std::vector<Code> pool_;              // what the oracle named, and did not enter or left
-    Code banned_;                         // above by rounding alone
+    std::vector<Code> pool_;              // structures from the oracle that did not enter, or left
+    Code banned_;                         // has an advantage only by rounding
     Decomposition found_;
     Code tie_;
 
@@ -117,7 +118,7 @@ class Path {
         return family()(g_, table, code);
     }
 
-    // Finds where the segment ends, and who enters or leaves there.
+    // Finds the end of the segment, and the structure that enters or leaves there.
     Next step() {
         lines();
         int k = set_.size(), leaving = -1;
@@ -177,7 +178,7 @@ class Path {
         banned_.clear();
     }
 
-    // a, b, and the tables of potentials that they make.
+    // Computes a, b, and their tables of potentials.
     void lines() {
         const Cholesky& f = set_.factor;
         int k = f.size;
@@ -191,13 +192,13 @@ class Path {
         backward(g_, f.rows, k, a_.data());
         backward(g_, f.rows, k, b_.data());
         tables();
-        if (s_ >= top_) return;  // scores that tie are taken to be equal
+        if (s_ >= top_) return;  // tied scores are treated as equal
         refine(a_, slope_, 1);
         refine(b_, offset_, -1);
         tables();
     }
 
-    // One step of iterative refinement: active structures should all score the same.
+    // One step of iterative refinement: active structures should have equal scores.
     void refine(std::vector<double>& x, const std::vector<double>& table, double sign) {
         for (int i = 0; i < set_.size(); ++i)
             residual_[size_t(i)] =
@@ -220,7 +221,7 @@ class Path {
         }
     }
 
-    // Whether h scores above the active structures at `s`, by more than rounding; then `s` becomes
+    // Whether h scores above the active structures at `s` by more than rounding; then `s` is set to
     // where it ties with them.
     bool above(const Code& h, double& s, double least = kZero) {
         double rise = codes_.score_above(slope_.data(), h.data(), codes_.code(0));
@@ -234,9 +235,9 @@ class Path {
         return true;
     }
 
-    // The structure of the pool that ties first, if one does before `end`, which is moved there. Of
-    // those that tie at the same place, the one named first. What ties where the segment begins is
-    // left to the oracle: there may be many, of which it finds the best.
+    // The structure of the pool that ties first, if one does before `end`, which is moved there;
+    // ties go to the oldest. Structures that tie at the beginning of the segment are left to the
+    // oracle, which finds the best of them.
     Code first_of_pool(double& end) {
         const Code* first = nullptr;
         for (const Code& h : pool_) {
@@ -257,7 +258,7 @@ class Path {
         pool_.erase(std::remove(pool_.begin(), pool_.end(), h), pool_.end());
     }
 
-    // What has weight at s.
+    // Records the support at s.
     void record(const Code& tie) {
         found_ = {{}, {}, 0};
         for (int i = 0; i < set_.size(); ++i)

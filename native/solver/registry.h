@@ -1,8 +1,8 @@
-// How a file of families/ makes its family known.
+// Registration of families by their files in families/.
 //
-// SPARSEWOOD_FAMILY(name, options, Struct) gives the number of its options and the struct that
-// implements it; the function layout_of_<name> above it says what its scores look like. With two
-// structs, or four, the first option, or the first two, choose: (false, false), (false, true),
+// SPARSEWOOD_FAMILY(name, options, Struct) registers the number of options and the struct of a
+// family; the function layout_of_<name> above it defines the layout of its scores. With two or four
+// structs, the first one or two options choose one of them: (false, false), (false, true),
 // (true, false), (true, true). Kernels include families/<name>.h for the same struct, which Python
 // looks up by `_native.families()`.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace sparsewood {
 
-// The sides of a shape, 1 beyond the last; no more than can be multiplied.
+// The sides of a shape, 1 beyond the last; clamped so that products do not overflow.
 struct Sides {
     const Whole& shape;
     int64_t operator[](size_t d) const {
@@ -23,10 +23,10 @@ struct Sides {
     }
 };
 
-// What the scores of one instance look like.
+// The layout of the scores of one instance.
 struct Layout {
-    Whole shape;      // the one expected
-    size_t sides;     // how many of them, from the first on, are the size of an instance
+    Whole shape;      // the expected shape
+    size_t sides;     // number of leading sides that are the size of an instance
     int64_t choices;  // an upper bound on the options of a slot
 };
 

@@ -2,19 +2,19 @@
 //
 //     max over distributions q    <theta, M q> - 1/2 ||D M q||^2
 //
-// with D keeping the penalised parts: all, or all but the transitions of a chain.
+// where D selects the penalised parts: all, or all but the transitions of a chain.
 // The oracle finds argmax_h <theta - D u, h>; with u = M q optimal on the active structures,
-// these all score the same, and what the oracle's structure scores above them is the duality gap.
+// these all have the same score, and the advantage of the oracle's structure is the duality gap.
 //
-// The oracle's structure moves every slot at once, so entering it alone approaches the
+// The oracle's structure changes every slot at once, so entering it alone approaches the
 // solution like a binary expansion: the last structures get weights of 1e-10 and less,
-// and those still missing bend the gradient. Beside it therefore enter crosses: an active
-// structure and its nearest neighbour, mixed slot by slot for the better score. They
-// separate slots that no active structure tells apart, which takes far fewer oracle calls
-// and ends at weights that are not small.
+// and missing ones distort the gradient. Therefore crosses enter as well: mixtures of an active
+// structure and its nearest neighbour, chosen slot by slot for the better score. They
+// separate slots that no active structure distinguishes, which takes far fewer oracle calls
+// and avoids tiny weights.
 //
-// Where parts carry no penalty a better structure may be affinely dependent on the active ones in
-// the parts that do. It then takes the place of one of them: a pivot of the simplex method.
+// If some parts carry no penalty, a better structure may be affinely dependent on the active ones
+// in the penalised parts. It then replaces one of them: a pivot of the simplex method.
 #pragma once
 
 #include "solver/crosses.h"
@@ -24,19 +24,19 @@ namespace sparsewood {
 enum class Status : int32_t {
     kSolved,       // gap closed
     kCapped,       // max_active or max_iter reached
-    kStalled,      // float64 has nothing more to give
-    kLimited,      // a limit of the solver's own: of structures, rounds or memory
+    kStalled,      // rounding prevents further progress
+    kLimited,      // a limit of the solver: structures, rounds or memory
     kNoStructure,  // every structure uses a forbidden part
-    kMoreRoom      // lay out more room for the active set, then run again: it continues
+    kMoreRoom      // enlarge the active set, then call run() again to continue
 };
 
-constexpr int64_t kMostStructures = 1 << 16;  // whose factor takes 17 GB
+constexpr int64_t kMostStructures = 1 << 16;  // their factor takes 17 GB
 
 struct Limits {
     double tol;
     int64_t max_active;  // 0: none
     int64_t max_iter;    // 0: none
-    int64_t most_structures = kMostStructures;  // of the solver's own
+    int64_t most_structures = kMostStructures;  // limit of the solver
 };
 
 template <class Family>
@@ -44,23 +44,23 @@ struct Solver {
     ActiveSet<Family> set;
     Crosses<Family> crosses;
     Limits limits;
-    bool crossing;      // let crosses enter beside the oracle's structure
-    double range;       // of the finite scores; 1 where all are equal
-    double* tilted;     // (penalised cells) theta with its ties broken
+    bool crossing;      // whether crosses enter besides the oracle's structure
+    double range;       // of the finite scores; 1 if all are equal
+    double* tilted;     // (penalised cells) theta with ties broken
     double* reduced;    // (cells) theta - D u, tilted until the end
     int16_t* entering;  // (stride)
 
     int proposals;  // structures to start from; 0: the MAP structure
-    bool started;   // they are in the active set
-    bool level;     // priced by theta itself, no longer tilted
-    bool equal;     // all scores are
+    bool started;   // whether they are in the active set
+    bool level;     // whether pricing uses theta instead of tilted
+    bool equal;     // whether all scores are equal
     int calls, largest, idle;
     double gap, noise, smallest;  // noise: the rounding error of the gap
 
     SPARSEWOOD_HD Family& family() { return set.codes.family; }
     SPARSEWOOD_HD const Family& family() const { return set.codes.family; }
 
-    // For the size that the family has been set to.
+    // Allocates memory for the current size of the family.
     SPARSEWOOD_HD void lay_out(Arena& arena) {
         set.lay_out(arena);
         family().lay_out(arena);
@@ -88,8 +88,8 @@ struct Solver {
         smallest = -kForbidden;
     }
 
-    // Starts from what the family takes for the solution, unless there are caps: those are filled
-    // from the best structure on. Returns the room that this needs.
+    // Starts from the structures that the family proposes, or with caps from the MAP structure.
+    // Returns the capacity that this needs.
     template <class G>
     SPARSEWOOD_HD int propose(const G& g) {
         if (limits.max_active == 0 && limits.max_iter == 0)
@@ -110,10 +110,10 @@ struct Solver {
         return status;
     }
 
-    // For so many active structures there has to be room before run() goes on.
+    // The capacity of the active set that run() needs to continue.
     SPARSEWOOD_HD int room_needed() const { return set.size() + most_crosses() + 2; }
 
-    // Ends a run that there is no more room for: at the last optimum, with its gap.
+    // Ends a run for which there is no more memory, at the last optimum, with its gap.
     template <class G>
     SPARSEWOOD_HD Status end_early(const G& g) {
         while (set.size() > 1 && set.weights[set.size() - 1] == 0) --set.factor.size;
@@ -123,12 +123,12 @@ struct Solver {
         return Status::kLimited;
     }
 
-    // Whether the gap keeps the promise, with what rounding hides of it.
+    // Whether the gap, including its rounding error, is within the promise.
     SPARSEWOOD_HD bool is_certified() const {
         return (gap > 0 ? gap : 0) + noise <= limits.tol * range;
     }
 
-    // The optimum over the active set as it stands, of which no structure is dropped, and its gap.
+    // The optimum over the current active set, without dropping structures, and its gap.
     template <class G>
     SPARSEWOOD_HD void settle_all(const G& g) {
         level = true;
@@ -152,13 +152,13 @@ struct Solver {
 
   private:
     static constexpr double kTilt = 1e-12;   // far above rounding, far below any tolerance
-    static constexpr int kIdle = 3;          // rounds without improvement: the end, at rounding
-    static constexpr int kPatience = 100;    // the same, above it
+    static constexpr int kIdle = 3;          // rounds without improvement at which to end
+    static constexpr int kPatience = 100;    // the same, above rounding
     static constexpr double kRounding = 32;  // times the noise
     static constexpr int kIterations = 20;   // per part, before giving up on a degenerate problem
 
-    // When all scores are equal the oracle's own order of preference, by index, happens to lead
-    // to a solution of n structures; tilted it would need some n^2.
+    // If all scores are equal, the oracle's tie-breaking by index happens to give a solution of n
+    // structures; with tilted scores it would need about n^2.
     SPARSEWOOD_HD double tilt() const { return equal ? 0 : kTilt; }
 
     SPARSEWOOD_HD int most_crosses() const {
@@ -182,7 +182,7 @@ struct Solver {
             proposed(family(), g, c, entering, 0);
             set.append_next(g, entering, c == 1);
         }
-        // The penalised cells tell structures apart: to tilt those is enough.
+        // The penalised cells distinguish structures, so it suffices to tilt these.
         int64_t count = penalised_cells(family());
         for (int64_t c = g.lane(); c < count; c += g.size()) {
             bool empty = Family::kEmpty && c % family().width == 0;
@@ -192,7 +192,7 @@ struct Solver {
         return true;
     }
 
-    // One round: solve on the active set, price, enter. True when it is the last.
+    // One round: solve over the active set, price, enter. True if it is the last.
     template <class G>
     SPARSEWOOD_HD bool step(const G& g, Status& status) {
         settle(g);
@@ -215,7 +215,7 @@ struct Solver {
                 set.pivot(g, entering);
                 return false;
             }
-            // Rounding: an active structure, or one that depends on them, cannot be better.
+            // Rounding: an active or dependent structure cannot be better.
             if (!level) {
                 level = true;
                 return false;
@@ -259,7 +259,7 @@ struct Solver {
         return family()(g, table, code);
     }
 
-    // The oracle's structure for the reduced scores, and the gap it leaves.
+    // The oracle's structure for the reduced scores, and the resulting gap.
     template <class G>
     SPARSEWOOD_HD void price(const G& g) {
         reduce(g, set.weights);
@@ -273,13 +273,13 @@ struct Solver {
         noise = 2 * kEpsilon * (1 + sums[1]);
     }
 
-    // By how much h scores above the first active structure; by one lane.
+    // The score of h minus the score of the first active structure; run by one lane.
     SPARSEWOOD_HD double above_first(const int16_t* h) const {
         return set.codes.score_above(reduced, h, set.codes.code(0));
     }
 
-    // The gap above what the active structures score on average: that is above the first, but for
-    // rounding. It is 0 where there is one structure alone, whatever the size of its scores.
+    // The gap relative to the mean score of the active structures, which equals that of the first
+    // up to rounding. It is 0 for a single structure, whatever the size of its scores.
     template <class G>
     SPARSEWOOD_HD void certify(const G& g) {
         double mean = 0;
@@ -289,8 +289,8 @@ struct Solver {
         if (set.size() == 1 && !is_certified() && is_only(g)) gap = noise = 0;
     }
 
-    // Whether the active structure is the only one there is. Where its parts cost 1 and all others
-    // bring 1, any other one scores higher, in whole numbers: nothing is rounded.
+    // Whether the active structure is the only one that exists. If its parts score -1 and all
+    // others 1, any other structure scores higher; these are integers, so nothing is rounded.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE bool is_only(const G& g) {
         const int16_t* only = set.codes.code(0);
@@ -313,7 +313,7 @@ struct Solver {
         return alone;
     }
 
-    // reduced <- theta in the cells without a penalty, where it always is.
+    // reduced <- theta in the cells without penalty, where it never changes.
     template <class G>
     SPARSEWOOD_HD void restore(const G& g) {
         for (int64_t c = penalised_cells(family()) + g.lane(); c < cells(family()); c += g.size())
@@ -321,9 +321,9 @@ struct Solver {
         g.sync();
     }
 
-    // reduced <- theta - D M q, a slot's part of it by one lane. At an optimum over the active set
-    // many structures score the same; the tilt lets the oracle choose among them by more than
-    // rounding errors.
+    // reduced <- theta - D M q, one slot per lane. At an optimum over the active set many
+    // structures have equal scores; the tilt makes the oracle's choice independent of rounding
+    // errors.
     template <class G>
     SPARSEWOOD_HD SPARSEWOOD_ONCE void reduce(const G& g, const double* q) {
         const double* from = level ? set.theta : tilted;
@@ -343,15 +343,15 @@ struct Solver {
         g.sync();
     }
 
-    // The weight w of structure a, for the slots from `begin` to `end`.
+    // Subtracts the weight w of structure a, for the slots from `begin` to `end`.
     SPARSEWOOD_HD void subtract(int begin, int end, int a, double w) {
         const int16_t* h = set.codes.code(a);
         for (int i = begin; i < end; ++i)
             if (!Family::kEmpty || h[i] != 0) reduced[set.codes.base[i] + h[i]] -= w;
     }
 
-    // The weights of structures a .. a + 3, for slot i: what is read does not wait for what is
-    // written.
+    // Subtracts the weights of structures a .. a + 3, for slot i, so that reads do not wait for
+    // writes.
     SPARSEWOOD_HD void subtract_four(int i, int a, const double* q) {
         double *row = reduced + set.codes.base[i], w[4];
         int h[4];
@@ -360,8 +360,8 @@ struct Solver {
             if (!Family::kEmpty || h[v] != 0) row[h[v]] -= w[v];
     }
 
-    // One step of iterative refinement: at the optimum all active structures score the same, and
-    // by how much they do not is the residual of the QP solution.
+    // One step of iterative refinement: at the optimum all active structures have equal scores, so
+    // their differences are the residual of the QP solution.
     template <class G>
     SPARSEWOOD_HD void refine(const G& g) {
         reduce(g, set.target);
@@ -374,7 +374,7 @@ struct Solver {
         g.sync();
     }
 
-    // Whether rounds below the tolerance still bring more structures or a smaller gap.
+    // Whether rounds below the tolerance still add structures or reduce the gap.
     SPARSEWOOD_HD bool improves() {
         if (gap > limits.tol) return true;
         idle = set.size() > largest || gap < smallest / 2 ? 0 : idle + 1;
@@ -383,18 +383,18 @@ struct Solver {
         return idle < (gap <= kRounding * noise ? kIdle : kPatience);
     }
 
-    // The gap asked for.
+    // The requested gap.
     SPARSEWOOD_HD double asked() const { return limits.tol * (range < 1 ? range : 1); }
 
-    // The gap aimed at: well below the one asked for, so that no structure is missing for its
-    // weight being small, but not below the rounding error of a score.
+    // The target gap: well below the requested one, so that structures of small weight are not
+    // missing, but not below the rounding error of a score.
     SPARSEWOOD_HD double goal() const {
         double aim = 1e-6 * asked();
         return aim > noise ? aim : noise;
     }
 
-    // What share of the gap a cross must close to enter. With few active structures most
-    // crosses would soon leave again; with many, the more enter at once the better.
+    // The fraction of the gap that a cross must gain to enter. With few active structures most
+    // crosses would soon leave again; with many, it is best to enter as many as possible.
     SPARSEWOOD_HD double share() const {
         double s = 12.0 / set.size();
         return s < 0.02 ? 0.02 : s > 0.3 ? 0.3 : s;

@@ -1,7 +1,7 @@
-// Systems with a lower triangle L that is packed by rows (row i at i (i + 1) / 2), its diagonal
-// inverted; and what becomes of it when rows leave.
+// Linear systems with a lower triangle L, packed by rows (row i at i (i + 1) / 2) with inverted
+// diagonal, and its update when rows are removed.
 //
-// These are the versions for one lane; those for a warp are in warp_triangle.h.
+// These are the versions for one lane; the versions for a warp are in warp_triangle.h.
 #pragma once
 
 #include "group/group.h"
@@ -10,8 +10,8 @@ namespace sparsewood {
 
 SPARSEWOOD_HD inline int64_t packed(int64_t k) { return k * (k + 1) / 2; }
 
-// x <- L^-1 x for an L of `size` rows, four rows at a time: their products with what is known are
-// independent. The first `known_rows` entries of x are those of L^-1 x already.
+// x <- L^-1 x for an L of `size` rows, four rows at a time, whose products with known entries are
+// independent. The first `known_rows` entries of x are already solved.
 template <class G>
 SPARSEWOOD_HD void forward(const G& g, const double* rows, int size, double* x, int known_rows) {
     auto row = [&](int i) { return rows + packed(i); };
@@ -62,13 +62,12 @@ SPARSEWOOD_HD void backward(const G&, const double* rows, int size, double* x) {
     }
 }
 
-// Takes rows and columns out of L L^T, gone[0] < gone[1] < ... Of each row that leaves, those
-// below take a rank-one update by Givens rotations, and so do two right-hand sides y = L^-1 z. The
-// rotations of one row form a chain, so kRows rows advance together, and they take all updates
-// before the next rows are read: once.
+// Removes rows and columns gone[0] < gone[1] < ... from L L^T. For each removed row, the rows below
+// get a rank-one update by Givens rotations, as do two right-hand sides y = L^-1 z. The rotations
+// of one row form a chain, so kRows rows advance together and take all updates in one pass.
 class Removal {
   public:
-    static constexpr int kGone = 16;  // rows that are removed in one pass, at most
+    static constexpr int kGone = 16;  // maximum number of rows removed in one pass
 
     double* rows;
     int size;
@@ -83,7 +82,7 @@ class Removal {
         for (int block = first, known = 0, stop; block < size; block = stop) {
             int next = known < count ? gone[known] : size - 1;
             stop = block + kRows <= next ? block + kRows : next + 1;
-            for (int u = 0; u < known; ++u) {  // after u updates row i stands in row i - u
+            for (int u = 0; u < known; ++u) {  // after u updates row i is stored in row i - u
                 double *cosines = rotations + int64_t(2 * u) * room, *sines = cosines + room;
                 int j = gone[u] - u;
                 for (int i = block - u; i < stop - u; ++i) move_up(i, first, j);
@@ -116,7 +115,7 @@ class Removal {
         spills[i] = from[j];
     }
 
-    // Applies the rotations known so far, j + 1 .. block - 1, to rows block .. stop - 1.
+    // Applies the known rotations j + 1 .. block - 1 to rows block .. stop - 1.
     SPARSEWOOD_HD void rotate(int block, int stop, int j, const double* cosines,
                               const double* sines) const {
         double spill[kRows];
@@ -127,7 +126,7 @@ class Removal {
             from[v] = row(i);
             spill[v] = spills[i];
         }
-        // Past the end the last row's arithmetic is repeated and nothing stored.
+        // Past the end, the arithmetic of the last row is repeated without storing.
         for (int p = j + 1; p < block; ++p) {
             double c = cosines[p], s = sines[p];
             for (int v = 0; v < kRows; ++v) {

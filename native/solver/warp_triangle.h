@@ -1,9 +1,9 @@
-// What triangle.h does, by a warp: a lane takes a row, in blocks of 32 rows.
+// triangle.h for a warp: one row per lane, in blocks of 32 rows.
 #pragma once
 
 namespace sparsewood {
 
-// Within a block one entry of x after the other is known, and goes to the lanes below.
+// Within a block, entries of x are solved one after the other and broadcast to the lanes below.
 __device__ __noinline__ inline void forward(const Warp& g, const double* rows, int size, double* x,
                                             int known_rows) {
 #pragma unroll 1
@@ -28,8 +28,7 @@ __device__ __noinline__ inline void forward(const Warp& g, const double* rows, i
     }
 }
 
-// The same for all columns of x, its rows `width` wide, four at a time: they hide each other's
-// latency.
+// The same for all columns of x, whose rows are `width` wide, four at a time to hide latency.
 __device__ __noinline__ inline void solve_columns(const Warp& g, const double* rows, int size,
                                                   double* x, int width) {
     constexpr int kColumns = 4;
@@ -60,7 +59,7 @@ __device__ __noinline__ inline void solve_columns(const Warp& g, const double* r
     }
 }
 
-// From the last block to the first; what is known of x goes to the columns on the left.
+// From the last block to the first; known entries of x are applied to the columns on the left.
 __device__ __noinline__ inline void backward(const Warp& g, const double* rows, int size,
                                              double* x) {
 #pragma unroll 1
@@ -92,7 +91,7 @@ __device__ __noinline__ inline void backward(const Warp& g, const double* rows, 
     }
 }
 
-// The rows below each one that leaves are updated in place, then all that stay move together.
+// Updates the rows below each removed row in place, then compacts the remaining rows.
 class WarpRemoval {
   public:
     __device__ WarpRemoval(const Removal& r) : r_(r) {}
@@ -143,8 +142,8 @@ class WarpRemoval {
         spill = c * spill - s * a;
     }
 
-    // Columns in blocks of 32, a lane to each, several rows at a time. What is written lies left
-    // of what is read, or in the same block of rows that have been read.
+    // Columns in blocks of 32, one per lane, several rows at a time. Writes are to the left of
+    // reads, or in a block of rows that has been read.
     __device__ __noinline__ void close_ranks(const Warp& g, const int32_t* gone, int count) {
         constexpr int kRows = 4;
 #pragma unroll 1

@@ -1,4 +1,4 @@
-// What one CPU thread works with: a solver and its memory.
+// The worker of one CPU thread: a solver and its memory.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace sparsewood {
 
-// One thread's solver with the memory it works in.
+// A solver with its memory.
 template <class Family>
 class Worker {
   public:
@@ -46,7 +46,7 @@ class Worker {
   private:
     Solver<Family> solver_;
     Block fixed_, active_;
-    int room_ = 64;  // for active structures; what one instance needed the next ones find
+    int room_ = 64;  // capacity for active structures; kept for later instances
 
     double* lay_out(const Scores& scores, int64_t b) {
         family().set_size(scores.size(b), scores.shape.data(), scores.options.data());
@@ -73,7 +73,7 @@ class Worker {
         if (!try_lay_out_active(block, room, 0)) fail_for_memory(bytes_of_room(room));
     }
 
-    // False where there is no memory for it, and for `more` bytes; the layout is then lost.
+    // False if there is no memory for it plus `more` bytes; the layout is then lost.
     bool try_lay_out_active(Block& block, int room, int64_t more) {
         int64_t bytes = bytes_of_room(room);
         char* memory = has_memory(bytes + more) ? block.try_reserve(bytes) : nullptr;
@@ -96,8 +96,8 @@ class Worker {
         return status;
     }
 
-    // Lowers the temperature until max_support structures suffice; theta and the solver are then
-    // those of that temperature. Where so many score best that no temperature does, max_active.
+    // Lowers the temperature until max_support structures suffice, and sets theta and the solver to
+    // that temperature. If more structures tie for the best score, solves with max_active instead.
     Status at_most(double* theta, double range, const Request& request, Solution& out) {
         const std::vector<double> given(theta, theta + cells(family()));
         auto at = [&](double s) {
@@ -144,8 +144,8 @@ class Worker {
         return status;
     }
 
-    // Puts the canonical structures and weights in the place of those found. False: they stay, as
-    // where the canonical ones are more than `most`, if that is not 0.
+    // Replaces the solution by the canonical structures and weights. False: no change, because they
+    // were not found or are more than `most` (if not 0).
     bool make_canonical(const Scores& scores, Status status, int64_t most) {
         if (verdict(solver_, status) != Status::kSolved) return false;
         std::vector<double> w = preferences(family(), scores.shape);
@@ -177,8 +177,8 @@ class Worker {
         return status;
     }
 
-    // Lays out more room for active structures, less than usual where memory is short. The answer
-    // has to fit beside it. False: there is none for any more.
+    // Enlarges the capacity for active structures, by less than usual if memory is short; the
+    // result must fit as well. False: there is no memory for more.
     bool grow() {
         Solver<Family> before = solver_;
         Block larger;
@@ -199,7 +199,7 @@ class Worker {
         if (!grow()) fail_for_memory(bytes_of_factor(solver_.room_needed()));
     }
 
-    // Many structures are joined by a share of their number, as the room for them is its square.
+    // For many structures the capacity grows by a fraction, as memory is quadratic in it.
     int next_room() const {
         constexpr int kMany = 4096;
         return room_ + (room_ < kMany ? room_ / 2 + solver_.set.size() : room_ / 4);

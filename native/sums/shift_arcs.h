@@ -1,5 +1,5 @@
-// What all trees of a sentence share, taken off its arcs: structures/recursions/shifted.py says
-// why.
+// Shifts the scores of arcs by a constant that all trees share: see
+// structures/recursions/shifted.py.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace sparsewood {
 
-// Scores below this have a forbidden part, as in structures/recursions/totals.py.
+// Scores below this include a forbidden part, as in structures/recursions/totals.py.
 constexpr double kNoScore = -5e299;
 
-// The largest of `count` scores, below kNoScore where none is allowed.
+// The largest of `count` scores, below kNoScore if none is allowed.
 SPARSEWOOD_INLINE double largest(const double* scores, int64_t count) {
     double best[8];
     std::fill(best, best + 8, 2 * kNoScore);
@@ -25,8 +25,8 @@ SPARSEWOOD_INLINE double largest(const double* scores, int64_t count) {
 
 SPARSEWOOD_INLINE double or_zero(double score) { return score < kNoScore ? 0 : score; }
 
-// Arcs of n words, rows of `width`, in place; returns what is shared. The first `root` cells of a
-// row are arcs from the root, of which a tree has one; 0: it may have several.
+// Shifts arcs of n words, rows of `width`, in place; returns the constant. The first `root` cells
+// of a row are arcs from the root if a tree has exactly one of them; 0: it may have several.
 SPARSEWOOD_INLINE double shift_arcs(double* arcs, int64_t n, int64_t width, int64_t root) {
     double first = 2 * kNoScore, second = 2 * kNoScore, shared = 0;
     if (root > 0) {

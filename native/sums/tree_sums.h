@@ -1,5 +1,5 @@
 // The sum over the spanning trees of a sentence and its derivative, by elimination without
-// subtractions: see structures/recursions/elimination.py, here on weights instead of logarithms.
+// subtractions: as in structures/recursions/elimination.py, but on weights instead of logarithms.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace sparsewood {
 
-// exp(x) for x <= 0 to the last place: 2^k times the series of what is left, in operations that
-// vectorize. Below -700 it is 0; NaN stays NaN.
+// exp(x) for x <= 0, accurate to the last place: 2^k times the series of the remainder, in
+// operations that vectorize. 0 below -700; NaN stays NaN.
 SPARSEWOOD_INLINE double exp_of_negative(double x) {
-    const double shift = 0x1.8p52;  // leaves the nearest whole number in the low bits
+    const double shift = 0x1.8p52;  // leaves the nearest integer in the low bits
     const double shifted = x * 0x1.71547652b82fep0 + shift;
     const double k = shifted - shift;
     const double r = (x - k * 0x1.62e42fefa0000p-1) - k * 0x1.cf79abc9e3b39p-40;
@@ -46,8 +46,8 @@ SPARSEWOOD_INLINE double exp_of_negative(double x) {
     return result;
 }
 
-// Between these the numbers of an elimination are far enough from underflow and overflow that what
-// is lost does not count.
+// Between these bounds, numbers of an elimination are far enough from underflow and overflow that
+// lost terms are negligible.
 constexpr double kTiny = 1e-100, kHuge = 1e100;
 
 class TreeSums {
@@ -58,8 +58,8 @@ class TreeSums {
         totals_.resize(static_cast<size_t>(n)), on_shares_.resize(static_cast<size_t>(width_));
     }
 
-    // The sum over the trees of the first `words` words, scores and marginals with rows of n + 1.
-    // False when weights underflow on the way. NaN comes out where it went in.
+    // The sum over the trees of the first `words` words; scores and marginals have rows of n + 1.
+    // False if weights underflow. NaN propagates.
     SPARSEWOOD_INLINE bool operator()(const double* scores, int words, double* marginals,
                                       double& log_sum) {
         log_sum = weigh(scores, words, marginals);
@@ -76,8 +76,9 @@ class TreeSums {
         return by_column_.data() + static_cast<size_t>(j) * static_cast<size_t>(n_);
     }
 
-    // Weights into the table and `marginals`, each row over its largest one, and with a single root
-    // its column too: every tree has one of each. Returns the logarithm of what that took away.
+    // Writes weights to the table and `marginals`, each row divided by its maximum, and with a
+    // single root also the column of the root: every tree has one entry of each. Returns the
+    // logarithm of the product of the divisors.
     SPARSEWOOD_INLINE double weigh(const double* scores, int words, double* marginals) {
         double scale = 0, best_root = -HUGE_VAL;
         for (int i = 0; i < words; ++i) {
@@ -100,10 +101,10 @@ class TreeSums {
         return scale;
     }
 
-    // Cuts out the last word first. Row k is left with the shares of its heads among the root and
-    // the words before it; entry (i, k + 1), i < k, with what it was when k was cut out. The total
-    // of a row is that of the heads which are words where there is a single root, which therefore
-    // nothing but the first word goes to.
+    // Eliminates words, the last first. At the end row k holds the shares of its heads among the
+    // root and the words before it; entry (i, k + 1), i < k, holds its value when k was eliminated.
+    // With a single root the total of a row excludes the root, which only the first word is
+    // attached to.
     SPARSEWOOD_INLINE bool eliminate(int words, double& log_sum) {
         for (int k = words - 1; k >= 0; --k) {
             if (k % 16 == 15) poll();
@@ -123,8 +124,8 @@ class TreeSums {
         return true;
     }
 
-    // The same backwards, for the derivatives by all weights; times the weights they are marginals.
-    // They are kept by row and by column, so that both sums below run along memory.
+    // The reverse pass, for the derivatives with respect to all weights; multiplied by the weights
+    // they are the marginals. Stored by row and by column, so that both sums below are contiguous.
     SPARSEWOOD_INLINE void differentiate(int words, double* marginals) {
         std::fill(slopes_.begin(), slopes_.end(), 0.0);
         std::fill(by_column_.begin(), by_column_.end(), 0.0);

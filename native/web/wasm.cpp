@@ -1,7 +1,7 @@
-// The core as WebAssembly, for sparsewood.js: numbers in, numbers out.
+// The core as WebAssembly, for sparsewood.js.
 //
-// A problem is one list of numbers, and so is an answer. A list within a list has its length before
-// it. A call that fails does not return: JavaScript throws, and this instance is done with.
+// A problem is one list of numbers, and so is a result. Nested lists are preceded by their length.
+// A call that fails does not return: JavaScript throws, and this instance must not be used again.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -18,7 +18,7 @@ namespace sparsewood {
 
 void fail(const std::string& message) { throw_in_javascript(message.data(), message.size()); }
 
-void poll() {}  // nobody could tell a call to end
+void poll() {}  // calls cannot be interrupted
 
 namespace {
 
@@ -55,7 +55,7 @@ struct Problem {
     Scores scores{reader.rest(), size.data(), 1, shape, size, options, {1}};
     Operations operations = find_family(family, options);
 
-    // Scores of another shape would be read beyond their end.
+    // Check the shape: scores must not be read beyond their end.
     Problem() {
         Layout layout = find_registration(family, options).layout({shape}, options);
         expect_same("shape", layout.shape, shape);
@@ -93,7 +93,7 @@ void begin_answer(const Structures& found) {
 
 using namespace sparsewood;
 
-// Room for a problem of so many numbers.
+// Memory for a problem of `count` numbers.
 SPARSEWOOD_EXPORT(room) double* room(size_t count) {
     given.resize(count);
     return given.data();
@@ -140,7 +140,7 @@ void sparsemap(double temperature, double tol, double max_active, double max_ite
         answer.push_back(value);
 }
 
-// What would be an exception of the standard library ends a call like bad input.
+// Exceptions of the standard library end a call like bad input.
 [[noreturn]] static void give_up(const char* message) {
     throw_in_javascript(message, std::strlen(message));
 }

@@ -19,7 +19,7 @@ WORDS = "She saw the old man with a telescope".split()
 TREES = sp.DependencyTrees(single_root=True)
 FIGURE = "document.querySelector('.sparsewood-live').sparsewood"
 SLIDER = "input[aria-label='Temperature, logarithmic']"
-MOST = "input[aria-label='The most trees']"
+MOST = "input[aria-label='Maximum number of trees']"
 CARDS = ".sparsewood-sparsemap .sparsewood-card"
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -117,7 +117,7 @@ def test_sliders_answer_as_python_does(page: "Page", scores: Tensor, tmp_path: P
     page.evaluate(f"{FIGURE}.session.limit = 5")  # what no page should wait for
     page.evaluate(f"{FIGURE}.set({{most: null}})")
     assert len(state(page)["structures"]) == 5
-    assert "a figure keeps at most 5" in page.locator(".sparsewood-certificate").inner_text()
+    assert "figures show at most 5" in page.locator(".sparsewood-certificate").inner_text()
 
 
 def test_scores_by_key_drag_and_text(page: "Page", scores: Tensor, tmp_path: Path) -> None:

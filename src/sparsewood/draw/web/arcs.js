@@ -1,8 +1,8 @@
 // @ts-check
-// Dependency trees and labelled ones: arcs above the words.
+// Dependency trees, with or without labels: arcs above the words.
 //
-// Where an arc runs depends on its two words alone, never on the other arcs: while a posterior
-// changes, arcs appear and vanish, and those that stay do not move.
+// The path of an arc depends only on its two words, not on other arcs, so arcs do not move while a
+// posterior changes.
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
 
 /**
@@ -12,13 +12,13 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  * @typedef {import("./types.js").Data} Data
  * @typedef {import("./types.js").View} View
  * @typedef {{centers: number[], rooms: number[], width: number, size: number, dots: boolean}} Row
- *   where the words stand: their middles, how far from these legs may stand, the font size
+ *   layout of the words: their middles, the room for legs around each, the font size
  * @typedef {{head: number, dependent: number, label: number}} Arc
  *   words counted from 0, head -1 for the root; label -1 where there are none
  */
 
-const CELL = 18; // a word is given at least this width
-const SMALLEST = 9; // the font of words in cards; what must be smaller is drawn as dots
+const CELL = 18; // minimum width of a word
+const SMALLEST = 9; // minimum font size of words in cards; smaller words are drawn as dots
 const ROOT = 30; // height of the arrow from the root
 const LABEL = 11; // font size of labels
 
@@ -35,8 +35,8 @@ function arcOf(data, part) {
 }
 
 /**
- * Words with room between them up to the width of the view. Where they do not fit they come closer
- * and get smaller; in a card they become dots in the end, elsewhere the picture is wider.
+ * Words spread over the width of the view. If they do not fit, they move closer and get smaller;
+ * then they become dots in a card, and elsewhere the picture gets wider.
  * @param {Data} data
  * @param {View} view
  * @returns {Row}
@@ -61,7 +61,7 @@ function placed(data, view) {
 }
 
 /**
- * How high an arc over so many words goes; with labels there is a line of them from one to two.
+ * The height of an arc over this many words; labels need room for a line of text.
  * @param {Data} data
  * @param {number} words
  * @param {View} view
@@ -72,7 +72,7 @@ function heightOf(data, words, view) {
 }
 
 /**
- * Where a leg stands, measured from the middle of its word: short arcs outside of long ones.
+ * The x of a leg relative to the middle of its word: short arcs are outside of long ones.
  * @param {number} room
  * @param {number} words
  */
@@ -86,7 +86,7 @@ function legOf(room, words) {
  * @param {Row} row
  * @param {View} view
  * @param {number} rank of several arcs between the same two words, from 0
- * @returns {{points: number[][], top: number}} y counted up from the foot of the arrows
+ * @returns {{points: number[][], top: number}} y is the height above the tips of the arrows
  */
 function curveOf(data, arc, row, view, rank) {
   const center = row.centers[arc.dependent];
@@ -97,7 +97,7 @@ function curveOf(data, arc, row, view, rank) {
   }
   const words = Math.abs(arc.head - arc.dependent);
   const side = Math.sign(arc.dependent - arc.head);
-  // Of the two arcs between two words, the one to the left runs around the one to the right.
+  // Of the two arcs between two words, the arc to the left encloses the arc to the right.
   const outside = side < 0 ? (view.small ? 1 : 2.5) : 0;
   const height = heightOf(data, words, view) + 2 * outside + rank * (LABEL + 2);
   const start = row.centers[arc.head] + side * (legOf(row.rooms[arc.head], words) - outside);
@@ -107,7 +107,7 @@ function curveOf(data, arc, row, view, rank) {
 }
 
 /**
- * Whether an arc is as given: "plain" where nothing is given to compare with.
+ * Whether an arc agrees with the given tree; "plain" if none is given.
  * @param {Data} data
  * @param {Arc} arc
  * @returns {Kind}
@@ -208,7 +208,7 @@ export const arcs = {
   },
 
   /**
-   * The names of the places of a part: one list for each dimension of the scores.
+   * Names of the indices of a part: one list per dimension of the scores.
    * @param {Data} data
    */
   axes(data) {
@@ -218,7 +218,7 @@ export const arcs = {
   },
 
   /**
-   * The lines of a tree in CoNLL-U, without what is said of its weight.
+   * The lines of a tree in CoNLL-U, without comments about its weight.
    * @param {Data} data
    * @param {Int32Array} structure heads, or heads and labels
    */
@@ -251,7 +251,7 @@ export const arcs = {
 };
 
 /**
- * A word in one column: white space inside it becomes one space; nothing becomes `_`.
+ * A word as one column: white space becomes single spaces, an empty word `_`.
  * @param {string} word
  */
 function columnOf(word) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Binary trees: all of them as stacked spans, one as a tree of constituents.
+// Binary trees: marginals as stacked spans, one tree as a tree of constituents.
 import { cell, cellWidth, labelOf, numbers, spanOf } from "./cells.js";
 import { faded, fitted, partsInUse, spreadRow, stack } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
@@ -11,13 +11,13 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  * @typedef {import("./types.js").View} View
  * @typedef {{first: number, last: number, label: number}} Span words first to last, both included
  * @typedef {Span & {part: number, left: number, right: number, height: number}} SpanNode
- *   left, right: the nodes that it splits into, as indices, -1 over a single word; height: 0 over one
+ *   left, right: indices of the children, -1 over a single word; height: 0 over a single word
  */
 
-const STEP = { most: 22, least: 7, gap: 3 }; // from one span to the one above it
-const HIGH = 480; // spans that would go higher come closer together; the words stand below that
-const INSET = 5; // how far the box of a span reaches beyond its words
-const BRANCH = { most: 14, least: 4, high: 130 }; // the same of the trees of cards
+const STEP = { most: 22, least: 7, gap: 3 }; // distance from one span to the next
+const HIGH = 480; // maximum height of spans, above which the distance shrinks
+const INSET = 5; // how far the box of a span extends beyond its words
+const BRANCH = { most: 14, least: 4, high: 130 }; // the same for trees in cards
 
 /**
  * Whether spans have labels: scores are (n, n), or (n, n, L).
@@ -39,7 +39,7 @@ function readPart(data, part) {
 }
 
 /**
- * Empty where spans have none.
+ * Empty if spans have no labels.
  * @param {Data} data
  * @param {Span} span
  */
@@ -119,7 +119,7 @@ export const brackets = {
 };
 
 /**
- * A word as a span: without a label it is in every tree, and its own box.
+ * A word as a span: without labels it is in every tree, and drawn as its own box.
  * @param {Data} data
  * @param {number} part
  * @param {{x: number, width: number}} box
@@ -143,9 +143,9 @@ function nodesOf(data, parts) {
   /** @type {SpanNode[]} */
   const nodes = [...parts].map((part) => ({ part, ...readPart(data, part), left: -1, right: -1, height: 0 }));
   nodes.sort((a, b) => a.last - a.first - (b.last - b.first) || a.first - b.first);
-  /** @type {Map<number, number>} the longest node so far that starts at a word */
+  /** @type {Map<number, number>} the longest node so far that starts at each word */
   const starting = new Map();
-  /** @type {Map<number, number>} the longest that ends at one */
+  /** @type {Map<number, number>} the longest node so far that ends at each word */
   const ending = new Map();
   for (const [i, node] of nodes.entries()) {
     if (node.first < node.last) {
@@ -160,7 +160,7 @@ function nodesOf(data, parts) {
 }
 
 /**
- * A node stands midway between its children.
+ * Centre each node between its children.
  * @param {SpanNode[]} nodes
  * @param {number[]} leaves
  */
@@ -174,8 +174,8 @@ function middlesOf(nodes, leaves) {
 }
 
 /**
- * The middle of each node, with room for its label between its children: what is right of a split
- * moves away to make it, which brings no other nodes closer.
+ * The middle of each node, with room for its label between its children: nodes right of a split
+ * move right to make room, which brings no other nodes closer.
  * @param {SpanNode[]} nodes
  * @param {number[]} leaves
  * @param {number[]} rooms
@@ -200,11 +200,11 @@ function cardOf(data, nodes, size) {
   const small = 0.8 * size;
   const names = nodes.map((node) => textOf(data, node));
   const widths = names.map((name) => textWidth(name, small));
-  const sizes = data.words.map((word, i) => Math.max(textWidth(word, size), widths[i])); // words come first
+  const sizes = data.words.map((word, i) => Math.max(textWidth(word, size), widths[i])); // words need at least their own width
   const leaves = rowOf(sizes, 0.7 * size).centers;
   const xs = placesOf(nodes, leaves, widths.map((width) => width + (width ? 10 : 0)));
   const levels = nodes[nodes.length - 1].height;
-  const label = isLabelled(data) ? small + 4 : 0; // a label stands on the line of its node
+  const label = isLabelled(data) ? small + 4 : 0; // a label is on the line of its node
   const step = label + Math.max(BRANCH.least, Math.min(BRANCH.most, BRANCH.high / Math.max(1, levels)));
   const ground = MARGIN + label + step * levels;
   const ys = nodes.map(({ height }) => ground - step * height);

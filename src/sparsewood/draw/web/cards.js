@@ -10,22 +10,22 @@ import { percent } from "./text.js";
  * @typedef {import("./types.js").Picture} Picture
  */
 
-const FIRST = 6; // cards of a column, until more are asked for
+const FIRST = 6; // cards of a column before "more" is clicked
 const SHOWN = 40;
-const LEAST = 120; // pixels of a drawing, where the page has no width yet
-const PADDING = 27; // of a card, at both sides together
-const KEPT = 120; // cards that wait for their structures to come back
-// Readable on white and on black, and neither the blue nor the orange of what is compared.
+const LEAST = 120; // width of a drawing in pixels, if the page has no width yet
+const PADDING = 27; // horizontal padding of a card, both sides
+const KEPT = 120; // cards kept for structures that are not shown
+// Readable on white and black, and different from the blue and orange of comparisons.
 const HUES = ["#12937f", "#8b63d6", "#cf4f86", "#7f8f12", "#b9791a", "#1497b8", "#a3663a", "#6f7fae"];
 
-/** The colours of structures: the same in every column, and for as long as a structure is shown. */
+/** Colours of structures, the same in every column and constant while a structure is shown. */
 export class Colours {
   constructor() {
     /** @type {Map<string, number>} */
     this.given = new Map();
   }
 
-  /** @param {string[]} keys of the structures that have a colour from now on */
+  /** @param {string[]} keys of the structures that need a colour */
   update(keys) {
     const wanted = new Set(keys);
     for (const key of this.given.keys()) {
@@ -53,7 +53,7 @@ class Card {
   /**
    * @param {string} key
    * @param {Int32Array} parts
-   * @param {string} about the structure in words
+   * @param {string} about a description of the structure
    */
   constructor(key, parts, about) {
     this.key = key;
@@ -62,7 +62,7 @@ class Card {
     this.weight = make("strong");
     this.fill = make("i");
     this.score = make("small");
-    this.drawn = ""; // what the drawing was made for
+    this.drawn = ""; // key of the current drawing
     this.element = make("button", { type: "button", class: "sparsewood-card", "data-key": key },
       make("span", { class: "sparsewood-card-head" }, this.weight,
         make("span", { class: "sparsewood-bar" }, this.fill), this.score));
@@ -119,7 +119,7 @@ export class Column {
     /** @type {Card[]} */
     this.shown = [];
     this.open = false;
-    this.width = 0; // pixels; the figure tells
+    this.width = 0; // pixels; set by the figure
     this.more.addEventListener("click", () => {
       this.open = !this.open;
     });
@@ -147,7 +147,7 @@ export class Column {
   }
 
   /**
-   * Says what is not shown.
+   * Show how many structures are not shown.
    * @param {Entry[]} entries
    * @param {Entry[]} chosen
    */
@@ -175,7 +175,7 @@ export class Column {
     return card;
   }
 
-  /** Drops the oldest cards that are not shown. */
+  /** Drop the oldest cards that are not shown. */
   forget() {
     const shown = new Set(this.shown);
     for (const [key, card] of this.cards) {
@@ -185,9 +185,9 @@ export class Column {
   }
 
   /**
-   * Lights the cards that use a part, and dims the others; no part: neither.
+   * Highlight the cards that use a part and dim the others; without a part, do neither.
    * @param {number | null} part
-   * @param {string | null} key of a structure that is pointed at, in any column
+   * @param {string | null} key of the structure that is hovered over, in any column
    */
   light(part, key) {
     for (const { parts, element, key: own } of this.shown) {

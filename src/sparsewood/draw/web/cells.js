@@ -1,5 +1,5 @@
 // @ts-check
-// What the pictures of several families have in common: names, and parts drawn as boxes with a share in them.
+// Helpers shared by several pictures: names, and parts drawn as boxes with a probability.
 import { printable, textWidth } from "./text.js";
 
 /**
@@ -9,8 +9,8 @@ import { printable, textWidth } from "./text.js";
 
 const SHARE = 11; // font size in a box
 const SPACE = 3; // between two pieces of text
-const DOT = 7; // a part that no structure uses
-const ENDS = 4; // words that name the ends of a long span
+const DOT = 7; // size of a part that no structure uses
+const ENDS = 4; // words shown at the ends of a long span
 
 /**
  * @param {number} count
@@ -21,7 +21,7 @@ export function numbers(count, first = 0) {
 }
 
 /**
- * What label k is called.
+ * The name of label k.
  * @param {Data} data
  * @param {number} k
  */
@@ -30,7 +30,7 @@ export function labelOf(data, k) {
 }
 
 /**
- * Words first to last, both included, in brackets; the middle of many is left out.
+ * The words first to last (inclusive) in brackets; the middle of a long span is omitted.
  * @param {Data} data
  * @param {number} first
  * @param {number} last
@@ -42,7 +42,7 @@ export function spanOf(data, first, last) {
 }
 
 /**
- * A probability for a small box: whole percent, but nothing becomes 0 or 100 that is not so.
+ * A probability for a small box: integer percent, but 0 and 100 only if exact.
  * @param {number} p
  */
 export function share(p) {
@@ -52,7 +52,7 @@ export function share(p) {
 }
 
 /**
- * How wide pieces of text are, one after another.
+ * The total width of pieces of text in a row.
  * @param {string[]} pieces
  */
 function widthOf(pieces) {
@@ -68,10 +68,10 @@ export function cellWidth(label) {
 }
 
 /**
- * A part as a box around its label and its probability, as much of them as there is room for.
+ * A part as a box with its label and its probability, as far as they fit.
  *
- * What stands side by side is one text for each piece: in one text together, a word that is written
- * from right to left would turn the order of those around it.
+ * Each piece is a separate text: within one text, a right-to-left word would reorder its
+ * neighbours.
  * @param {{x: number, y: number, width: number, height: number}} box upper left corner and size
  * @param {number} part
  * @param {number} strength its marginal
@@ -94,8 +94,7 @@ export function cell(box, part, strength, label = []) {
 }
 
 /**
- * The place of a part that no structure uses, to point at and to give a score to; none if it is
- * forbidden.
+ * A dot for a part that no structure uses, so that it can be selected; nothing if it is forbidden.
  * @param {Data} data
  * @param {number} x
  * @param {number} y its middle

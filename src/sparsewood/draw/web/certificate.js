@@ -1,13 +1,13 @@
 // @ts-check
-// The line that says what an answer is worth.
+// The line with the status of the solution.
 import { make, say, shortNumber } from "./dom.js";
 import { exponential } from "./session.js";
 
 /** @typedef {import("./session.js").Session} Session */
 
-const QUIET = 500; // milliseconds without a change until it is read aloud
+const QUIET = 500; // milliseconds without a change before screen readers announce it
 
-/** How many structures, whether certified, at which temperature, found in what time. */
+/** Number of structures, certificate, temperature and solve time. */
 export class Certificate {
   constructor() {
     this.text = make("span", { class: "sparsewood-certificate" });
@@ -25,13 +25,13 @@ export class Certificate {
     const said = [session.caption];
     if (posterior.status === "solved") said.push(`gap ${exponential(posterior.gap)}`);
     if (cooled) said.push(`temperature lowered to ${shortNumber(posterior.temperature)}`);
-    if (session.limited) said.push(`a figure keeps at most ${session.limit}`);
+    if (session.limited) said.push(`figures show at most ${session.limit}`);
     const text = error || said.join(" · ");
     say(this.text, text);
     this.text.classList.toggle("sparsewood-warning", error !== "" || posterior.status !== "solved");
     say(this.time, ` · solved in ${session.ms.toFixed(1)} ms`);
     this.reset.disabled = !session.changed;
-    // Not while a slider moves: one sentence at its end.
+    // Announce once after a slider has stopped.
     clearTimeout(this.speaking);
     this.speaking = window.setTimeout(() => say(this.aloud, text), QUIET);
   }

@@ -1,5 +1,5 @@
 // @ts-check
-// SparseMAP, the k best and the best side by side; where there is no room, one at a time.
+// SparseMAP, the k best and the best side by side, or one at a time on narrow pages.
 import { Column, Colours } from "./cards.js";
 import { make } from "./dom.js";
 
@@ -10,12 +10,12 @@ import { make } from "./dom.js";
 
 /** @type {[name: string, title: string, about: string][]} */
 const COLUMNS = [
-  ["sparsemap", "SparseMAP", "what is kept, by weight; faint: shared by all"],
-  ["best", "k best", "by score alone"],
-  ["map", "MAP", "the best alone"],
+  ["sparsemap", "SparseMAP", "support by weight; faint: shared by all"],
+  ["best", "k best", "by score"],
+  ["map", "MAP", "the best structure"],
 ];
 
-/** The columns; structures are told apart by the same colours in each. */
+/** The columns; a structure has the same colour in each. */
 export class Columns {
   /**
    * @param {{trace: (key: string | null) => void, pin: (key: string) => void,
@@ -40,7 +40,7 @@ export class Columns {
     });
   }
 
-  /** Looks at how wide columns are: before a painting, since it makes the page lay itself out. */
+  /** Measure the columns. Call before painting, as it forces a layout of the page. */
   measure() {
     for (const column of this.columns) column.width = column.list.clientWidth;
   }
@@ -52,7 +52,7 @@ export class Columns {
       button.addEventListener("click", () => {
         this.shown.dataset.shown = name;
         for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
-        resized(); // cards that were hidden had no width
+        resized(); // hidden cards had no width
       });
       return button;
     });
@@ -83,7 +83,7 @@ export class Columns {
 }
 
 /**
- * The structure of the card that an event is about.
+ * The structure of the card at which an event happened.
  * @param {Event} event
  */
 function keyAt(event) {

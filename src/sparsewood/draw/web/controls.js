@@ -1,5 +1,5 @@
 // @ts-check
-// The settings of a figure: temperature, the most structures, and what keeps them few.
+// The settings of a figure: temperature, maximum number of structures, and kind of cap.
 import { make, say, shortNumber } from "./dom.js";
 
 /**
@@ -7,11 +7,11 @@ import { make, say, shortNumber } from "./dom.js";
  * @typedef {(settings: {temperature?: number, most?: number | null, cap?: "support" | "active"}) => void} Change
  */
 
-const OCTAVES = 8; // the slider of the temperature runs from 2^-8 to 2^8
-const MOST = 16; // the last place of the slider before "all"
-let figures = 0; // numbers the names of radio buttons, which are shared by a page
+const OCTAVES = 8; // the temperature slider ranges from 2^-8 to 2^8
+const MOST = 16; // the last value of the slider before "all"
+let figures = 0; // makes names of radio buttons unique within a page
 
-/** Sliders and inputs; `update` shows the settings as they stand. */
+/** Sliders and inputs; `update` shows the current settings. */
 export class Controls {
   /**
    * @param {Session} session
@@ -28,7 +28,7 @@ export class Controls {
       type: "text", inputmode: "decimal", size: 6, "aria-label": "Temperature", autocomplete: "off",
     });
     this.most = make("input", {
-      type: "range", min: 1, max: last, step: 1, "aria-label": `The most ${noun}s`,
+      type: "range", min: 1, max: last, step: 1, "aria-label": `Maximum number of ${noun}s`,
     });
     this.mostText = make("output", {});
     this.cap = this.choice(change);
@@ -64,7 +64,7 @@ export class Controls {
         return { cap, radio, element: make("label", {}, radio, text) };
       });
     const element = make("fieldset", { class: "sparsewood-cap" },
-      make("legend", { class: "sparsewood-hidden" }, "How they are kept few"),
+      make("legend", { class: "sparsewood-hidden" }, "How to limit them"),
       ...radios.map((radio) => radio.element));
     return { radios, element };
   }

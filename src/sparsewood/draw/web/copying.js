@@ -1,5 +1,5 @@
 // @ts-check
-// A figure as text to take along: SVG, TikZ, CoNLL-U; and the buttons that copy it.
+// A figure as text (SVG, TikZ, CoNLL-U), and the buttons that copy it.
 import { make, say } from "./dom.js";
 import { panelMarkup, svgFile } from "./shapes.js";
 import { FONT, MARGIN, coordinate, escapedXml, latexText, percent, textWidth } from "./text.js";
@@ -11,16 +11,16 @@ import { TIKZ_PREAMBLE, panelTikz } from "./tikz.js";
  * @typedef {import("./types.js").Picture} Picture
  */
 
-const GUTTER = 84; // for the weights
+const GUTTER = 84; // width of the column of weights
 const APART = 14; // between two structures
-const WIDE = 640; // pixels that a structure is drawn in
+const WIDE = 640; // width of a structure in pixels
 
 /** @typedef {"picture-svg" | "picture-tikz" | "svg" | "tikz" | "conllu"} Form */
 
 /**
  * @param {Session} session
  * @param {Picture} picture
- * @param {Form} form the picture of the marginals, or the structures one under another
+ * @param {Form} form the picture of the marginals, or a list of the structures
  * @returns {string}
  */
 export function textOf(session, picture, form) {
@@ -64,7 +64,7 @@ function sheetSvg(session, panels) {
 }
 
 /**
- * One block for each tree, as Python writes it.
+ * One block per tree, in the same format as in Python.
  * @param {Session} session
  * @param {Picture} picture
  */
@@ -78,7 +78,7 @@ function conlluOf(session, picture) {
 }
 
 /**
- * A number as Python's `.6g` writes it.
+ * A number in Python's format `.6g`.
  * @param {number} value
  */
 function general(value) {
@@ -89,7 +89,7 @@ function general(value) {
   return String(Number(value.toPrecision(6)));
 }
 
-/** The row of buttons, and a box to copy from where the page may not write to the clipboard. */
+/** The row of buttons, and a text box for pages that may not write to the clipboard. */
 export class CopyRow {
   /**
    * @param {Session} session
@@ -129,7 +129,7 @@ export class CopyRow {
       this.box.hidden = true;
       say(this.said, `${label.replace("Copy", "Copied")}.`);
     } catch {
-      // Not every page may write there, from a file or in a frame for example.
+      // Pages in a file or a frame, for example, may not write to the clipboard.
       this.box.hidden = false;
       this.box.value = text;
       this.box.focus();

@@ -1,5 +1,5 @@
 // @ts-check
-// One part in numbers: which it is, its marginal, and its score, which can be typed.
+// Details of one part: its name, its marginal, and its score, which can be typed.
 import { make, say, shortNumber } from "./dom.js";
 import { countOf } from "./session.js";
 import { percent } from "./text.js";
@@ -12,7 +12,7 @@ import { percent } from "./text.js";
  */
 
 
-/** The line about a part, and a select for each dimension of the scores. */
+/** The line about a part, and a select per dimension of the scores. */
 export class Detail {
   /**
    * @param {Session} session
@@ -34,7 +34,7 @@ export class Detail {
     this.scored = make("span", { class: "sparsewood-scored" },
       make("label", {}, "score ", this.score), " ", this.undo);
     this.hint = make("span", { class: "sparsewood-faint" },
-      `Point at a part: which ${session.data.noun}s use it. Drag it up or down: another score.`);
+      `Hover over a part to see the ${session.data.noun}s that use it; drag it to change its score.`);
     this.selects = this.axes().map((axis) => selectOf(axis));
     this.element = make("div", { class: "sparsewood-detail" },
       make("div", { class: "sparsewood-said" }, this.name, " ", this.numbers, " ", this.scored, this.hint),
@@ -99,7 +99,7 @@ export class Detail {
   }
 
   /**
-   * Lets the lists show the part that is chosen.
+   * Show the chosen part in the lists.
    * @param {number} part
    */
   show(part) {

@@ -1,10 +1,10 @@
 // @ts-check
-// Elements of HTML made by hand. Text reaches the page as text nodes alone, never as markup.
+// HTML elements. Text is only inserted as text nodes, never as markup.
 
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Record<string, string | number | boolean>} [attributes] false: left out, true: empty
+ * @param {Record<string, string | number | boolean>} [attributes] false: omitted, true: empty
  * @param {(Node | string)[]} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -18,7 +18,7 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /**
- * Text, set only where it is another: what reads pages aloud hears of every change.
+ * Set a text, but only if it differs, as screen readers announce every change.
  * @param {Node} node
  * @param {string} text
  */
@@ -27,8 +27,8 @@ export function say(node, text) {
 }
 
 /**
- * The children of an element in this order. Those that are there already are moved only where they
- * must be, and the one that has the focus keeps it.
+ * Set the children of an element in this order. Existing children are moved only if necessary, and
+ * the focus is kept.
  * @param {Element} parent
  * @param {Element[]} children
  */
@@ -47,7 +47,7 @@ export function arrange(parent, children) {
 }
 
 /**
- * A number with so many digits that people read it easily.
+ * A number with few digits, for display.
  * @param {number} value
  * @param {number} [digits]
  */

@@ -10,10 +10,10 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  * @typedef {import("./types.js").View} View
  */
 
-const DOT = 8; // the width of a vertex
-const OUT = 9; // from a vertex to its name
-const APART = 14; // between two names
-const LEAST = 44; // the radius of the circle
+const DOT = 8; // width of a vertex
+const OUT = 9; // distance from a vertex to its name
+const APART = 14; // distance between two names
+const LEAST = 44; // minimum radius of the circle
 
 export const edges = {
   /**
@@ -24,7 +24,7 @@ export const edges = {
    */
   summary(data, marginals, view) {
     const n = data.words.length;
-    const parts = partsInUse(marginals, view).filter((part) => part % n < Math.floor(part / n)); // others are none
+    const parts = partsInUse(marginals, view).filter((part) => part % n < Math.floor(part / n)); // only edges i > j
     const strength = (/** @type {number} */ part) => ({ strength: marginals[part] });
     const large = circle(data, parts, strength, SIZE, 1.6);
     return large.width <= view.width ? large : circle(data, parts, strength, SIZE, 1);
@@ -58,8 +58,8 @@ export const edges = {
 };
 
 /**
- * The vertices clockwise from the top of a circle, their names outside of it. A vertex has as much
- * of the circle as its name is wide.
+ * The vertices clockwise from the top of a circle, with their names outside. Each vertex gets a
+ * share of the circle proportional to the width of its name.
  * @param {Data} data
  * @param {number[]} parts
  * @param {(part: number) => {strength?: number}} look
@@ -93,7 +93,7 @@ function circle(data, parts, look, size, scale) {
 }
 
 /**
- * The line from the rim of one vertex to that of another.
+ * The line from the rim of one vertex to the rim of another.
  * @param {number[]} start
  * @param {number[]} end
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// The live figure: its parts put together, painted again whenever something changes.
+// The live figure, which combines all components and repaints on every change.
 import { Certificate } from "./certificate.js";
 import { Columns } from "./columns.js";
 import { Controls } from "./controls.js";
@@ -19,11 +19,11 @@ import { percent, printable } from "./text.js";
  */
 
 const KEYS =
-  "Left and right arrows go from part to part, up and down change its score, " +
-  "Enter goes to the score, Delete forbids the part.";
-const LEAST = 280; // pixels that a picture is drawn in, where the page has no width yet
+  "Left and right arrows select a part, up and down arrows change its score, " +
+  "Enter edits the score, Delete forbids the part.";
+const LEAST = 280; // width of a picture in pixels, if the page has no width yet
 
-/** One figure: what it shows, and what is pointed at. */
+/** One figure, with its chosen and hovered parts. */
 export class Figure {
   /**
    * @param {HTMLElement} element
@@ -38,14 +38,14 @@ export class Figure {
     /** @type {number | null} */ this.chosen = null;
     /** @type {number | null} */ this.hovered = null;
     /** @type {string | null} */ this.traced = null;
-    this.pending = 0; // the frame that will be painted
-    this.ms = 0; // of the last painting, the solve included
+    this.pending = 0; // the requested animation frame
+    this.ms = 0; // milliseconds of the last paint, including the solve
     this.top = Infinity;
     this.width = 0;
 
     const score = (/** @type {number} */ part, /** @type {number} */ value) => this.score(part, value);
     const change = (/** @type {number} */ part, /** @type {number} */ value) =>
-      this.score(part, rounded(value, this.step / 10)); // numbers that can be read
+      this.score(part, rounded(value, this.step / 10)); // readable numbers
     const step = (/** @type {number} */ part, /** @type {number} */ steps) =>
       change(part, session.scores[part] + steps * this.step);
     const choose = (/** @type {number | null} */ part) => this.choose(part);
@@ -90,7 +90,7 @@ export class Figure {
     this.resized();
   }
 
-  /** Paints for the width that the page has now. */
+  /** Paint for the current width of the page. */
   resized() {
     this.width = this.box.clientWidth;
     this.top = Infinity;
@@ -99,7 +99,7 @@ export class Figure {
   }
 
   /**
-   * A part for those who do not see it.
+   * The label of a part for screen readers.
    * @param {number} part
    */
   about(part) {
@@ -113,7 +113,7 @@ export class Figure {
     if (part === this.chosen) return this.light();
     this.chosen = part;
     if (part !== null) this.detail.show(part);
-    this.paint(); // a part of marginal 0 is drawn as long as it is chosen
+    this.paint(); // a part of marginal 0 is drawn while it is chosen
   }
 
   /** @param {number | null} part */
@@ -128,7 +128,7 @@ export class Figure {
    * @param {number} score
    */
   score(part, score) {
-    if (this.session.data.scores[part] === -Infinity) return; // not to be had, whatever its score
+    if (this.session.data.scores[part] === -Infinity) return; // forbidden, whatever its score
     this.session.setScore(part, score);
     this.schedule();
   }
@@ -149,7 +149,7 @@ export class Figure {
   }
 
   /**
-   * A structure in view.
+   * A structure by its key.
    * @param {string | null} key
    */
   entry(key) {
@@ -170,7 +170,7 @@ export class Figure {
     const also = session.pins.flatMap(({ parts }) => [...parts]);
     if (this.chosen !== null) also.push(this.chosen);
     const panel = picture.summary(data, session.drawn, { width: Math.max(LEAST, this.width), also });
-    this.top = Math.min(this.top, panel.top ?? 0); // the words stay where they are
+    this.top = Math.min(this.top, panel.top ?? 0); // so that the words do not move
     this.view.update({ ...panel, top: this.top });
     roveParts(this.view.element, this.chosen);
     this.columns.update(session, picture);
@@ -182,7 +182,7 @@ export class Figure {
     this.element.dispatchEvent(new CustomEvent("sparsewood-change"));
   }
 
-  /** What is lit: the cards that use a part, the parts of a structure. */
+  /** Highlight the cards that use a part, or the parts of a structure. */
   light() {
     const focused = this.view.element.contains(document.activeElement);
     const lit = this.hovered ?? (focused ? this.chosen : null);
@@ -198,7 +198,7 @@ export class Figure {
     this.detail.update(this.hovered ?? this.chosen);
   }
 
-  /** What pages and tests read: the last answer at full precision, and the settings. */
+  /** The state for pages and tests: the last solution at full precision, and the settings. */
   state() {
     const { session } = this;
     return {
@@ -215,7 +215,7 @@ export class Figure {
   }
 
   /**
-   * Changes settings and scores, and paints.
+   * Change settings and scores, and paint.
    * @param {Settings} settings
    */
   set({ scores, ...settings }) {
@@ -252,7 +252,7 @@ function rounded(value, unit) {
 }
 
 /**
- * How much one key changes a score: 1, 2 or 5 times a power of ten, about an eighth of their spread.
+ * The change of a score per key press: 1, 2 or 5 times a power of ten, about 1/8 of their range.
  * @param {Float64Array} scores
  */
 function stepOf(scores) {

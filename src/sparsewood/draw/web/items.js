@@ -1,5 +1,5 @@
 // @ts-check
-// Choices and sets of items: each item with a bar as long as it is likely; in a set, the chosen ones shaded.
+// Choices and sets of items: a bar shows the marginal of each item; in a set, chosen items are shaded.
 import { share } from "./cells.js";
 import { flow, partsInUse } from "./layout.js";
 import { MARGIN, SIZE, printable, textWidth } from "./text.js";
@@ -13,12 +13,12 @@ import { MARGIN, SIZE, printable, textWidth } from "./text.js";
 
 const BAR = 5; // its height
 const SHARE = 11; // font size of a probability
-const LEAST = 42; // the width of an item
-const ALL = { summary: 120, card: 40 }; // of more items only those in use are drawn
+const LEAST = 42; // minimum width of an item
+const ALL = { summary: 120, card: 40 }; // with more items, only those in use are drawn
 const SMALL_SIZE = 12; // font size of items in a card
 
 /**
- * Where the items stand, row by row.
+ * The positions of the items, row by row.
  * @param {Data} data
  * @param {number[]} shown
  * @param {number} room the width of a row
@@ -33,7 +33,7 @@ function placesOf(data, shown, room, size, least) {
 }
 
 /**
- * With the number of those that are drawn.
+ * Add a line with the number of items that are drawn.
  * @param {Panel} panel
  * @param {number} drawn
  * @param {number} count

@@ -1,5 +1,5 @@
 // @ts-check
-// How things find room: rows that fill a width or break into lines, spans stacked above one another.
+// Layout: rows that fill a width or break into lines, and stacked spans.
 import { GAP, MARGIN, rowOf } from "./text.js";
 
 /**
@@ -9,11 +9,11 @@ import { GAP, MARGIN, rowOf } from "./text.js";
  * @typedef {{first: number, last: number, level: number}} Spanned words first to last, both included
  */
 
-const LARGEST = 13, LEAST = 9; // the fonts of words in a card
-const BROKEN = 12; // the font where one line is not enough
+const LARGEST = 13, LEAST = 9; // font sizes of words in a card
+const BROKEN = 12; // font size if one line is not enough
 
 /**
- * The parts to draw: those in use, and those that are asked for.
+ * The parts to draw: those in use, and those that the view requires.
  * @param {ArrayLike<number>} marginals
  * @param {View} view
  */
@@ -27,7 +27,7 @@ export function partsInUse(marginals, view) {
 }
 
 /**
- * A card in which what all structures share is faint; shapes of a kind keep it.
+ * A card in which parts shared by all structures are faint; shapes with a kind keep it.
  * @param {Panel} panel
  * @param {View} view
  * @returns {Panel}
@@ -41,7 +41,7 @@ export function faded(panel, { certain }) {
 }
 
 /**
- * What is drawn with the largest font that fits into the width; with the smallest if none does.
+ * Draw with the largest font that fits the width, or else with the smallest.
  * @template {{width: number}} T
  * @param {View} view
  * @param {(size: number) => T} draw
@@ -53,7 +53,7 @@ export function fitted(view, draw) {
 }
 
 /**
- * What is drawn in one line if a font lets it fit into the width; else in several.
+ * Draw in one line if some font size fits the width, or else in several lines.
  * @template {{width: number}} T
  * @param {View} view
  * @param {(size: number, room: number) => T} draw
@@ -64,7 +64,7 @@ export function fittedLines(view, draw) {
 }
 
 /**
- * A row with more room between its things if the width has it, at most `most` more.
+ * A row whose gaps grow to fill the width, by at most `most`.
  * @param {number[]} sizes
  * @param {number} width
  * @param {number} [gap]
@@ -76,7 +76,7 @@ export function spreadRow(sizes, width, gap = GAP, most = 30) {
 }
 
 /**
- * Things side by side, in as many lines as it takes.
+ * Items side by side, in as many lines as needed.
  * @param {number[]} sizes
  * @param {number} width of a line
  * @param {number} [gap]
@@ -95,10 +95,10 @@ export function flow(sizes, width, gap = GAP) {
 }
 
 /**
- * Gives each span the lowest level, from 0, above all before it that it shares a word with.
- * @param {Spanned[]} spans in the order in which they are put down
+ * Give each span the lowest level, from 0, above all previous spans that share a word with it.
+ * @param {Spanned[]} spans in order of placement
  * @param {number} words
- * @returns how many levels there are
+ * @returns the number of levels
  */
 export function stack(spans, words) {
   const tallest = Array(words).fill(0);

@@ -1,5 +1,5 @@
 // @ts-check
-// Matchings and alignments: two rows of words and lines between them; all alignments as a table of cells.
+// Matchings and alignments: two rows of words with lines between them; marginals of alignments as a table.
 import { cell, emptyCell, numbers } from "./cells.js";
 import { faded, fitted, partsInUse } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
@@ -12,8 +12,8 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  */
 
 const CELL = { width: 40, height: 22, gap: 4 };
-const ALL = 400; // in a larger table only the cells in use have a place
-const DOT = 3; // a word for which there is no room
+const ALL = 400; // in a larger table, only cells in use are drawn
+const DOT = 3; // size of a word for which there is no room
 
 /** @param {Data} data */
 function columnsOf(data) {
@@ -69,7 +69,7 @@ export const links = {
 };
 
 /**
- * The widths of the words of both rows; size 0: of dots.
+ * The widths of the words of both rows; size 0: drawn as dots.
  * @param {Data} data
  * @param {number} size
  */
@@ -80,7 +80,7 @@ function sidesOf(data, size) {
 }
 
 /**
- * The middles of words that fill a width; one word stands in its middle.
+ * The middles of words spread over a width; a single word is centred.
  * @param {number[]} sizes
  * @param {number} width
  */
@@ -91,7 +91,7 @@ function justified(sizes, width) {
 }
 
 /**
- * Two rows of words, a line for each part. What has no partner is faint.
+ * Two rows of words, with a line per part. Words without a partner are faint.
  * @param {Data} data
  * @param {Iterable<number>} parts
  * @param {ArrayLike<number> | null} marginals
@@ -124,7 +124,7 @@ function rowsOf(data, parts, marginals, size, width, apart) {
 }
 
 /**
- * Rows and columns with a cell for each pair.
+ * A table with a cell per pair.
  * @param {Data} data
  * @param {number[]} parts
  * @param {ArrayLike<number>} marginals

@@ -1,5 +1,5 @@
 // @ts-check
-// All scores at a glance: a cell for each part, strong where the score is high, a dot for its marginal.
+// All scores as a heat map: a cell per part, coloured by score, with a dot for its marginal.
 import { make } from "./dom.js";
 import { printable, textWidth } from "./text.js";
 
@@ -8,10 +8,10 @@ import { printable, textWidth } from "./text.js";
  * @typedef {{label: string, names: string[]}} Axis
  */
 
-const LABEL = 74; // pixels for the names of rows and columns at most
+const LABEL = 74; // maximum width of the names of rows and columns in pixels
 const HUE = "#12937f";
 
-/** A canvas over the first two dimensions of the scores; of further ones it shows the best. */
+/** A canvas over the first two dimensions of the scores, with the maximum over further ones. */
 export class Matrix {
   /**
    * @param {Session} session
@@ -30,7 +30,7 @@ export class Matrix {
       make("summary", {}, "All scores"),
       make("p", { class: "sparsewood-faint" }, "Rows: ", axes.length > 1 ? axes[0].label : "", ", columns: ",
         axes[Math.min(1, axes.length - 1)].label,
-        ". The higher the score the stronger the colour; the dot is the marginal. Click to choose."),
+        ". Stronger colours are higher scores; the dot is the marginal. Click to choose a part."),
       make("div", { class: "sparsewood-scroll" }, this.canvas));
     this.canvas.addEventListener("pointermove", (event) => actions.hover(this.partAt(event)));
     this.canvas.addEventListener("pointerleave", () => actions.hover(null));

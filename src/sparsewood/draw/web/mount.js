@@ -1,5 +1,5 @@
 // @ts-check
-// Figures come to life: the solver is unpacked once for a page, the data are read, and checked.
+// Mounts figures: unpacks the solver once per page, reads the data and checks them.
 import { make } from "./dom.js";
 import { Figure } from "./figure.js";
 import { PICTURES } from "./pictures.js";
@@ -25,11 +25,11 @@ async function unpacked() {
 }
 
 /**
- * Puts a figure in the place of what an element holds, and leaves it there as `element.sparsewood`.
- * Where there can be none, what the element holds stays, and a line says why.
+ * Replace the content of an element by a figure, available as `element.sparsewood`. If this fails,
+ * keep the content and add a line with the reason.
  * @param {HTMLElement} element
- * @param {any} [given] data as Python writes them; by default those in the element
- * @returns {Promise<Figure | null>} once it is painted
+ * @param {any} [given] data as written by Python; by default the data in the element
+ * @returns {Promise<Figure | null>} resolves when the figure is painted
  */
 export async function mount(element, given) {
   /** @type {any} */ (element).sparsewood?.destroy();
@@ -39,7 +39,7 @@ export async function mount(element, given) {
     if (reason) throw new Error(reason);
     const scores = Float64Array.from(data.scores, (score) => score ?? -Infinity);
     const session = new Session({ ...data, scores }, await load());
-    session.posterior; // what cannot be solved leaves the page as it is
+    session.posterior; // throws if the problem cannot be solved
     element.classList.add("sparsewood-live");
     const figure = new Figure(element, session, PICTURES[data.picture]);
     /** @type {any} */ (element).sparsewood = figure;
@@ -54,7 +54,7 @@ export async function mount(element, given) {
 }
 
 /**
- * Why data have no figure that answers; empty where they do.
+ * Why the data cannot be shown as an interactive figure; empty if they can.
  * @param {any} data
  */
 function refusal(data) {
@@ -63,6 +63,6 @@ function refusal(data) {
   const [words, parts] = [Math.max(...data.size), data.shape.reduce((/** @type {number} */ a, /** @type {number} */ b) => a * b, 1)];
   if (data.scores && words <= TABLES.wordsMax && parts <= TABLES.partsMax) return "";
   return (
-    `${words} words and ${parts} parts: a figure answers up to ${TABLES.wordsMax} words and ${TABLES.partsMax} parts.`
+    `${words} words and ${parts} parts: an interactive figure has at most ${TABLES.wordsMax} words and ${TABLES.partsMax} parts.`
   );
 }

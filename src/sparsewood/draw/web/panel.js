@@ -1,5 +1,5 @@
 // @ts-check
-// A panel of shapes on the page: an SVG element that changes only where the picture does.
+// A panel of shapes on the page: an SVG element with minimal updates.
 import { byPart, hitNodes, shapeNodes, strengthAttributes } from "./shapes.js";
 import { coordinate } from "./text.js";
 
@@ -12,12 +12,12 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 
 /**
- * An SVG element and what it shows. Each part lies in `<g class="sparsewood-part" data-part="…">`;
- * a part that is drawn as before keeps its element, and with it focus and pointer.
+ * An SVG element and its content. Each part is in `<g class="sparsewood-part" data-part="…">`. A
+ * part whose drawing has not changed keeps its element, and so its focus and pointer.
  */
 export class PanelView {
   /**
-   * @param {(part: number) => string} label of a part, for those who do not see it
+   * @param {(part: number) => string} label of a part, for screen readers
    */
   constructor(label) {
     this.label = label;
@@ -58,7 +58,7 @@ export class PanelView {
   }
 
   /**
-   * Draws parts once more on top of the others, and marks one.
+   * Draw parts again on top of the others, and highlight one.
    * @param {Map<number, string>} colours of the parts
    * @param {number | null} hot
    */
@@ -72,7 +72,7 @@ export class PanelView {
       const width = Math.max(2, Number(group.getAttribute("stroke-width")));
       const dashes = group.getAttribute("stroke-dasharray") ?? "none";
       setAttributes(copy, { "stroke-width": width, "stroke-dasharray": dashes });
-      copy.style.setProperty("--sparsewood-tree", colour); // not as an attribute: pages may forbid these
+      copy.style.setProperty("--sparsewood-tree", colour); // not as an attribute, which pages may forbid
       const drawn = [...group.children].filter((child) => !child.matches(".sparsewood-hit"));
       copy.append(...drawn.map((child) => child.cloneNode(true)));
       copies.push(copy);
@@ -104,8 +104,8 @@ export class PanelView {
 }
 
 /**
- * A panel as an image that nothing in it can be pointed at. Lines of one style are one path: there
- * are many such images, and they come and go while a slider moves.
+ * A panel as a static image. Lines of one style are merged into one path, as there are many such
+ * images, which change while a slider moves.
  * @param {Panel} panel
  */
 export function panelImage(panel) {

@@ -1,5 +1,5 @@
 // @ts-check
-// Which picture each family has, by the name that the data of a figure give it.
+// The picture of each family, by its name in the data of a figure.
 import { arcs } from "./arcs.js";
 import { brackets } from "./brackets.js";
 import { edges } from "./edges.js";

@@ -1,5 +1,5 @@
 // @ts-check
-// Pointer and keys on the parts of a picture: point, choose, drag, step through.
+// Pointer and keyboard events on the parts of a picture.
 
 /**
  * @typedef {{hover: (part: number | null) => void, choose: (part: number | null) => void,
@@ -7,9 +7,9 @@
  *   step: (part: number, steps: number) => void, edit: () => void}} Actions
  */
 
-const DRAGGED = 3; // pixels until a press is a drag
-const SAMPLES = 48; // points of a line that are looked at
-const NEARER = 2; // pixels that another part must be nearer than the one that is chosen
+const DRAGGED = 3; // pixels until a press counts as a drag
+const SAMPLES = 48; // points per line for distances
+const NEARER = 2; // pixels by which another part must be closer than the chosen one
 
 /**
  * @param {EventTarget | null} target
@@ -21,7 +21,7 @@ function partAt(target) {
 }
 
 /**
- * The part whose line is nearest: many lie close together where arcs end.
+ * The part whose line is nearest, as many lines meet where arcs end.
  * @param {SVGSVGElement} svg
  * @param {MouseEvent} event
  * @param {number | null} chosen
@@ -56,7 +56,7 @@ function distanceTo(path, event) {
 
 /**
  * @param {SVGSVGElement} svg
- * @param {number} perPixel how much a score changes by dragging one pixel
+ * @param {number} perPixel change of a score per pixel dragged
  * @param {Actions} actions
  */
 export function listenToParts(svg, perPixel, actions) {
@@ -73,7 +73,7 @@ export function listenToParts(svg, perPixel, actions) {
     if (event.button !== 0) return;
     actions.choose(part);
     if (part === null) return;
-    event.preventDefault(); // no selection of text
+    event.preventDefault(); // do not select text
     focusPart(svg, part);
     svg.setPointerCapture(event.pointerId);
     drag = { part, y: event.clientY, score: actions.score(part), moved: false };
@@ -102,7 +102,7 @@ export function listenToParts(svg, perPixel, actions) {
  * @param {number} part
  * @param {KeyboardEvent} event
  * @param {Actions} actions
- * @returns {boolean} whether the key means something
+ * @returns {boolean} whether the key was handled
  */
 function pressed(svg, part, event, actions) {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
@@ -134,7 +134,7 @@ export function focusPart(svg, part) {
 }
 
 /**
- * One part at a time is reached by the Tab key, the others by arrows from there.
+ * Only one part is in the tab order; the others are reached by arrow keys.
  * @param {SVGSVGElement} svg
  * @param {number | null} chosen
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// Segmentations: all of them as boxes over the words, one as a brace over each segment.
+// Segmentations: marginals as boxes over the words, one segmentation as braces over its segments.
 import { cell, cellWidth, labelOf, numbers, spanOf } from "./cells.js";
 import { faded, fittedLines, flow, partsInUse, spreadRow, stack } from "./layout.js";
 import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
@@ -12,15 +12,15 @@ import { MARGIN, SIZE, printable, rowOf, textWidth } from "./text.js";
  * @typedef {{first: number, last: number, level: number, part: number, label: string[]}} Piece
  */
 
-const BOX = { height: 19, step: 23, inset: 5 }; // inset: how far a box reaches beyond its words
-const STEP = { height: 15, step: 18 }; // the boxes of steps from one label to the next
+const BOX = { height: 19, step: 23, inset: 5 }; // inset: how far a box extends beyond its words
+const STEP = { height: 15, step: 18 }; // boxes of transitions between labels
 const APART = 16; // between two words
-const HIGH = 20; // boxes above one another that there is room for above the words
-const FEET = 7; // the height of a brace
+const HIGH = 20; // maximum number of stacked boxes
+const FEET = 7; // height of a brace
 
 /**
- * What a part stands for. Scores are (T, K, D + K): at each word and label the lengths that a
- * segment may have there, then the labels that the segment before it may have.
+ * The meaning of a part. Scores are (T, K, D + K): for each word and label, first the lengths of a
+ * segment starting there, then the labels of the previous segment.
  * @param {Data} data
  * @param {number} part
  */
@@ -33,7 +33,7 @@ function readPart(data, part) {
 }
 
 /**
- * Empty where there is one label that has no name but its number.
+ * Empty if there is a single label without a name.
  * @param {Data} data
  * @param {number} label
  */
@@ -42,7 +42,7 @@ function textOf(data, label) {
 }
 
 /**
- * In pieces; none where there is nothing to tell.
+ * The label in pieces; empty if there is none.
  * @param {Data} data
  * @param {number} label
  * @param {number} [from] of a step
@@ -89,7 +89,7 @@ export const segments = {
 
   /**
    * @param {Data} data
-   * @param {Int32Array} structure (length, label) of each word; a length where a segment starts
+   * @param {Int32Array} structure (length, label) of each word; length 0 inside a segment
    * @param {Int32Array} parts
    * @param {View} view
    * @returns {Panel}
@@ -123,7 +123,7 @@ export const segments = {
 };
 
 /**
- * Segments, short ones first, and the steps between them, in the order of their parts.
+ * The segments, short ones first, and the transitions between them, in the order of their parts.
  * @param {Data} data
  * @param {number[]} parts
  */
@@ -145,7 +145,7 @@ function piecesOf(data, parts) {
 }
 
 /**
- * Steps stand below the cut where they are made, one under another where they would meet.
+ * Place transitions below their cuts, on several lines if they would overlap.
  * @param {Piece[]} steps
  * @param {number[]} cuts where the cut before each word is
  * @param {ArrayLike<number>} marginals
@@ -154,7 +154,7 @@ function piecesOf(data, parts) {
 function stepShapes(steps, cuts, marginals, top) {
   /** @type {Shape[]} */
   const shapes = [];
-  /** @type {number[]} how far each line is taken */
+  /** @type {number[]} the right end of each line */
   const taken = [];
   for (const { first, part, label } of steps) {
     const width = cellWidth(label);

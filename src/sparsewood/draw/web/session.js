@@ -1,5 +1,5 @@
 // @ts-check
-// What a figure knows: the scores as they stand, the settings, and the answers of the solver.
+// The state of a figure: current scores, settings, and solutions.
 
 /**
  * @typedef {import("./types.js").Data} Data
@@ -10,11 +10,11 @@
  *   a structure; key: equal for equal ones, weight: 0 outside of the support
  */
 
-const LIMIT = 256; // structures that are found in the time of a few frames
-const DRAWN = 800; // parts of the picture: more cannot be told apart
-const KBEST = 16; // of the k best at most, where the number of structures is not limited
+const LIMIT = 256; // maximum number of structures, found within a few frames
+const DRAWN = 800; // maximum parts of the picture; more would be indistinguishable
+const KBEST = 16; // maximum k of the k best, if the number of structures is not limited
 
-/** One instance with its settings; answers are found when asked for and kept until one changes. */
+/** One instance with its settings; results are computed lazily and cached until a change. */
 export class Session {
   /**
    * @param {Data} data
@@ -27,15 +27,15 @@ export class Session {
     this.temperature = data.temperature;
     this.most = data.most;
     this.cap = data.cap;
-    /** the most structures, whatever is asked for */
+    /** upper limit of the number of structures */
     this.limit = LIMIT;
-    /** @type {Map<string, Entry>} structures that stay in view, whatever their weight */
+    /** @type {Map<string, Entry>} pinned structures, shown whatever their weight */
     this.pinned = new Map();
     /** @type {Posterior | null} */
     this.solved = null;
-    /** @type {Posterior | null} the answer before, for as long as there is no other */
+    /** @type {Posterior | null} the previous solution, used until there is a new one */
     this.before = null;
-    /** why there is none; empty where there is */
+    /** why there is no solution; empty if there is one */
     this.error = "";
     /** @type {Entry[] | null} */
     this.kept = null;
@@ -84,12 +84,12 @@ export class Session {
     return this.solved;
   }
 
-  /** The answer; the one before where scores leave no structure. @returns {Posterior} */
+  /** The solution, or the previous one if scores forbid all structures. @returns {Posterior} */
   solve() {
     const start = performance.now();
     const most = Math.min(this.most ?? this.limit, this.limit);
     const cooled = this.cap === "support" && this.most !== null;
-    // An optimum needs no more structures than parts and one: a limit that cannot bind is none.
+    // An optimum needs at most one structure more than parts, so a larger limit never binds.
     const free = this.most === null && this.scores.length < this.limit;
     const caps = free ? {} : cooled ? { maxSupport: most } : { maxActive: most };
     try {
@@ -97,14 +97,14 @@ export class Session {
       this.error = "";
     } catch (error) {
       if (!this.before || !(error instanceof Error)) throw error;
-      const none = `No ${this.data.noun} is left: each uses a part that is forbidden.`;
+      const none = `No ${this.data.noun} is left: each one uses a forbidden part.`;
       this.error = error.message.includes("no structure left") ? none : error.message;
     }
     this.ms = performance.now() - start;
     return this.before;
   }
 
-  /** The support by falling weight. @returns {Entry[]} */
+  /** The support by decreasing weight. @returns {Entry[]} */
   get support() {
     const { structures, parts, weights } = this.posterior;
     this.kept ??= structures
@@ -126,7 +126,7 @@ export class Session {
     return this.shared;
   }
 
-  /** As many of the best as the support may have. @returns {Entry[]} */
+  /** The k best structures, with k the maximum size of the support. @returns {Entry[]} */
   get best() {
     const k = this.most ?? Math.min(KBEST, this.posterior.structures.length);
     if (this.error) return [];
@@ -141,7 +141,7 @@ export class Session {
     });
   }
 
-  /** Structures that are pinned, with the weights they have now. @returns {Entry[]} */
+  /** The pinned structures with their current weights. @returns {Entry[]} */
   get pins() {
     const weights = new Map(this.support.map(({ key, weight }) => [key, weight]));
     return [...this.pinned.values()].map((entry) => ({
@@ -161,7 +161,7 @@ export class Session {
     return { key: structure.join(), structure, parts, weight, score };
   }
 
-  /** The marginals, 0 for what is too little to be drawn. @returns {Float64Array} */
+  /** The marginals, with 0 for values too small to draw. @returns {Float64Array} */
   get drawn() {
     const { marginals } = this.posterior;
     if (marginals.length <= DRAWN) return marginals;
@@ -169,13 +169,13 @@ export class Session {
     return least > 0 ? marginals.map((marginal) => (marginal < least ? 0 : marginal)) : marginals;
   }
 
-  /** Whether the figure has stopped where it was not asked to. */
+  /** Whether the solve stopped at a limit of the figure. */
   get limited() {
     const { status, structures } = this.posterior;
     return status === "capped" && structures.length >= this.limit && (this.most ?? Infinity) > this.limit;
   }
 
-  /** How many structures there are and whether they are certified, as Python says it. */
+  /** The number of structures and whether they are certified, as in Python. */
   get caption() {
     const { structures, status, gap } = this.posterior;
     const kept = countOf(structures.length, this.data.noun);
@@ -193,7 +193,7 @@ export function countOf(count, noun) {
 }
 
 /**
- * A small number as Python's `.1e` writes it, but for zero.
+ * A small number in Python's format `.1e`, except zero.
  * @param {number} value
  */
 export function exponential(value) {

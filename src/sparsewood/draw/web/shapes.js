@@ -1,5 +1,5 @@
 // @ts-check
-// The shapes that pictures are made of, how each is drawn in SVG, and panels of them as SVG text.
+// The shapes of pictures, their SVG elements, and panels of shapes as SVG text.
 import { TABLES } from "./tables.js";
 import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text.js";
 
@@ -7,28 +7,28 @@ import { FONT, SIZE, coordinate, escapedXml, printable, textWidth } from "./text
  * @typedef {"plain" | "faint" | "agree" | "differ"} Kind
  * @typedef {{type: "line", points: number[][], curve?: boolean, arrow?: boolean, head?: number,
  *   dot?: boolean, kind?: Kind, part?: number, strength?: number, title?: string}} LineShape
- *   through its points, the corners rounded; a curve has four: start, two controls, end (Bézier);
- *   head: the size of the arrowhead
+ *   through its points, with rounded corners; a curve is a Bézier curve of four points (start, two
+ *   controls, end); head: size of the arrowhead
  * @typedef {{type: "box", x: number, y: number, width: number, height: number, shaded?: boolean,
  *   kind?: Kind, part?: number, strength?: number, title?: string}} BoxShape
  * @typedef {{type: "text", x: number, y: number, text: string, size?: number, kind?: Kind,
  *   part?: number, strength?: number, anchor?: "start" | "middle" | "end"}} TextShape
  * @typedef {LineShape | BoxShape | TextShape} Shape
  * @typedef {{width: number, height: number, top?: number, shapes: Shape[]}} Panel
- *   top: where what is drawn begins, if the panel has room above it (0 if not said)
+ *   top: y of the topmost shape, if the panel has room above it (default 0)
  * @typedef {{tag: string, attributes: Record<string, string | number>, text?: string}} Node
  */
 
-// Blue and orange that people tell apart, readable on white and on black.
+// Blue and orange, distinguishable for colour-blind readers and readable on white and black.
 /** @type {Record<Kind, string>} */
 export const COLOURS = TABLES.colours;
 const FAINT = TABLES.faint;
 const ARROW = TABLES.arrow;
 const RADIUS = TABLES.radius;
-const HIT = 15; // pixels that catch the pointer
+const HIT = 15; // minimum width in pixels that receives pointer events
 
 /**
- * The shapes of each part, in the order of their indices, and those that belong to none.
+ * The shapes of each part, in the order of their indices, and the remaining shapes.
  * @param {Panel} panel
  * @returns {{parts: Map<number, Shape[]>, rest: Shape[]}}
  */
@@ -44,8 +44,8 @@ export function byPart(panel) {
 }
 
 /**
- * How strong a part is drawn: the attributes of the group of its shapes. Boxes are filled by their
- * own strength instead, so that what is written in them stays readable.
+ * Attributes of the group of a part that show its strength. Boxes show strength by their fill
+ * instead, so that text in them stays readable.
  * @param {Shape[]} shapes
  * @returns {Record<string, string>}
  */
@@ -55,7 +55,7 @@ export function strengthAttributes(shapes) {
   if (shapes.some((shape) => shape.type === "box")) return { "stroke-width": "1", opacity: "1" };
   return {
     "stroke-width": coordinate(0.75 + 3.25 * strength),
-    "stroke-dasharray": strength === 0 ? "2 3" : "none", // in view, but in no structure
+    "stroke-dasharray": strength === 0 ? "2 3" : "none", // shown, but in no structure
     opacity: coordinate(0.22 + 0.78 * strength),
   };
 }
@@ -95,7 +95,7 @@ export function shadeOf({ strength, shaded }) {
 }
 
 /**
- * What catches the pointer on a shape; nothing for texts.
+ * The elements that receive pointer events for a shape; none for texts.
  * @param {Shape} shape
  * @returns {Node[]}
  */
@@ -105,7 +105,7 @@ export function hitNodes(shape) {
     return [{ tag: "path", attributes: { d: pathOf(shape, shape.points), ...catching } }];
   }
   if (shape.type === "text") return [];
-  const dot = Math.max(shape.width, shape.height) < HIT; // it has room around it; flat boxes may lie close
+  const dot = Math.max(shape.width, shape.height) < HIT; // dots have room around them; flat boxes may be close
   const [width, height] = dot ? [HIT, HIT] : [shape.width, shape.height];
   const [x, y] = [shape.x - (width - shape.width) / 2, shape.y - (height - shape.height) / 2];
   const sides = { x: coordinate(x), y: coordinate(y), width: coordinate(width), height: coordinate(height) };
@@ -164,7 +164,7 @@ function lineNodes(shape, colour, faint, dashed) {
 }
 
 /**
- * The commands of a line; a quarter of a circle in place of each corner.
+ * The commands of a line with rounded corners.
  * @param {LineShape} shape
  * @param {number[][]} points
  */
@@ -175,7 +175,7 @@ function pathOf(shape, points) {
   let from = points[0];
   for (let i = 1; i < points.length - 1; i++) {
     const [before, corner, after] = points.slice(i - 1, i + 2);
-    const rest = distance(corner, after) / (i === points.length - 2 ? 1 : 2); // half is the next's
+    const rest = distance(corner, after) / (i === points.length - 2 ? 1 : 2); // half is left for the next corner
     const radius = Math.min(RADIUS, distance(from, corner), rest);
     const end = towards(corner, after, radius);
     path += `L${at(towards(corner, before, radius))}Q${at(corner)} ${at(end)}`;
@@ -249,7 +249,7 @@ function attributesMarkup(attributes) {
 }
 
 /**
- * SVG of its own: it brings its colours for light and for dark ground with it.
+ * A complete SVG file, with colours for light and dark backgrounds.
  * @param {string} content markup
  * @param {number} width
  * @param {number} height

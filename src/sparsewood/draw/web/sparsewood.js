@@ -1,11 +1,11 @@
 // @ts-check
-// The solver in JavaScript: sparsewood.wasm with a face.
+// The JavaScript interface of the solver in sparsewood.wasm.
 
 /**
  * One instance.
  * @typedef {object} Problem
  * @property {string} family the name of a native family: the first of `structure.native` in Python
- * @property {ArrayLike<number>} options of the family: the second
+ * @property {ArrayLike<number>} options of the family: the second of `structure.native`
  * @property {ArrayLike<number>} shape of the scores
  * @property {ArrayLike<number>} size of the instance: `structure.full_size(shape)`
  * @property {ArrayLike<number>} event the shape of one structure
@@ -16,7 +16,7 @@
  * Structures, the best first.
  * @typedef {object} Ranking
  * @property {Int32Array[]} structures each of the shape `event`, flat
- * @property {Int32Array[]} parts those that each uses, as indices of `scores`
+ * @property {Int32Array[]} parts of each structure, as indices into `scores`
  * @property {Float64Array} scores of the structures
  */
 
@@ -24,30 +24,30 @@
  * A sparse distribution over structures.
  * @typedef {object} Posterior
  * @property {Int32Array[]} structures each of the shape `event`, flat
- * @property {Int32Array[]} parts those that each uses, as indices of `scores`
+ * @property {Int32Array[]} parts of each structure, as indices into `scores`
  * @property {Float64Array} weights of the structures
  * @property {Float64Array} marginals of the parts, flat
  * @property {number} gap the duality gap
  * @property {"solved" | "capped" | "stalled" | "limited"} status
- * @property {number} calls of the MAP oracle
- * @property {number} temperature of the answer: below the one asked for where `maxSupport` binds
- * @property {boolean} canonical whether the weights are
+ * @property {number} calls number of calls of the MAP oracle
+ * @property {number} temperature of the solution; below the requested one if `maxSupport` binds
+ * @property {boolean} canonical whether the weights are canonical
  */
 
 /**
- * What `sparsemap` is asked for; a cap of 0 is none.
+ * Options of `sparsemap`; 0 means no cap.
  * @typedef {object} Request
  * @property {number} [temperature]
- * @property {number} [maxActive] structures are added until there are so many
+ * @property {number} [maxActive] maximum number of structures, reached by stopping early
  * @property {number} [maxIter]
- * @property {number} [maxSupport] the temperature falls until so many structures suffice
+ * @property {number} [maxSupport] maximum number of structures, reached by lowering the temperature
  * @property {number} [tol] on the gap
  * @property {boolean} [canonical]
  */
 
 const SOLVER_STATUSES = /** @type {const} */ (["solved", "capped", "stalled", "limited"]);
 
-/** SparseMAP, MAP and the k best structures, as the native core finds them. */
+/** SparseMAP, MAP and the k best structures, computed by the native core. */
 export class Solver {
   /** @type {WebAssembly.Module} */ #module;
   /** @type {any} */ #core;
@@ -76,7 +76,7 @@ export class Solver {
   }
 
   /**
-   * The k highest-scoring structures, or all where there are fewer.
+   * The k highest-scoring structures, or all if there are fewer.
    * @param {Problem} problem
    * @param {number} k
    * @returns {Ranking}
@@ -128,7 +128,7 @@ export class Solver {
       const answer = new Float64Array(core.memory.buffer, core.answer(), core.answer_size());
       return new AnswerReader(answer.slice());
     } catch (error) {
-      this.#core = this.#instance(); // the one that failed was left in the middle of its work
+      this.#core = this.#instance(); // a failed instance is in an undefined state
       throw error;
     }
   }
@@ -146,7 +146,7 @@ export class Solver {
   }
 }
 
-/** Reads the numbers of an answer. */
+/** Reads the numbers of a result. */
 class AnswerReader {
   /** @param {Float64Array} numbers */
   constructor(numbers) {
@@ -165,7 +165,7 @@ class AnswerReader {
 }
 
 /**
- * A problem as wasm.cpp reads it.
+ * A problem in the format that wasm.cpp reads.
  * @param {Problem} problem
  * @returns {Float64Array}
  */
@@ -204,7 +204,7 @@ function product(sizes) {
 }
 
 /**
- * What the core cannot tell once it is cast to whole numbers; it checks the rest.
+ * Checks that are impossible after the cast to integers; the core does the others.
  * @param {Problem} problem
  */
 function checkProblem({ family, options, shape, size }) {
@@ -251,6 +251,6 @@ function checkRequest(temperature, tol, caps) {
   }
   for (const [name, cap] of Object.entries(caps)) checkWhole(name, cap, 0);
   if (caps.maxSupport && (caps.maxActive || caps.maxIter)) {
-    throw new Error("maxSupport keeps the certificate, maxActive and maxIter give it up: choose one");
+    throw new Error("maxSupport needs the optimum, which maxActive and maxIter may miss: choose one");
   }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Taggings of linear chains: all of them as a lattice of words and tags, one as a tag above each word.
+// Taggings of linear chains: marginals as a lattice of words and tags, one tagging as tags above words.
 import { cell, emptyCell, labelOf, numbers } from "./cells.js";
 import { faded, fittedLines, flow, partsInUse, spreadRow } from "./layout.js";
 import { MARGIN, SIZE, SMALL, printable, textWidth } from "./text.js";
@@ -11,13 +11,13 @@ import { MARGIN, SIZE, SMALL, printable, textWidth } from "./text.js";
  * @typedef {import("./types.js").View} View
  */
 
-const ROW = 27; // from one tag of the lattice to the next
+const ROW = 27; // distance between two tags of the lattice
 const NODE = { width: 40, height: 19 };
-const APART = { least: 16, more: 44 }; // between two words, for the steps
-const ALL = 240; // in a larger lattice only what is in use has a place
+const APART = { least: 16, more: 44 }; // between two words, for the transitions
+const ALL = 240; // in a larger lattice, only parts in use are drawn
 
 /**
- * The part of tag k at word t. Scores are (T, K, 1 + K): after a tag come the steps to it from each.
+ * The part of tag k at word t. Scores are (T, K, 1 + K): a tag, then the transitions to it.
  * @param {Data} data
  * @param {number} t
  * @param {number} k
@@ -29,7 +29,7 @@ function tagPart(data, t, k) {
 /**
  * @param {Data} data
  * @param {number} part
- * @returns {{t: number, k: number, from: number | null}} from: the tag before; null for a tag alone
+ * @returns {{t: number, k: number, from: number | null}} from: the previous tag; null for a tag itself
  */
 function readPart(data, part) {
   const [, count, options] = data.shape;
@@ -119,7 +119,7 @@ export const tags = {
 };
 
 /**
- * A dot for each tag that no tagging gives to a word.
+ * A dot for each tag of a word that no tagging uses.
  * @param {Data} data
  * @param {Set<number>} drawn
  * @param {number[]} xs

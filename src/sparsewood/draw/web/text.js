@@ -1,5 +1,5 @@
 // @ts-check
-// What users have written, as it may be drawn: characters without a picture, widths, LaTeX, XML.
+// Text given by users: unprintable characters, widths, LaTeX, XML.
 import { TABLES } from "./tables.js";
 
 export const SIZE = TABLES.size; // of words
@@ -17,8 +17,8 @@ const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3
 const MARKS = /[\p{M}\u200c\u200d]/u;
 
 /**
- * The text with a dot for each character that has no picture: control characters, lone surrogates,
- * marks that turn the direction of writing, separators other than the space.
+ * The text with a dot for each unprintable character: control characters, lone surrogates, marks of
+ * writing direction, separators other than the space.
  * @param {string} text
  */
 export function printable(text) {
@@ -26,7 +26,7 @@ export function printable(text) {
 }
 
 /**
- * About how wide a text is at a font size.
+ * The approximate width of a text at a font size.
  * @param {string} text
  * @param {number} size
  */
@@ -39,7 +39,7 @@ export function textWidth(text, size) {
 }
 
 /**
- * The middles of things of these sizes side by side, and the width of the row.
+ * The middles of items of these sizes side by side, and the width of the row.
  * @param {number[]} sizes
  * @param {number} [gap]
  * @returns {{centers: number[], width: number}}
@@ -55,7 +55,7 @@ export function rowOf(sizes, gap = GAP) {
 }
 
 /**
- * Text for XML and HTML, in content and in attributes.
+ * Escape text for XML and HTML, in content and in attributes.
  * @param {string} text
  */
 export function escapedXml(text) {
@@ -65,7 +65,7 @@ export function escapedXml(text) {
 }
 
 /**
- * Text with the characters that LaTeX reads as commands escaped.
+ * Escape the special characters of LaTeX.
  * @param {string} text
  */
 export function latexText(text) {
@@ -75,7 +75,7 @@ export function latexText(text) {
 }
 
 /**
- * A coordinate with two decimals at most.
+ * A coordinate with at most two decimals.
  * @param {number} value
  */
 export function coordinate(value) {
@@ -83,7 +83,7 @@ export function coordinate(value) {
 }
 
 /**
- * A probability as people read it; what is not zero does not become so.
+ * A probability in percent; a nonzero value is not shown as 0.
  * @param {number} weight
  */
 export function percent(weight) {

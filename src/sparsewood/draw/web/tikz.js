@@ -10,7 +10,7 @@ import { SIZE, coordinate, latexText } from "./text.js";
  */
 
 /**
- * One `tikzpicture` of the shapes, a pixel as three quarters of a point.
+ * The shapes as one `tikzpicture`; a pixel is 0.75 pt.
  * @param {Panel} panel
  */
 export function panelTikz(panel) {

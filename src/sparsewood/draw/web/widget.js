@@ -1,15 +1,15 @@
 // @ts-check
-// The figure as a widget of a notebook: Python hears what the reader does, and may answer.
+// The figure as a notebook widget, synchronised with Python.
 import { mount } from "./mount.js";
 
 /**
- * @param {{model: any, el: HTMLElement}} widget as anywidget gives it
- * @returns {Promise<(() => void) | undefined>} what ends it
+ * @param {{model: any, el: HTMLElement}} widget as given by anywidget
+ * @returns {Promise<(() => void) | undefined>} a function that cleans up
  */
 async function render({ model, el }) {
   const host = el.appendChild(document.createElement("div"));
   host.addEventListener("keydown", (event) => {
-    // Or they are commands of the notebook: arrows leave the cell, two letters d delete it.
+    // Otherwise keys are commands of the notebook: arrows leave the cell, "dd" deletes it.
     if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
   });
   const asked = () => ({ temperature: model.get("temperature"), most: model.get("most"), scores: model.get("scores") });
@@ -35,7 +35,7 @@ async function render({ model, el }) {
     model.save_changes();
   };
   const hear = () => {
-    // What was told comes back as an echo; it is no news.
+    // Ignore echoes of our own changes.
     if (!telling && JSON.stringify(asked()) !== JSON.stringify(now())) figure.set(asked());
   };
   const heard = ["temperature", "most", "scores"].map((name) => `change:${name}`);
