@@ -8,7 +8,7 @@ import pytest
 
 from sparsewood.lab.cli import main, train
 from sparsewood.lab.cli._command import train_command
-from sparsewood.lab.data.sources import Classify, ListOps, Pairs, Parse, RevDict, Sst
+from sparsewood.lab.data.sources import SOURCES, Classify, ListOps, Pairs, Parse, RevDict, Sst
 from sparsewood.lab.run import PRESETS, RunConfig, preset
 from sparsewood.lab.tasks import ModelConfig, ParserConfig
 
@@ -45,7 +45,9 @@ def test_it_is_read_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_read_back(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = preset(name, ListOps)
+    source = ListOps if "listops" in PRESETS[name].sources else SOURCES[PRESETS[name].sources[0]]
+    folder = {} if source is ListOps else {"data": Path("data")}
+    config = preset(name, source, **folder)
     assert _parsed(train_command(config), monkeypatch) == config
 
 

@@ -126,4 +126,4 @@ def test_the_budget_is_in_the_help(prints: Callable[..., str]) -> None:
         "--no-settings",
     ):
         assert option in text
-    assert "Which estimator?" in prints("compare", "--help")
+    assert "Compare estimators on one source." in prints("compare", "--help")

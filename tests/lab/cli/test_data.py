@@ -20,5 +20,5 @@ def test_what_is_not_generated(fails: Callable[..., str], tmp_path: Path) -> Non
 
 def test_nothing_is_overwritten(fails: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("mine")
-    assert "dev.tsv: is there already" in fails("data", "listops", "--out", tmp_path)
+    assert "dev.tsv: exists already" in fails("data", "listops", "--out", tmp_path)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]

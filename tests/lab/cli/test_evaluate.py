@@ -25,7 +25,7 @@ def test_a_person_sees_metrics_certificates_and_confusions(latent: Path, prints:
     assert "macro-" in shown
     assert "test: certified " in shown
     assert " of 12" in shown
-    assert "right \\ predicted" in shown
+    assert "correct \\ predicted" in shown
 
 
 def test_a_temperature_and_a_split(latent: Path, prints: Prints) -> None:
@@ -45,8 +45,8 @@ def test_other_data(latent: Path, prints: Prints, tmp_path: Path) -> None:
 
 def test_what_cannot_be_evaluated(latent: Path, fails: Callable[..., str], tmp_path: Path) -> None:
     assert "no such folder" in fails("evaluate", tmp_path / "absent")
-    assert "does not know its data" in fails("evaluate", latent / "model")
-    assert "--test is missing" in fails("evaluate", latent, "classify")
+    assert "has no data" in fails("evaluate", latent / "model")
+    assert "pass the file to evaluate on with --test" in fails("evaluate", latent, "classify")
     assert "no split 'tset'" in fails("evaluate", latent, "--splits", "tset")
     (tmp_path / "p.tsv").write_text("9\ta b\tc d\n")
     message = fails("evaluate", latent, "pairs", "--test", tmp_path / "p.tsv")

@@ -73,7 +73,7 @@ def test_the_column_text_needs_no_option(tmp_path: Path) -> None:
     assert _texts(line) == ("a b",)
     other = _write(tmp_path / "b.tsv", "review\tstars\na b\t5\n")
     with pytest.raises(
-        ValueError, match="no column 'text'; the columns are review, stars; --text names"
+        ValueError, match="no column 'text'; the columns are review, stars; select another"
     ):
         _lines([other])
     with pytest.raises(ValueError, match="no column 'reviews'; the columns are review, stars"):
@@ -95,9 +95,13 @@ def test_pairs(tmp_path: Path) -> None:
     named = _write(tmp_path / "q.csv", "p,h\na b,c\n")
     assert _texts(_lines([plain], 2)[0]) == _texts(_lines([table], 2)[0]) == ("a b", "c")
     assert _texts(_lines([named], 2, text="p", text2="h")[0]) == ("a b", "c")
-    with pytest.raises(ValueError, match="expected pairs of sentences; 'a b' has no second"):
+    with pytest.raises(
+        ValueError, match="expected pairs of sentences; 'a b' has no second sentence"
+    ):
         _lines(["a b"], 2)
-    with pytest.raises(ValueError, match=r"p.txt:2: expected premise, tab, hypothesis; got 1 col"):
+    with pytest.raises(
+        ValueError, match=r"p.txt:2: expected premise and hypothesis separated by a tab; got 1 col"
+    ):
         _lines([_write(plain, "a b\tc\nx\n")], 2)
 
 
@@ -129,7 +133,7 @@ def test_what_is_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="a folder; expected a sentence, a file or -"):
+    with pytest.raises(ValueError, match="is a folder; expected a sentence, a file or -"):
         _lines([tmp_path])
     with pytest.raises(ValueError, match="no sentences in this file"):
         _lines([_write(tmp_path / "empty.txt", "\n")])
@@ -137,11 +141,11 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         _lines([_write(tmp_path / "empty.tsv", "")])
     with pytest.raises(ValueError, match=r"a.tsv:3: an empty sentence"):
         _lines([_write(tmp_path / "a.tsv", "text\tn\nb\t1\n \t2\n")])
-    with pytest.raises(ValueError, match="expected an object a line, in a file named .jsonl"):
+    with pytest.raises(ValueError, match="expected a .jsonl file with one object per line"):
         _lines([_write(tmp_path / "a.json", "[]")])
-    with pytest.raises(ValueError, match="--text2: is about the columns of a file, and no file"):
+    with pytest.raises(ValueError, match="--text2: applies to files only, but no file"):
         _lines(["a b"], text2="x")
-    with pytest.raises(ValueError, match="nothing but white space"):
+    with pytest.raises(ValueError, match="expected a sentence, got white space"):
         _lines(["  "])
 
 
@@ -187,7 +191,9 @@ def test_bad_lines_are_skipped_and_listed(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="1 of 2 rows skipped"):
         assert len(_lines([pairs], 2, skip_bad=True)) == 1
     none = _write(tmp_path / "n.txt", "alone\n")
-    with pytest.raises(ValueError, match="no sentences in this file; all are bad: .*n.txt:1"):
+    with pytest.raises(
+        ValueError, match="no sentences in this file; all lines were skipped: .*n.txt:1"
+    ):
         _lines([none], 2, skip_bad=True)
 
 

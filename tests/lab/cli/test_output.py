@@ -37,8 +37,8 @@ def test_a_file_is_there_in_full_or_not_at_all(
 def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a b")
-    with pytest.raises(ValueError, match="is one of the files that are read"):
+    with pytest.raises(ValueError, match="is one of the input files"):
         Output(path, ["a sentence", str(tmp_path / "." / "a.txt")])
     Output(path, ["a sentence"])
-    with pytest.raises(ValueError, match="/dev/null: not a plain file"):
+    with pytest.raises(ValueError, match="/dev/null: is not a regular file"):
         Output(Path("/dev/null"))

@@ -16,4 +16,6 @@ def test_several_runs_on_a_page(
 
 def test_no_runs(fails: Callable[..., str], tmp_path: Path) -> None:
     assert "no run in this folder" in fails("report", tmp_path)
-    assert "a folder; expected the name of a file" in fails("report", tmp_path, "--out", tmp_path)
+    assert "is a folder; expected the name of a file" in fails(
+        "report", tmp_path, "--out", tmp_path
+    )

@@ -97,7 +97,7 @@ def test_a_confusion_matrix() -> None:
 def test_of_many_labels_the_commonest_mistakes() -> None:
     confusion = {f"l{i}": {f"l{i}": 9, f"l{i + 1}": i} for i in range(1, 30)}
     lines = _shown(confusion_table("test", confusion))
-    assert lines[0] == "test, the commonest mistakes of 30 labels"
+    assert lines[0] == "test, most frequent mistakes among 30 labels"
     assert lines[4].split() == ["l29", "l30", "29"]
     assert len(lines) == 15
     assert confusion_table("test", {f"l{i}": {f"l{i}": 9} for i in range(30)}) is None

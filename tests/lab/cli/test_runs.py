@@ -66,9 +66,9 @@ def test_places_to_write_to(tmp_path: Path) -> None:
     assert writable_folder(tmp_path / "new" / "run") == tmp_path / "new" / "run"
     assert writable_file(file) == file
     for wrong in (file, file / "run"):
-        with pytest.raises(ValueError, match="file: a file; expected a folder"):
+        with pytest.raises(ValueError, match="file: is a file; expected a folder"):
             writable_folder(wrong)
-    with pytest.raises(ValueError, match="a folder; expected the name of a file"):
+    with pytest.raises(ValueError, match="is a folder; expected the name of a file"):
         writable_file(tmp_path)
     assert file.read_text() == "mine"
 

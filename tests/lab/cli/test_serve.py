@@ -46,7 +46,7 @@ def test_where_the_page_is(
     announce("a", ServeOptions((), host="0.0.0.0"), 8123)
     told = capsys.readouterr()
     assert "at http://127.0.0.1:8123" in told.out
-    assert "--host 0.0.0.0: whoever reaches this machine may ask" in told.err
+    assert "--host 0.0.0.0: anyone who can reach this machine can use the models" in told.err
 
 
 def test_a_dictionary_answers_with_words(dictionary: Path) -> None:
@@ -64,7 +64,7 @@ def test_where_nothing_can_be_served(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as place:
         port = place.getsockname()[1]
-        taken = f"--host 127.0.0.1 --port {port}: in use; --port 0 takes a free one"
+        taken = f"--host 127.0.0.1 --port {port}: in use; --port 0 picks a free one"
         assert fails("serve", latent, "--port", str(port)) == taken
     assert fails("serve", latent, "--port", "70000").startswith("--port: expected a number from 0")
     assert "no such address" in fails("serve", latent, "--host", "256.1.1.1.1")

@@ -102,5 +102,5 @@ def test_the_rate_is_that_of_the_protocol(prints: Callable[..., str]) -> None:
 def test_a_place_that_is_none_leaves_nothing(fails: Callable[..., str], tmp_path: Path) -> None:
     out = ("--out", tmp_path / "new")
     assert "on: expected local, ray, HOST" in fails("table", "listops", *out, "--on", "raay")
-    assert "only Ray keeps them" in fails("table", "listops", *out, "--cpus-per-run", "2")
+    assert "applies to Ray only" in fails("table", "listops", *out, "--cpus-per-run", "2")
     assert not list(tmp_path.iterdir())

@@ -148,8 +148,8 @@ def test_table(folder: Path, tmp_path: Path, prints: Prints) -> None:
 
 def test_stages_need_accuracy(folder: Path, fails: Fails, tmp_path: Path) -> None:
     said = fails("train", *arguments(folder), "--short-first", "3", "--out", tmp_path / "run")
-    assert "a stage ends by accuracy, but" in said
-    assert said.endswith("goes by MSE, got (3,)" if of_number(folder) else "goes by loss, got (3,)")
+    assert "stages end by accuracy, but" in said
+    assert said.endswith("is MSE, got (3,)" if of_number(folder) else "is loss, got (3,)")
 
 
 def test_what_is_no_number_is_told_before_any_work(tmp_path: Path, fails: Fails) -> None:

@@ -93,7 +93,7 @@ def test_files_and_standard_input(
 def test_what_can_be_one_after_the_other(latent: Path, fails: Callable[..., str]) -> None:
     two = ("trees", latent, SENTENCE, "[MIN 1 2 ]", "--format", "svg")
     assert fails(*two) == "--format svg: holds one sentence, got 2"
-    assert fails("trees", latent).startswith("which sentence?")
+    assert fails("trees", latent).startswith("expected a sentence")
     assert fails("trees", latent, "absent.txt").startswith("absent.txt: no such file")
     assert "--temperature: expected a positive" in fails(
         "trees", latent, SENTENCE, "--temperature", "0"
@@ -145,12 +145,12 @@ def test_trees_that_are_not_solved_for_stand_still(
     told = capsys.readouterr()
     assert told.out.startswith("<!DOCTYPE html>")
     assert "sparsewood-live" not in told.out
-    assert "the estimator given gives nothing to play with" in told.err
+    assert "the estimator given has no scores to change" in told.err
     assert main(["trees", str(chart), SENTENCE, "--format", "live"]) == 0
     told = capsys.readouterr()
     assert "<svg" in told.out
-    assert "the estimator chart gives nothing to play with" in told.err
+    assert "the estimator chart has no scores to change" in told.err
     assert fails("trees", bow, SENTENCE, "--format", "live").endswith("bow has no trees")
-    assert "--most: a live figure" in fails(
+    assert "--most: does not apply to a live figure" in fails(
         "trees", given, SENTENCE, "--format", "live", "--most", "2"
     )

@@ -20,7 +20,7 @@ def test_numbers_that_ray_cannot_keep(asked: float) -> None:
 
 
 def test_processes_keep_nothing() -> None:
-    with pytest.raises(ValueError, match="gpus_per_run: only Ray keeps them for a run"):
+    with pytest.raises(ValueError, match="gpus_per_run: applies to Ray only"):
         Place(gpus_per_run=1)
 
 

@@ -72,7 +72,7 @@ def test_missing_and_unknown_parts(make_config) -> None:
     with pytest.raises(ValueError, match="unknown sauce"):
         RunConfig.from_json(data | {"sauce": {}})
     del data["model"]
-    with pytest.raises(ValueError, match="lacks model"):
+    with pytest.raises(ValueError, match="has no model"):
         RunConfig.from_json(data)
 
 
@@ -166,7 +166,7 @@ def test_an_encoder_of_an_earlier_version_keeps_its_rate(make_config) -> None:
 def test_stages_need_accuracy(make_config, make_parser_config) -> None:
     assert make_config(short_first=(4, 6)).training.short_first == (4, 6)
     parser = make_parser_config()
-    message = r"training.short_first: a stage ends by accuracy, but parse goes by .*, got \(4,\)"
+    message = r"stages end by accuracy, but the criterion of parse is .*, got \(4,\)"
     with pytest.raises(ValueError, match=message):
         replace(parser, training=replace(parser.training, short_first=(4,)))
 

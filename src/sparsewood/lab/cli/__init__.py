@@ -1,6 +1,6 @@
-"""The command line. One module of this package for each command; all of them are thin.
+"""The command line. Each command has a thin module of its own in this package.
 
-A command is imported when it is asked for, so that `sparsewood --help` needs no PyTorch.
+A command is imported only when it is called, so that `sparsewood --help` does not load PyTorch.
 """
 
 import difflib
@@ -15,19 +15,19 @@ from importlib import import_module
 from sparsewood import __version__
 from sparsewood.lab import demand
 
-demand("docstring_parser", "tyro")  # what the command line alone needs
+demand("docstring_parser", "tyro")  # only the command line needs these
 
 COMMANDS = {
     "train": "train a model on a source and keep everything in a run folder",
     "evaluate": "measure a trained model, on its own tests or on other data",
-    "predict": "label sentences: typed ones, a file's, or those of standard input",
+    "predict": "label sentences from the command line, a file or standard input",
     "trees": "show the trees that a model selects for sentences",
-    "serve": "a page on this machine: type a sentence, see prediction, trees and a live figure",
-    "define": "reverse dictionary: describe a concept, get words",
+    "serve": "open a local page that shows prediction and trees for typed sentences",
+    "define": "find words for a description with a reverse dictionary",
     "table": "train all rows of a table of the paper and print it beside the paper's figures",
-    "compare": "which estimator? Train each with the same budget and print them side by side",
+    "compare": "compare estimators, each trained with the same budget",
     "sweep": "search for good options with optuna",
-    "report": "write runs up as one HTML page",
+    "report": "write a report of runs as one HTML page",
     "data": "write generated data to files",
     "completion": "print a script that completes commands and options in a shell",
 }
@@ -39,23 +39,23 @@ EXAMPLES = """\
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C at a moment from which one can go on; the message says how."""
+    """Raised on Ctrl-C when the work can be resumed; the message says how."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command. Returns the exit code: 2 after a mistake in what was asked for."""
+    """Run one command and return the exit code; 2 means wrong arguments or data."""
     args = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in args or bool(os.environ.get("SPARSEWOOD_DEBUG"))
     args = [arg for arg in args if arg != "--debug"]
     try:
         with _plain_warnings():
             return _dispatch(args)
-    except SystemExit as stop:  # --help, or what the parser does not understand
+    except SystemExit as stop:  # raised by --help, or by tyro
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt as error:
         print(f"\nsparsewood: {str(error) or 'interrupted'}", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except BrokenPipeError:  # the reader of a pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError) as error:
@@ -78,13 +78,13 @@ def _dispatch(args: list[str]) -> int:
     if name not in COMMANDS:
         raise ValueError(unknown("command", name, COMMANDS) + " (sparsewood --help)")
     import_module(f"sparsewood.lab.cli.{name}").main(rest)
-    sys.stdout.flush()  # here, where a pipe that is closed does no harm
+    sys.stdout.flush()  # here, where BrokenPipeError is handled
     return 0
 
 
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Within it, what the library warns of is one line on standard error."""
+    """Print warnings of the library as one line each on standard error."""
 
     def show(message: Warning | str, *_where: object) -> None:
         print(f"sparsewood: warning: {' '.join(str(message).split())}", file=sys.stderr, flush=True)
@@ -96,7 +96,7 @@ def _plain_warnings() -> Iterator[None]:
 
 
 def unknown(what: str, name: str, known: Sequence[str] | dict[str, str]) -> str:
-    """`name` is not one of the `known`: a line that names them, the nearest first."""
+    """The message for a `name` that is not in `known`: the closest match, or all of them."""
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"unknown {what} {name!r}: did you mean {near[0]!r}?"
@@ -115,7 +115,7 @@ def _help() -> str:
             *lines,
             "",
             "sparsewood help COMMAND describes a command. --version prints the version. --debug,",
-            "or SPARSEWOOD_DEBUG=1, shows where in the program a mistake was noticed.",
+            "or SPARSEWOOD_DEBUG=1, prints a traceback on errors.",
             "",
             "Examples:",
             EXAMPLES,

@@ -1,4 +1,4 @@
-"""A run as the command that trains it."""
+"""The command that trains a given run."""
 
 import shlex
 from pathlib import Path
@@ -10,7 +10,7 @@ from sparsewood.lab.run import RunConfig
 
 
 def train_command(config: RunConfig) -> str:
-    """`sparsewood train ...` with the options that are not at their defaults; a shell takes it."""
+    """`sparsewood train ...` with all options that are not defaults, quoted for a shell."""
     source = config.source
     words = ["sparsewood", "train", source.name]
     groups = config_groups(type(source), [])
@@ -23,7 +23,7 @@ def train_command(config: RunConfig) -> str:
 
 
 def _option(name: str, value: Any) -> list[str]:
-    """An option that is not at its default, which of an option that is on or off is the other."""
+    """The words of an option that is not at its default."""
     if isinstance(value, bool):
         return [f"--{name}" if value else f"--no-{name}"]
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""What the ending of --out says of the form that is written."""
+"""The output format that the ending of --out selects."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,17 +7,18 @@ from pathlib import Path
 def form_of(
     out: Path | None, endings: Mapping[str, str | None], form: str | None = None, asked: str = ""
 ) -> str:
-    """The form of the file `out`, or of standard output: by its ending, or as asked for.
+    """The format of the file `out`, or of standard output: by its ending, or as requested.
 
     Args:
         out: the file; None for standard output.
-        endings: the forms that an ending such as ".csv" stands for, with commas between several,
-            the first being the default; None for one that the command cannot write.
-        form: what was asked for; None: nothing was.
-        asked: the option that asked for it, for messages.
+        endings: the formats of an ending such as ".csv", comma-separated, the default first; None
+            if the command cannot write it.
+        form: the requested format, if any.
+        asked: the option that requested it, for messages.
 
     Raises:
-        ValueError: where the two contradict each other, or nothing of that ending can be written.
+        ValueError: if the two contradict each other, or the command cannot write a file with that
+            ending.
     """
     ending = "" if out is None else out.suffix.lower()
     if ending not in endings:
@@ -25,7 +26,9 @@ def form_of(
     named = endings[ending]
     if named is None:
         known = ", ".join(end for end, forms in endings.items() if forms is not None)
-        raise ValueError(f"--out: {out}: expected a name that ends in {known}, or in no known way")
+        raise ValueError(
+            f"--out: {out}: expected a name that ends in {known}, or one with an unknown ending"
+        )
     forms = named.split(",")
     if form is not None and form not in forms:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What the arguments of a command stand for: sentences, files of them, or standard input."""
+"""The sentences that the arguments of a command stand for: typed, in files or on standard input."""
 
 import os
 import stat
@@ -20,21 +20,20 @@ from sparsewood.lab.data.read_options import BadRow, ReadOptions
 ToSentence = Callable[[str], Sentence]
 STDIN = "-"
 _TABLES = (".csv", ".tsv", ".jsonl")
-_FILES = (*_TABLES, ".txt", ".json", ".conllu")  # an argument that ends so is no sentence
+_FILES = (*_TABLES, ".txt", ".json", ".conllu")  # an argument with such an ending is a file name
 
 
 @dataclass(frozen=True)
 class Files:
-    """How files of sentences are read.
+    """How to read files of sentences.
 
     Attributes:
-        text: the column of the sentences, or of the premises, in a table; "text" if none is named.
-        text2: the column of the hypotheses; "text2" if none is named.
-        delimiter: between the columns of a table, one character, "tab" or "space"; a comma in .csv
-            and a tab in others if none is named.
-        encoding: of files and of standard input.
-        skip_bad: pass over lines that cannot be read, and list them; otherwise the first one is an
-            error.
+        text: column of the sentences or premises in a table. Default: "text".
+        text2: column of the hypotheses. Default: "text2".
+        delimiter: column delimiter: one character, "tab" or "space". Default: a comma in .csv,
+            otherwise a tab.
+        encoding: text encoding of files and standard input.
+        skip_bad: skip and list lines that cannot be read, instead of failing.
     """
 
     text: str | None = None
@@ -44,17 +43,17 @@ class Files:
     skip_bad: bool = False
 
     def how(self) -> ReadOptions:
-        """The same for the readers; ValueError where the encoding or the delimiter is none."""
+        """The same as `ReadOptions`; raises ValueError if encoding or delimiter is invalid."""
         return ReadOptions(self.encoding, self.delimiter, self.skip_bad)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One sentence, or a premise and a hypothesis, as they were found.
+    """One sentence, or a premise and a hypothesis, as read from the input.
 
     Attributes:
-        sides: the words, with heads where a file brings them.
-        where: "reviews.tsv:3"; empty for what was typed.
+        sides: the sentences, with heads if the file has them.
+        where: the place, "reviews.tsv:3"; empty for typed sentences.
     """
 
     sides: tuple[Sentence, ...]
@@ -62,37 +61,37 @@ class Line:
 
 
 def check_arguments(arguments: Sequence[str], files: Files) -> None:
-    """Raise ValueError where an argument names a file that cannot be meant, or an option none."""
+    """Raise ValueError for a file that cannot be read, or a file option without any file."""
     for argument in arguments:
         if is_folder(argument):
-            raise ValueError(f"{argument}: a folder; expected a sentence, a file or -")
+            raise ValueError(f"{argument}: is a folder; expected a sentence, a file or -")
         if not is_file(argument) and _looks_like_a_file(argument):
             raise ValueError(f"{argument}: no such file (a sentence has spaces in it)")
         if argument.lower().endswith(".json"):
-            raise ValueError(f"{argument}: expected an object a line, in a file named .jsonl")
+            raise ValueError(f"{argument}: expected a .jsonl file with one object per line")
     files.how()
     named = [name for name in ("text", "text2", "delimiter") if getattr(files, name) is not None]
     if named and not any(map(is_file, arguments)):
-        raise ValueError(f"--{named[0]}: is about the columns of a file, and no file is named")
+        raise ValueError(f"--{named[0]}: applies to files only, but no file is given")
 
 
 def lines_of(
     arguments: Sequence[str], width: int, files: Files, read: ToSentence
 ) -> Iterator[Line]:
-    """What `arguments` hold, one after the other.
+    """The lines that `arguments` stand for, in order.
 
-    An argument that names a file stands for what is in it, "-" for standard input, as no argument
-    at all does; any other is a sentence. All but standard input is read before this returns, so
-    that a mistake is noticed before anything is done.
+    An argument that names a file stands for its lines; "-", or no argument at all, for standard
+    input; any other argument is a sentence. Everything except standard input is read before this
+    returns, so that errors are raised before any work is done.
 
     Args:
-        arguments: those that `check_arguments` has passed.
-        width: 2 for pairs. Typed pairs are two arguments, or one with a tab in it.
-        files: how these are read.
-        read: makes a sentence of a text.
+        arguments: checked by `check_arguments`.
+        width: sentences per line: 2 for pairs. A typed pair is two arguments, or one with a tab.
+        files: how to read files.
+        read: turns a text into a sentence.
 
     Raises:
-        ValueError: at the first line of another form, or where there is nothing at all.
+        ValueError: at the first malformed line, or if there are no sentences.
     """
     found: list[Iterable[Line]] = []
     typed: list[str] = []
@@ -109,17 +108,17 @@ def lines_of(
                 found.append([_line(typed, read)])
                 typed.clear()
     if typed:
-        raise ValueError(f"expected pairs of sentences; {typed[0][:60]!r} has no second")
+        raise ValueError(f"expected pairs of sentences; {typed[0][:60]!r} has no second sentence")
     return chain.from_iterable(found)
 
 
 def is_interactive(arguments: Sequence[str]) -> bool:
-    """Whether a person types sentences one by one."""
+    """Whether sentences are typed one by one at a terminal."""
     return (not arguments or STDIN in arguments) and standard_input().isatty()
 
 
 def standard_input(encoding: str = "utf-8") -> TextIO:
-    """Standard input as text; ValueError where a process has none."""
+    """Standard input as text; raises ValueError if the process has none."""
     if sys.stdin is None:
         raise ValueError("no sentences: there is no standard input")
     if isinstance(sys.stdin, TextIOWrapper):
@@ -129,13 +128,13 @@ def standard_input(encoding: str = "utf-8") -> TextIO:
 
 
 def is_file(argument: str) -> bool:
-    """Whether there is something to read by this name."""
+    """Whether this is the path of a file, pipe or device."""
     mode = _mode(argument)
     return mode is not None and not stat.S_ISDIR(mode)
 
 
 def is_folder(argument: str) -> bool:
-    """Whether there is a folder by this name."""
+    """Whether this is the path of a folder."""
     mode = _mode(argument)
     return mode is not None and stat.S_ISDIR(mode)
 
@@ -143,7 +142,7 @@ def is_folder(argument: str) -> bool:
 def _mode(argument: str) -> int | None:
     try:
         return Path(argument).stat().st_mode if argument else None
-    except (OSError, ValueError):  # a long sentence cannot even be a name
+    except (OSError, ValueError):  # a long sentence is not a valid path
         return None
 
 
@@ -156,7 +155,7 @@ def _read(path: Path, width: int, files: Files, read: ToSentence) -> list[Line]:
     how = files.how()
     lines = list(_file(path, width, files, how, read))
     if not lines:
-        why = f"; all are bad: {how.skipped[0]}" if how.skipped else ""
+        why = f"; all lines were skipped: {how.skipped[0]}" if how.skipped else ""
         raise ValueError(f"{path}: no sentences in this file{why}")
     how.tell_skipped(str(path), len(lines))
     return lines
@@ -168,7 +167,7 @@ def _file(
     suffix = path.suffix.lower()
     if suffix == ".conllu":
         if width > 1:
-            raise ValueError(f"{path}: CoNLL-U holds no pairs of sentences")
+            raise ValueError(f"{path}: CoNLL-U files have no pairs of sentences")
         return (Line((s,), f"{path}, sentence {i}") for i, s in enumerate(read_treebank(path), 1))
     if files.text is not None or suffix in _TABLES:
         return _table(path, width, files, how, read)
@@ -188,7 +187,7 @@ def _table(
                 yield _line(texts, read, where)
     except BadRow as bad:
         if files.text is None and "no column 'text'" in str(bad):
-            raise ValueError(f"{bad}; --text names another") from None
+            raise ValueError(f"{bad}; select another with --text") from None
         raise
 
 
@@ -212,9 +211,11 @@ def _parted(text: str, width: int, where: str = "") -> tuple[str, ...]:
     parts = tuple(text.split("\t")) if width > 1 else (text,)
     at = where and f"{where}: "
     if len(parts) != width:
-        raise BadRow(f"{at}expected premise, tab, hypothesis; got {len(parts)} columns")
+        raise BadRow(
+            f"{at}expected premise and hypothesis separated by a tab; got {len(parts)} columns"
+        )
     if not all(part.strip() for part in parts):
-        raise BadRow(f"{at}expected a sentence, got nothing but white space")
+        raise BadRow(f"{at}expected a sentence, got white space")
     return parts
 
 

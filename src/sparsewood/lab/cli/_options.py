@@ -1,4 +1,4 @@
-"""From dataclasses to options: flat names, short help, and a long one on request."""
+"""Command-line options made from dataclasses: flat names, a short and a long help."""
 
 import dataclasses
 import difflib
@@ -23,8 +23,8 @@ class Group:
         name: the heading.
         kind: the dataclass.
         common: the options that --help shows; None for all.
-        defaults: other defaults than those of the dataclass.
-        without: fields that are no options here; they keep their defaults.
+        defaults: defaults that replace those of the dataclass.
+        without: fields without an option; they keep their defaults.
     """
 
     name: str
@@ -39,8 +39,8 @@ def parse_options(
 ) -> list[Any]:
     """One instance of each group's dataclass, from the options in `args`.
 
-    The first group is that of the command itself. --help shows the common options and what
-    matters most of each, --help-all everything.
+    The first group has the options of the command itself. --help shows the common options and the
+    first sentence about each, --help-all everything.
     """
     _check_names(groups)
     short = "--help" in args or "-h" in args
@@ -77,7 +77,7 @@ def parse_options(
 
 
 def fields(group: Group) -> list[dataclasses.Field[Any]]:
-    """The fields that are options."""
+    """The fields that have an option."""
     return [
         field
         for field in dataclasses.fields(group.kind)
@@ -106,16 +106,16 @@ def _check_options(prog: str, args: Sequence[str], groups: Sequence[Group]) -> N
 
 
 def _complaint(said: str) -> str:
-    """What tyro says is wrong, without the colours, frame, title and help around it.
+    """The message of an error of tyro, without its colours, frame, title and help.
 
     Every mistake is reported on one line, in the same words. tyro frames its errors over 4 to 14
-    lines and quotes Python ("invalid literal for int() with base 10"). What a new version phrases
-    in another way is passed on as it is.
+    lines and quotes Python ("invalid literal for int() with base 10"). Messages that a new version
+    words differently are passed on as they are.
     """
     said = re.sub(r"\x1b\[[\d;]*m", "", said)
     lines = [line.strip("│╭╮╰╯ ") for line in said.strip().splitlines()]
     is_rule = [not line.strip("─-") for line in lines]
-    start = 2 if is_rule[1:2] == [True] else 1  # after the title, which may have a rule below it
+    start = 2 if is_rule[1:2] == [True] else 1  # skip the title, and the rule that may follow it
     body = lines[start : is_rule.index(True, start) if True in is_rule[start:] else None]
     text = re.sub(r"\s+", " ", " ".join(body)).removesuffix(" (required)").rstrip(".")
     for pattern, plain in _PLAIN.items():
@@ -136,7 +136,7 @@ def _number(found: re.Match[str]) -> str:
     return f"{option}: expected a {'whole ' * whole}number, got {value!r}"
 
 
-# What tyro says of a value that does not fit, and the same in plain words.
+# Messages of tyro about invalid values, and our wording.
 _PLAIN = {
     r"Invalid choice '(.*)' for argument '(--\S+)'\. Expected one of \((.*)\)": _choice,
     r"Error parsing (--[^:]+): (.*(?:float|int\(\)|FLOAT|INT).*)[:\[ ]'(.*)'\]?": _number,
@@ -152,7 +152,7 @@ def _check_names(groups: Sequence[Group]) -> None:
 
 
 def _view(name: str, specs: Sequence[Any]) -> type:
-    """A dataclass whose fields say how they are shown."""
+    """A dataclass whose fields carry their help texts."""
     return make_dataclass(name, specs, kw_only=True, namespace={"__doc__": ""})
 
 
@@ -182,7 +182,7 @@ def _specs(group: Group, *, short: bool) -> list[tuple[str, Any, Any]]:
 
 
 def default_of(group: Group, field: dataclasses.Field[Any]) -> Any:
-    """What an option is where it is not given; `MISSING` where it has to be."""
+    """The default of an option; `MISSING` if it is required."""
     if field.name in group.defaults:
         return group.defaults[field.name]
     if field.default_factory is not MISSING:
@@ -191,7 +191,7 @@ def default_of(group: Group, field: dataclasses.Field[Any]) -> Any:
 
 
 def _behaviour(default: Any) -> str:
-    """What stands behind the help of an option."""
+    """The text after the help of an option: its default."""
     if default is MISSING:
         return "(required)"
     if default is None or isinstance(default, bool) or default in ((), ""):
@@ -202,7 +202,7 @@ def _behaviour(default: Any) -> str:
 
 
 def _metavar(hint: Any) -> str | None:
-    """What stands for the value of an option; None where the parser knows best."""
+    """The placeholder of the value of an option; None leaves it to tyro."""
     origin = get_origin(hint)
     if origin is Annotated:
         kind, *told = get_args(hint)
@@ -220,7 +220,7 @@ def _metavar(hint: Any) -> str | None:
 
 
 def descriptions(kind: type) -> dict[str, str]:
-    """What the "Attributes:" of the docstrings of a dataclass and its bases say of each field."""
+    """The text of each field in the "Attributes:" sections of a dataclass and its bases."""
     found: dict[str, str] = {}
     for cls in reversed(kind.__mro__):
         for part in docstring_parser.parse(cls.__doc__ or "").params:

@@ -1,4 +1,4 @@
-"""Where the lines of a command go: to standard output, or to a file that is there in full."""
+"""The output of a command: standard output, or a file that is written as a whole."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -10,20 +10,20 @@ from sparsewood.lab.cli._runs import writable_file
 
 
 def as_lines(kept: Sequence[str]) -> str:
-    """Each of them with a line feed."""
+    """The lines as one text."""
     return "".join(f"{text}\n" for text in kept)
 
 
 class Output:
-    """Prints lines; with a path, keeps them and writes the file at the end, if all went well.
+    """Prints lines, or collects them and writes a file at the end unless there was an error.
 
     Args:
-        path: of the file; None for standard output.
-        read: what may name files that are read, none of which can be `path`.
-        join: makes the text of the file of the lines.
+        path: the file; None for standard output.
+        read: arguments that may name input files; `path` must not be among them.
+        join: joins the lines into the text of the file.
 
     Raises:
-        ValueError: if no file can be written there.
+        ValueError: if the file cannot be written.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Output:
             return
         writable_file(path)
         if path.exists() and any(is_file(r) and path.samefile(r) for r in read):
-            raise ValueError(f"--out: {path} is one of the files that are read")
+            raise ValueError(f"--out: {path} is one of the input files")
 
     def print(self, text: str) -> None:
         """One line or several."""

@@ -1,4 +1,4 @@
-"""Predictions as files have them: tables, JSON lines, a JSON list."""
+"""Predictions as files: tables, JSON lines, a JSON list."""
 
 import csv
 import io
@@ -20,12 +20,13 @@ TABLES = ("csv", "tsv")
 
 
 class PredictionTable:
-    """The rows of predictions: where a text is from, the text, the answer, and a number each.
+    """The rows of a table of predictions: place, texts, answer, and a number per label.
 
     Args:
-        model: whose predictions these are.
+        model: the model that made the predictions.
         form: "csv", or "tsv", where a tab or a line feed in a text becomes a space.
-        ranks: answers that get a pair of columns each, where there are too many for one each.
+        ranks: number of best answers with a pair of columns each, if there are too many labels for
+            one column each.
     """
 
     def __init__(self, model: TreeModel, form: str, ranks: int) -> None:
@@ -43,7 +44,7 @@ class PredictionTable:
         return self._line(["where", *texts, self._answer, *numbers, *ranked])
 
     def row(self, told: Mapping[str, Any], texts: Sequence[str]) -> str:
-        """The line of an answer as JSON has it, to these texts."""
+        """The row of an answer, given as JSON, to these texts."""
         prediction: Mapping[str, float] = told["prediction"]
         answer = told[self._answer]
         said = "|".join(answer) if isinstance(answer, list) else answer

@@ -11,9 +11,9 @@ from rich.table import Table
 from sparsewood.lab.run.by_length import bin_name
 from sparsewood.lab.tasks import MEASURES, Certificates
 
-_MATRIX = 10  # the most labels that are shown as a matrix
-_CONFUSED = 10  # of more labels, the most pairs that are listed
-_ROOMY = 8  # measures that have room beside each other on a terminal, at two spaces
+_MATRIX = 10  # maximum number of labels shown as a matrix
+_CONFUSED = 10  # for more labels: maximum number of confused pairs listed
+_ROOMY = 8  # number of columns that fit a terminal with two spaces between them
 _MANY_UNKNOWN = 10.0  # percent of the words
 _CAPPED = (
     "capped: these sentences need more trees than max_active allows; the weights are the best "
@@ -24,7 +24,7 @@ _ACROSS = 60  # characters for the names above a matrix
 
 
 def results_table(result: Mapping[str, Any]) -> Table:
-    """The result of a run: a row for each split."""
+    """The result of a run: one row per split."""
     title = f"best epoch {result['best_epoch']} of {result['epochs']}"
     if result["temperature_curve"]:
         title += f", temperature {result['temperature']:g}"
@@ -32,7 +32,7 @@ def results_table(result: Mapping[str, Any]) -> Table:
 
 
 def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = None) -> Table:
-    """A row for each split, a column for each metric."""
+    """One row per split, one column per metric."""
     found = [m for m in MEASURES.values() if any(m.name in values for values in splits.values())]
     table = _table("split", title)
     if len(found) > _ROOMY:
@@ -45,7 +45,7 @@ def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = No
 
 
 def lengths_table(by_length: Mapping[str, Any]) -> Table:
-    """A row for each bin of lengths, a column for each metric."""
+    """One row per bin of lengths, one column per metric."""
     bins: Sequence[Mapping[str, Any]] = by_length["bins"]
     found = [m for m in MEASURES.values() if any(m.name in values for values in bins)]
     table = _table(by_length["unit"], _trained(by_length))
@@ -65,7 +65,7 @@ def _trained(by_length: Mapping[str, Any]) -> str:
 
 
 def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A line for each split: the sentences that are certified, and the share of unknown words."""
+    """One line per split: the number of certified sentences and the share of unknown words."""
     lines = []
     for split, values in splits.items():
         certificates = Certificates.of(values)
@@ -77,11 +77,11 @@ def remarks(splits: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def advice(splits: Mapping[str, Mapping[str, Any]], vectors: str | None = None) -> list[str]:
-    """What the remarks on the splits mean where they look like a failure, and what to do.
+    """Explanations of remarks that look like a failure, with what to do about them.
 
     Args:
         splits: as of `remarks`.
-        vectors: the word vectors of the model, if it has some.
+        vectors: the file of the model's word vectors, if any.
     """
     lines = []
     if any(values.get("capped") for values in splits.values()):
@@ -89,8 +89,8 @@ def advice(splits: Mapping[str, Mapping[str, Any]], vectors: str | None = None) 
     unknown = {split: values.get("unknown", 0.0) for split, values in splits.items()}
     worst = max(unknown, key=unknown.__getitem__)
     if unknown[worst] >= _MANY_UNKNOWN:
-        known = "knows only words of the training data; --vectors FILE (GloVe, say) or --encoder"
-        what = f"{known} hf:NAME knows more"
+        known = "knows only words of the training data; --vectors FILE (GloVe, for example)"
+        what = f"{known} or --encoder hf:NAME knows more"
         if vectors is not None:
             what = f"has no vectors for them in {vectors}; a larger file, or --encoder hf:NAME, has"
         lines.append(f"unknown words: {unknown[worst]:.0f} % of {worst}; the model {what}")
@@ -98,13 +98,13 @@ def advice(splits: Mapping[str, Mapping[str, Any]], vectors: str | None = None) 
 
 
 def confusion_table(split: str, confusion: Mapping[str, Mapping[str, int]]) -> Group | None:
-    """Rows: the right labels, columns: the predicted ones. Of many labels, the commonest mistakes.
+    """The confusion matrix, correct labels in rows; for many labels, the most frequent mistakes.
 
-    None where there are many labels and no mistake.
+    None if there are many labels and no mistakes.
     """
     labels = list(dict.fromkeys([*confusion, *(p for row in confusion.values() for p in row)]))
     if len(labels) <= _MATRIX:
-        table = _table("right \\ predicted")
+        table = _table("correct \\ predicted")
         width = max(4, _ACROSS // len(labels) - 2)
         for label in labels:
             short = label if len(label) <= width else f"{label[: width - 1]}…"
@@ -126,7 +126,7 @@ def confusion_table(split: str, confusion: Mapping[str, Mapping[str, int]]) -> G
     table.add_column("examples", justify="right")
     for n, label, other in sorted(mistakes, key=lambda mistake: -mistake[0])[:_CONFUSED]:
         table.add_row(escape(label), escape(other), f"{n:,}")
-    return Group(f"{split}, the commonest mistakes of {len(labels)} labels", table)
+    return Group(f"{split}, most frequent mistakes among {len(labels)} labels", table)
 
 
 def _table(first: str, title: str | None = None) -> Table:

@@ -1,4 +1,4 @@
-"""What several commands share: sources, run folders, models, and leaving when asked to."""
+"""Shared by several commands: sources, run folders, models, interruption."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device",
 
 
 def example(command: str, source: str, more: str) -> str:
-    """A line that one might type."""
+    """An example of a command line."""
     return f"sparsewood {command} {source} {SOURCES[source].example} {more}"
 
 
@@ -41,7 +41,7 @@ def pick_source(
     more: str,
     sources: Mapping[str, type[Source]] = SOURCES,
 ) -> type[Source]:
-    """The one of `sources` that the first argument names; it is taken off `args`."""
+    """The source that the first argument names; removes it from `args`."""
     if args and not args[0].startswith("-"):
         name = args.pop(0)
         if name not in sources:
@@ -74,10 +74,10 @@ def source_group(source: type[Source], **defaults: object) -> Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    __doc__ = f"""The option that says where those of source, model and training start from.
+    __doc__ = f"""The option that sets the defaults of source, model and training.
 
     Attributes:
-        preset: options to start from.
+        preset: set of options that replaces the defaults.
             {"; ".join(f"{name}: {found.about}" for name, found in PRESETS.items())}.
     """
 
@@ -86,11 +86,10 @@ class Protocol:
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """The option that says how many runs of a command train at a time.
+    """The option for the number of runs that train at the same time.
 
     Attributes:
-        workers: runs that train at a time; 1 by default, and with --on ray as many as there is room
-            for.
+        workers: number of runs that train in parallel. Default: 1; with --on ray, as many as fit.
     """
 
     workers: int | None = None
@@ -100,14 +99,14 @@ class Workers:
 
 
 def place_group() -> Group:
-    """The options that say where the runs of a command are trained."""
+    """The options for where the runs of a command are executed."""
     return Group("place", Place, ("on",))
 
 
 def watched(
     folder: Path, config: RunConfig, workers: int | None, place: Place, runs: str = "*/*/*"
 ) -> AbstractContextManager[Progress | None]:
-    """Shows the `runs` below `folder`, unless one at a time trains here and shows itself."""
+    """Show the progress of `runs` below `folder`, unless they train in this process one by one."""
     if place.here and workers in (None, 1):
         return nullcontext()
     return Watch(folder, TASKS[config.source.task].metrics.criterion, runs)
@@ -116,7 +115,7 @@ def watched(
 def starting_point(
     source: type[Source], args: Sequence[str]
 ) -> tuple[dict[str, Any], Any, TrainingConfig]:
-    """The defaults of source, model and training: those of the preset that `args` name."""
+    """The defaults of source, model and training: those of the preset in `args`."""
     given = [
         b if a == "--preset" else a.partition("=")[2]
         for a, b in pairwise([*args, ""])
@@ -134,7 +133,7 @@ def config_groups(
     rare: Sequence[str] = (),
     without: tuple[str, ...] = (),
 ) -> list[Group]:
-    """The options of source, model and training, but those in `without`.
+    """The options of source, model and training, except those in `without`.
 
     Only --help-all shows those in `rare`. The defaults are those of the `starting_point`.
     """
@@ -156,26 +155,26 @@ def config_groups(
 
 
 def new_folder(config: RunConfig) -> Path:
-    """runs/SOURCE-VARIANT-N, with the first N that is free."""
+    """runs/SOURCE-VARIANT-N, with the first unused N."""
     variant = short(getattr(config.model, TASKS[config.source.task].varies))
     stem = f"{config.source.name}-{variant}"
     return next(path for n in count(1) if not (path := RUNS / f"{stem}-{n}").exists())
 
 
 def writable_folder(path: Path) -> Path:
-    """`path`; ValueError if there is something else than a folder."""
+    """`path`; raises ValueError if it is a file."""
     for place in (path, *path.parents):
         if place.exists() and not place.is_dir():
-            raise ValueError(f"{place}: a file; expected a folder, or the name of a new one")
+            raise ValueError(f"{place}: is a file; expected a folder or the name of a new one")
     return path
 
 
 def writable_file(path: Path) -> Path:
-    """`path`; ValueError if no file can be there."""
+    """`path`; raises ValueError if no file can be written there."""
     if path.is_dir():
-        raise ValueError(f"{path}: a folder; expected the name of a file")
+        raise ValueError(f"{path}: is a folder; expected the name of a file")
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path}: not a plain file; expected the name of one")
+        raise ValueError(f"{path}: is not a regular file; expected the name of one")
     writable_folder(path.parent)
     nearest = next(place for place in (path.parent, *path.parent.parents) if place.exists())
     if not os.access(nearest, os.W_OK):
@@ -184,7 +183,7 @@ def writable_file(path: Path) -> Path:
 
 
 def at_least(least: int, **options: int | None) -> None:
-    """Raise ValueError if an option is smaller."""
+    """Raise ValueError if an option is less than `least`."""
     for name, value in options.items():
         if value is not None and value < least:
             raise ValueError(f"--{name.replace('_', '-')}: expected at least {least}, got {value}")
@@ -200,10 +199,10 @@ def open_model(path: Path) -> Model:
 
 
 def set_temperature(model: Model, temperature: float | None) -> None:
-    """Have the model keep its trees at another temperature, unless that is None.
+    """Set the temperature of the model's trees, unless it is None.
 
     Raises:
-        ValueError: if it is none, or the model's estimator has none.
+        ValueError: if it is not positive, or the model's estimator has no temperature.
     """
     if temperature is None:
         return
@@ -211,7 +210,7 @@ def set_temperature(model: Model, temperature: float | None) -> None:
         raise ValueError(f"--temperature: expected a positive number, got {temperature:g}")
     if model.temperature is None:
         variant = TASKS[model.task].variant(model.options)
-        raise ValueError(f"--temperature: the {variant} of this model has none")
+        raise ValueError(f"--temperature: the {variant} of this model has no temperature")
     model.temperature = temperature
 
 
@@ -221,7 +220,7 @@ def is_run(path: Path) -> bool:
 
 
 def runs_below(path: Path) -> list[Path]:
-    """The run at `path`, or all runs in folders below it, those of a table for example."""
+    """The run at `path`, or all runs below it, for example those of a table."""
     if not path.is_dir():
         raise ValueError(f"{path}: no such folder of runs")
     if is_run(path):
@@ -234,7 +233,7 @@ def runs_below(path: Path) -> list[Path]:
 
 @contextmanager
 def interruptible(how_to_go_on: str = "") -> Iterator[None]:
-    """Within it, training that is stopped by Ctrl-C ends the command with a line of advice."""
+    """Turn an interrupted training into `Interrupted`, with a message on how to resume."""
     try:
         yield
     except TrainingInterrupted as stop:

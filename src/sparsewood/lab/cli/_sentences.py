@@ -1,4 +1,4 @@
-"""From what was found in arguments and files to sentences for a model, and to its answers."""
+"""From lines of input to examples of a model, and to its answers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ from sparsewood.lab.data import Example, Sentence
 from sparsewood.lab.tasks import Model, Output, TreeModel
 from sparsewood.lab.tasks.parsing import parse_sentences
 
-_PARSED = 1024  # lines that a parser, which takes seconds to load, is given at once
+_PARSED = 1024  # lines per call of the parser, which takes seconds to load
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of an example: entry `i` of the output for its batch.
+    """The answer of a model to an example: entry `i` of the output of its batch.
 
     Attributes:
         example: as the model reads it.
-        line: as it was found.
+        line: the line of input.
     """
 
     example: Example
@@ -31,7 +31,7 @@ class Answer:
 
     @property
     def texts(self) -> list[str]:
-        """The sentences as they were written; of treebanks, their words."""
+        """The sentences as written; for treebanks, their words."""
         sides = self.line.sides
         return [side if isinstance(side, str) else " ".join(side.words) for side in sides]
 
@@ -51,7 +51,7 @@ def answer(
 
 
 def _told_of(batch: Sequence[tuple[Example, Line]]) -> str:
-    """Examples that are too large together, and where the longest one is from."""
+    """Describe a batch that is too large: its size, and the place of its longest example."""
     lengths = [max(len(s.words) for s in example.sentences) for example, _ in batch]
     words, where = max(zip(lengths, (line.where for _, line in batch), strict=True))
     at = where and f"{where}: "
@@ -72,7 +72,7 @@ def _examples(
 
 
 def with_heads(sentences: Sequence[Sentence], parser: str | None) -> list[Sentence]:
-    """The sentences, with the heads that a parser, if any, gives to those that have none."""
+    """The sentences; those without heads get them from the parser, if there is one."""
     found = list(sentences)
     if parser is None:
         return found
@@ -84,7 +84,7 @@ def with_heads(sentences: Sequence[Sentence], parser: str | None) -> list[Senten
 
 
 def require_heads(sentences: Iterable[Sentence], model: Model) -> None:
-    """Raise ValueError where the model needs heads that are not there."""
+    """Raise ValueError if the model needs heads and a sentence has none."""
     if model.reads_heads and any(s.heads is None for s in sentences):
         raise ValueError(
             "this model reads given trees: --parser spacy makes them (extra [parse]), or "

@@ -1,4 +1,4 @@
-"""What the commands that train rows of runs share: their sources, their screen, their failures."""
+"""Shared by the commands that train rows of runs: sources, checks, tables for the terminal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS
 from sparsewood.lab.tasks.model_config import ModelConfig
 from sparsewood.lab.tasks.parsing import load_corpus
 
-# Heads that cost columns.
+# Narrow headings of columns.
 _NARROW = {m.label: m.heading for m in MEASURES.values()}
 _NARROW |= {"s/epoch": "s per\nepoch", TRAINING_TREES: "trees"}
 
@@ -34,20 +34,20 @@ def some(**options: Sequence[Any]) -> None:
 
 
 def check_source(source: Source, models: Iterable[ModelConfig]) -> None:
-    """Raise ValueError now, and not once for each run, where the data cannot be read."""
+    """Raise ValueError if the data cannot be read, before any run starts."""
     corpus = load_corpus(source)
     for model in models:
         check(corpus, model, lambda _: None)
 
 
 def check_rows(summary: Mapping[str, Any]) -> None:
-    """Raise ValueError, saying why, where no run has come to an end."""
+    """Raise ValueError with the reason if no run has finished."""
     if not summary["rows"]:
         raise ValueError(next(iter(summary["failures"].values())))
 
 
 def tell_failures(summary: Mapping[str, Any]) -> None:
-    """Raise ValueError where some runs have failed, saying how many and why."""
+    """Raise ValueError with the number and the reasons if some runs have failed."""
     failures = list(summary["failures"].values())
     if failures:
         raise ValueError(
@@ -57,9 +57,9 @@ def tell_failures(summary: Mapping[str, Any]) -> None:
 
 
 def summary_table(summary: Mapping[str, Any], source: str) -> Table:
-    """The grid without what a terminal is too narrow for, the paper's figures under ours.
+    """The grid for a terminal: fewer columns, and the paper's figures below ours.
 
-    Of a comparison, seeds and epochs that all rows share are told above it.
+    For a comparison, seeds and epochs that all rows share are in the title.
     """
     grid = Grid.of(summary, source)
     places = range(len(grid.heads))
@@ -97,7 +97,7 @@ def summary_table(summary: Mapping[str, Any], source: str) -> Table:
 
 
 def _shared(grid: Grid) -> dict[str, str]:
-    """What all rows of a comparison have in common, in words, by its head."""
+    """The columns in which all rows of a comparison agree, in words, by heading."""
     found: dict[str, str] = {}
     for head in ("seeds", "epochs"):
         values = {cells[grid.heads.index(head)] for cells in grid.rows.values()}
@@ -108,9 +108,9 @@ def _shared(grid: Grid) -> dict[str, str]:
 
 
 def _in_two(cell: str, narrow: bool) -> str:
-    """A cell with the paper's figure, or the interval, on a line of its own.
+    """The cell with the paper's figure, or the interval, on a line of its own.
 
-    In a `narrow` column the spread is there too.
+    In a `narrow` column the spread gets its own line too.
     """
     cell = cell.replace(" (", "\n(").replace(" [", "\n[")
     return cell.replace(" ±", "\n±") if narrow else cell

@@ -1,4 +1,4 @@
-"""What is said after the last sentence: how many are certified, how many words are unknown."""
+"""The summary after the last sentence: certified sentences and unknown words."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from sparsewood.lab.tasks import Certificates
 
 @dataclass
 class Tally:
-    """Sums over the sentences that a model was asked about.
+    """Counts over the sentences that a model has answered.
 
     Attributes:
-        certified, capped, sentences: see `Certificates`; of those that are solved for.
-        unknown, words: how many words the model knows nothing of, and all.
+        certified, capped, sentences: see `Certificates`; only sentences that are solved for count.
+        unknown, words: number of unknown words, and of all words.
     """
 
     certified: int = 0
@@ -24,7 +24,7 @@ class Tally:
     words: int = 0
 
     def add(self, sides: Sequence[Mapping[str, Any]]) -> None:
-        """Take the sides of an answer, as `sides_of` gives them, into account."""
+        """Add the sides of an answer, as returned by `sides_of`."""
         for side in sides:
             self.sentences += "status" in side
             self.certified += side.get("status") == "solved"
@@ -41,5 +41,5 @@ class Tally:
             share = self.unknown / self.words
             told.append(f"unknown words {self.unknown:,} of {self.words:,} ({share:.1%})")
         if told:
-            sys.stdout.flush()  # what was printed stands before it
+            sys.stdout.flush()  # so that earlier output comes first
             print("; ".join(told), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The runs of a table, a comparison or a sweep while they train, one line each."""
+"""The progress of the runs of a table, comparison or sweep, one line each."""
 
 import json
 import re
@@ -16,18 +16,18 @@ from sparsewood.lab.run import Progress
 from sparsewood.lab.run.folder import whole_lines
 from sparsewood.lab.tasks.measures import SUPPORT, Measure
 
-_EVERY = 0.5  # seconds between two looks at the folders
+_EVERY = 0.5  # seconds between two checks of the folders
 
 
 class Watch(Progress):
-    """Shows how far each run below a folder is, whichever process trains it.
+    """Shows the progress of each run below a folder, whichever process trains it.
 
-    On a terminal a table that is kept up to date; elsewhere a line for each epoch.
+    On a terminal it updates a table; elsewhere it prints one line per epoch.
 
     Args:
-        folder: of the runs.
-        criterion: what is shown of each.
-        runs: pattern of their names below the folder.
+        folder: the folder of the runs.
+        criterion: the measure to show.
+        runs: pattern of the run folders below it.
     """
 
     def __init__(self, folder: Path, criterion: Measure, runs: str = "*/*/*") -> None:
@@ -78,7 +78,7 @@ class Watch(Progress):
             self._seen[run] = len(lines)
 
     def _runs(self) -> dict[Path, list[str]]:
-        """The lines of metrics of each run that has begun."""
+        """The lines of `metrics.jsonl` of each run that has started."""
         begun = self._folder.glob(f"{self._pattern}/config.json")
         return {path.parent: whole_lines(path.with_name("metrics.jsonl")) for path in begun}
 
@@ -109,7 +109,7 @@ class Watch(Progress):
 
     def _brief(self, record: dict[str, Any]) -> str:
         validation = record["validation"]
-        kept = validation.get(SUPPORT.name)  # readers have no trees to keep
+        kept = validation.get(SUPPORT.name)  # readers have no dependency trees
         trees = "" if kept is None else f"trees {SUPPORT.text(kept)}, "
         return (
             f"epoch {record['epoch']}, validation {self._value(record)}, {trees}"

@@ -1,4 +1,4 @@
-"""`sparsewood compare`: estimators side by side on one source."""
+"""`sparsewood compare`: compare estimators on one source."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -44,31 +44,30 @@ from sparsewood.lab.study.compare import (
 from sparsewood.lab.study.grid import TRIED, comparison_markdown, tries
 
 DESCRIPTION = (
-    "Which estimator? Train each on one source with the same budget, of epochs (--max-epochs) or\n"
-    "of seconds (--max-seconds), and print them side by side. With the first seed the parser's\n"
-    "learning rates are tried on validation, then the estimator's own settings; the best is\n"
-    "trained with the other seeds. Started again with the same folder it goes on where it stopped."
+    "Compare estimators on one source. Each is trained with the same budget, of --max-epochs or\n"
+    "--max-seconds. With the first seed, the learning rates of the parser are tried\n"
+    "on validation, then the settings of the estimator; the best is trained with the other seeds.\n"
+    "A comparison that was stopped is resumed by the same command with the same folder."
 )
-_BY_COMPARISON = ("estimator", "parser_lr", "seed")  # given by options of the command
-_ENDLESS = 1_000_000  # epochs: seconds end a run before
+_BY_COMPARISON = ("estimator", "parser_lr", "seed")  # set by options of the command
+_ENDLESS = 1_000_000  # epochs: the limit of seconds is reached before
 _COMMON = ("estimators", "seeds", "parser_lrs", "settings", "workers", "out")
 EXAMPLE = "--estimators flat sparsemap score-function spigot --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
 class CompareOptions(Protocol, Workers):
-    """Which runs are compared.
+    """Which runs to compare.
 
     Attributes:
-        estimators: names as of --estimator (sparsemap keeps at most ten trees per sentence). The
-            settings of one with options, "spigot:eta=0.5", are not tried. The others are compared
-            with flat, or else with the first. Default: all estimators.
-        seeds: of the runs that are averaged; the first tries rates and settings.
-        parser_lrs: learning rates of the parser; the one that is best on validation with the first
-            seed is taken.
-        settings: try the settings of each estimator, at the best rate.
-        out: folder of the comparison; runs/compare-SOURCE by default.
-        title: of the report.
+        estimators: estimators to compare, named as for --estimator. Default: all. The settings of
+            one with options, "spigot:eta=0.5", are not tried; sparsemap keeps at most ten trees per
+            sentence. The baseline is flat if it is among them, otherwise the first.
+        seeds: seeds to average over; rates and settings are tried with the first.
+        parser_lrs: learning rates of the parser to try on validation, with the first seed.
+        settings: try the settings of each estimator at its best rate.
+        out: folder of the comparison. Default: runs/compare-SOURCE.
+        title: title of the report.
     """
 
     estimators: tuple[Annotated[str, "NAME"], ...] = ()
@@ -80,12 +79,12 @@ class CompareOptions(Protocol, Workers):
 
 
 def main(args: list[str]) -> None:
-    """Trains what is missing and prints the table."""
+    """Train missing runs and print the table."""
     source = pick_source("compare", args, DESCRIPTION, EXAMPLE, latent_sources())
     groups = config_groups(source, args, rare=["patience", "threads"], without=_BY_COMPARISON)
     of_source, model, training = groups
     model = replace(model, common=(*(model.common or ()), "composer"))
-    # Equal budgets: no run ends before the others for want of patience.
+    # Equal budgets: patience must not end a run before the others.
     defaults = {**training.defaults, "patience": None}
     if any(arg.partition("=")[0].replace("_", "-") == "--max-seconds" for arg in args):
         defaults["max_epochs"] = _ENDLESS
@@ -107,12 +106,12 @@ def main(args: list[str]) -> None:
 
 
 def run_comparison(config: RunConfig, options: CompareOptions, place: Place) -> None:
-    """Trains what is missing, prints the table, writes compare.md and report.html beside it."""
+    """Train missing runs, print the table, and write compare.md and report.html."""
     source = config.source
     estimators = options.estimators or default_estimators(config)
     some(parser_lrs=options.parser_lrs, seeds=options.seeds)
     for lr in options.parser_lrs:
-        replace(config.training, parser_lr=lr)  # ValueError where it is none
+        replace(config.training, parser_lr=lr)  # raises ValueError if it is invalid
     folder = writable_folder(options.out or RUNS / f"compare-{source.name}")
     search = comparison_search(
         estimators, config, options.parser_lrs, options.seeds, folder, options.settings
@@ -135,7 +134,7 @@ def run_comparison(config: RunConfig, options: CompareOptions, place: Place) -> 
     check_rows(summary)
     write_text(folder / "compare.md", comparison_markdown(summary))
     runs = [folder / run for row in summary["rows"].values() for run in row["runs"]]
-    title = options.title or f"Which estimator? {source.name}"
+    title = options.title or f"Estimators compared: {source.name}"
     baseline = summary["rows"].get(summary["baseline"], {}).get("estimator", "")
     told = Told(summary["finding"], baseline, tries(summary))
     page = report(runs, folder / "report.html", title, told)
@@ -147,7 +146,7 @@ def run_comparison(config: RunConfig, options: CompareOptions, place: Place) -> 
 
 
 def tries_table(summary: Mapping[str, Any]) -> Table:
-    """A line for each estimator: what its tries came to on validation."""
+    """One line per estimator: the validation results of all that was tried."""
     table = Table.grid(Column(no_wrap=True), Column(), padding=(0, 2), pad_edge=False)
     for name, told in tries(summary).items():
         table.add_row(f" {name}", Text(told))

@@ -1,4 +1,4 @@
-"""`sparsewood completion`: scripts that complete what is typed in a shell.
+"""`sparsewood completion`: scripts for completion in a shell.
 
 The script holds the commands. It reads the sources from `--help` and the options from `--help-all`
 the first time one is completed, and keeps them for the life of the shell: it is never out of date.
@@ -92,7 +92,7 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def main(args: list[str]) -> None:
-    """Prints the script of a shell."""
+    """Print the completion script of a shell."""
     if not args or args[0] in ("-h", "--help", "--help-all"):
         print(
             f"usage: sparsewood completion {'|'.join(SCRIPTS)}\n\n"
@@ -108,7 +108,7 @@ def main(args: list[str]) -> None:
 
 
 def script(shell: str) -> str:
-    """What the shell is to read."""
+    """The completion script of a shell."""
     by_fish = [
         f"complete -c sparsewood -n __fish_use_subcommand -fa {name} -d '{_plain(text)}'"
         for name, text in (*COMMANDS.items(), ("help", "describe a command"))

@@ -1,4 +1,4 @@
-"""`sparsewood data`: generated data as files."""
+"""`sparsewood data`: write generated data to files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +11,22 @@ from sparsewood.lab.data.listops_generator import generate_splits
 from sparsewood.lab.data.listops_parameters import SPLITS, ListOpsParameters
 
 EXAMPLE = "sparsewood data listops --out listops --train 5000 --max-depth 5"
-_FILES = {"train": "train.tsv", "validation": "dev.tsv"}  # others are called as their split
+_FILES = {"train": "train.tsv", "validation": "dev.tsv"}  # other splits keep their names
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Where the files go.
+    """Where to write the files.
 
     Attributes:
-        out: folder of train.tsv, dev.tsv, test.tsv, and a file for each further test.
+        out: folder for train.tsv, dev.tsv, test.tsv and one file per further test.
     """
 
     out: Path
 
 
 def main(args: list[str]) -> None:
-    """Writes the files and says which."""
+    """Write the files and print their names."""
     if not args or args[0] in ("-h", "--help", "--help-all"):
         print(
             "usage: sparsewood data listops [OPTIONS]\n\n"
@@ -47,7 +47,7 @@ def main(args: list[str]) -> None:
     splits = (*SPLITS, *parameters.bins)
     paths = {split: folder / _FILES.get(split, f"{split}.tsv") for split in splits}
     if there := [path for path in paths.values() if path.exists()]:
-        raise ValueError(f"{there[0]}: is there already; name another folder")
+        raise ValueError(f"{there[0]}: exists already; choose another folder")
     for split, examples in generate_splits(parameters).items():
         path = paths[split]
         write_listops(examples, path)

@@ -1,4 +1,4 @@
-"""`sparsewood define`: describe a concept, get words."""
+"""`sparsewood define`: find words for a description."""
 
 import json
 from collections.abc import Mapping
@@ -20,21 +20,21 @@ from sparsewood.lab.tasks import ReverseDictionary
 
 _BAR = 20  # characters for a cosine of 1
 _HOW = (
-    "train one with: sparsewood train revdict (WordNet and the vectors "
-    "of the extra [words] are found by themselves)"
+    "train one with: sparsewood train revdict (it finds WordNet and the vectors "
+    "of the extra [words] itself)"
 )
 
 
 @dataclass(frozen=True)
 class DefineOptions:
-    """What is looked up.
+    """What to look up.
 
     Attributes:
-        descriptions: in quotation marks, files of them, or - for standard input; before them, the
-            folder of a run or a model, if it is not the newest run of revdict in runs/.
-        words: how many.
-        json: print one line of JSON for each.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
+        descriptions: descriptions in quotation marks, files, or - for standard input. The folder of
+            a run or a model may come first; the default is the newest run of revdict in runs/.
+        words: number of words to print.
+        json: print one line of JSON per description.
+        parser: parser for a model that reads given trees: "spacy", "spacy:PIPELINE" or a folder.
     """
 
     descriptions: tyro.conf.Positional[tuple[str, ...]] = ()
@@ -44,12 +44,12 @@ class DefineOptions:
 
 
 def main(args: list[str]) -> None:
-    """Prints the nearest words."""
+    """Print the nearest words."""
     (options,) = parse_options(
         "sparsewood define",
         args,
         [Group("lookup", DefineOptions)],
-        "Reverse dictionary: describe a concept, get words.",
+        "Reverse dictionary: find words for a description.",
         'sparsewood define "a small wood"',
     )
     at_least(1, words=options.words)
@@ -64,7 +64,7 @@ def main(args: list[str]) -> None:
     folder = folder or newest_dictionary(RUNS)
     model = open_model(folder)
     if not isinstance(model, ReverseDictionary):
-        raise ValueError(f"{folder}: a model for {model.task}, not a reverse dictionary; {_HOW}")
+        raise ValueError(f"{folder}: is a model for {model.task}, not a reverse dictionary; {_HOW}")
     lines = lines_of(texts, 1, Files(), model.sentence_of)
     for found in answer(model, lines, options.parser, one_by_one=True):
         i, prediction = found.i, found.output.prediction
@@ -78,7 +78,7 @@ def main(args: list[str]) -> None:
 
 
 def show(told: Mapping[str, Any], console: Console) -> None:
-    """Prints an answer for a person: the words by rank, each with its cosine and a bar of it."""
+    """Print an answer as a table: the words by rank, each with its cosine and a bar."""
     console.print(f"\n{escape(told['text'])}", soft_wrap=True)
     if told["unknown"]:
         listed = ", ".join(dict.fromkeys(told["unknown"]))
@@ -92,7 +92,7 @@ def show(told: Mapping[str, Any], console: Console) -> None:
 
 
 def _task_in(config: Path) -> object:
-    """The task of the model that a file describes; None where it describes none."""
+    """The task in a model's config.json; None if the file has none."""
     try:
         return json.loads(config.read_text(encoding="utf-8"))["task"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -100,7 +100,7 @@ def _task_in(config: Path) -> object:
 
 
 def newest_dictionary(runs: Path) -> Path:
-    """The run of a reverse dictionary below `runs` that was finished last."""
+    """The reverse dictionary below `runs` whose run finished last."""
     finished = [
         config.parent.parent
         for config in runs.rglob("model/config.json")

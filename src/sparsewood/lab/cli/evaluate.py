@@ -1,4 +1,4 @@
-"""`sparsewood evaluate`: what a trained model is worth, on its own tests or on other data."""
+"""`sparsewood evaluate`: measure a trained model on its own tests or on other data."""
 
 import json
 from dataclasses import dataclass, replace
@@ -29,25 +29,24 @@ from sparsewood.lab.tasks.parsing import load_corpus
 
 DESCRIPTION = (
     "Evaluate a run, or a model, on the validation and test splits of the data it was trained on.\n"
-    "With a SOURCE and its options: on other data."
+    "With a SOURCE and its options, evaluate on other data."
 )
 EXAMPLE = "sparsewood evaluate runs/subj-sparsemap-1 classify --test reviews.tsv"
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """How a model is evaluated.
+    """How to evaluate a model.
 
     Attributes:
         model: folder of a run or a model.
-        splits: only these.
-        temperature: another one than the model's.
-        eval_batch: examples evaluated together.
-        device: "auto" takes a GPU where there is one.
-        by: also print the metrics of the tests, or of `splits`, by length in words, or in operators
-            of list operations and logic.
-        bins: greatest length of each bin. Default: as the data have it, or bins of equal size.
-        json: print JSON.
+        splits: evaluate only these splits.
+        temperature: temperature to use instead of the model's.
+        eval_batch: batch size.
+        device: device; "auto" uses a GPU if there is one.
+        by: also print metrics by length: in words, or in operators of list operations and logic.
+        bins: greatest length of each bin. Default: those of the data, or bins of similar size.
+        json: print the metrics as JSON.
     """
 
     model: tyro.conf.Positional[Path]
@@ -61,7 +60,7 @@ class EvaluateOptions:
 
 
 def main(args: list[str]) -> None:
-    """Prints a table of metrics."""
+    """Print a table of metrics."""
     options, source = _parse(args)
     at_least(1, eval_batch=options.eval_batch)
     if options.bins and options.by is None:
@@ -71,7 +70,7 @@ def main(args: list[str]) -> None:
     if source is None:
         if not is_run(options.model):
             raise ValueError(
-                f"{options.model}: a model alone does not know its data; name a source, "
+                f"{options.model}: a model without its run has no data; name a source, "
                 f"for example: {EXAMPLE}"
             )
         source = Run(options.model).config.source
@@ -119,8 +118,8 @@ def _parse(args: list[str]) -> tuple[EvaluateOptions, Source | None]:
     options, source = parse_options(prog, [args[0], *args[2:]], groups, DESCRIPTION, EXAMPLE)
     if isinstance(source, Classify) and not source.train:
         if source.test is None:
-            raise ValueError(f"evaluate {name}: --test is missing, the file to evaluate on")
-        # There is nothing to train on: only the test is looked at.
+            raise ValueError(f"evaluate {name}: pass the file to evaluate on with --test")
+        # There is no training here: the test serves as every split.
         source = replace(source, train=source.test, validation=source.test)
         options = replace(options, splits=options.splits or ("test",))
     return options, source

@@ -1,4 +1,4 @@
-"""`sparsewood predict`: labels, probabilities and trees of sentences."""
+"""`sparsewood predict`: predict labels of sentences, with probabilities and trees."""
 
 import sys
 from dataclasses import dataclass
@@ -20,27 +20,27 @@ from sparsewood.lab.run.distributed import choose_device
 from sparsewood.lab.run.gallery import side_sheet, sides_of
 from sparsewood.lab.tasks import TASKS, TreeModel
 
-_LABELS = 3  # named to a person, and of a reverse dictionary
+_LABELS = 3  # labels in text output, and of a reverse dictionary
 
 
 @dataclass(frozen=True)
 class PredictOptions:
-    """What is labelled, and what is printed.
+    """What to label, and what to print.
 
     Attributes:
         model: folder of a run or a model.
-        sentences: in quotation marks; pairs as two arguments, or with a tab between them. A file
-            stands for the sentences in it, one a line or a column of a table, and - or nothing for
-            those of standard input.
-        out: write to this file; .csv and .tsv are tables with a row for each, .jsonl and .json have
-            all that --json prints, others text.
-        json: one line of JSON for each, with all labels.
-        labels: how many labels are named; three where a person reads. Of a model that may tell
-            several, at least those that it tells.
-        draw: how many trees are drawn; 0 for none.
-        temperature: another one than the model's: lower keeps fewer trees, higher more.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser, for a model of given trees.
-        device: "auto" takes a GPU where there is one.
+        sentences: sentences in quotation marks, files, or - for standard input (the default). A
+            pair is two arguments, or one with a tab. A file has one sentence per line or a column
+            of them.
+        out: output file; .csv and .tsv are tables with one row per example, .jsonl and .json hold
+            what --json prints, others text.
+        json: print one line of JSON per example, with all labels.
+        labels: number of labels to print. Default: three in text. With the target "labels", all
+            predicted ones are always printed.
+        draw: number of trees to draw; 0 for none.
+        temperature: temperature to use instead of the model's; a lower one keeps fewer trees.
+        parser: parser for a model that reads given trees: "spacy", "spacy:PIPELINE" or a folder.
+        device: device; "auto" uses a GPU if there is one.
     """
 
     model: tyro.conf.Positional[Path]
@@ -55,7 +55,7 @@ class PredictOptions:
 
 
 def main(args: list[str]) -> None:
-    """Prints what the model says of each sentence."""
+    """Print the prediction for each sentence."""
     options, files = parse_options(
         "sparsewood predict",
         args,
@@ -71,7 +71,7 @@ def main(args: list[str]) -> None:
     model = open_model(options.model).to(choose_device(options.device))
     if not isinstance(model, TreeModel):
         raise ValueError(
-            f"{options.model}: a model for {model.task} has no labels to tell; its trees: "
+            f"{options.model}: a model for {model.task} has no labels; draw its trees with "
             f"sparsewood trees {options.model} SENTENCE"
         )
     if options.labels is not None and not model.labels:
@@ -82,7 +82,7 @@ def main(args: list[str]) -> None:
     lines = lines_of(options.sentences, len(TASKS[model.task].sides), files, model.sentence_of)
     interactive = is_interactive(options.sentences)
     if interactive:
-        print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
+        print("One sentence per line; Ctrl-D ends.", file=sys.stderr)
     table = PredictionTable(model, form, options.labels or _LABELS) if form in TABLES else None
     tally = Tally()
     with out:
@@ -101,21 +101,21 @@ def main(args: list[str]) -> None:
 
 
 def _form(options: PredictOptions) -> str:
-    """What is written, by the ending of --out or by --json, which .json agrees with as well."""
+    """The output format, from the ending of --out or from --json; --json allows .json as well."""
     listed = options.out is not None and options.out.suffix.lower() == ".json"
     asked = "jsonl" if options.json and not listed else None
     return form_of(options.out, ENDINGS, asked, "--json")
 
 
 def _count(model: TreeModel, options: PredictOptions, form: str) -> int:
-    """How many labels are told."""
+    """How many labels to print."""
     if options.labels is not None:
         return options.labels
     return len(model.labels) if form != "text" and not TASKS[model.task].few else _LABELS
 
 
 def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
-    """The answer to one example as JSON has it."""
+    """The answer to one example as JSON."""
     prediction = model.answers(found.output, found.i, k)
     told: dict[str, Any] = {**model.verdict(prediction), "prediction": prediction}
     told["sides"] = sides_of(found.example.sentences, found.output, found.i)
@@ -125,7 +125,7 @@ def describe(model: TreeModel, found: Answer, k: int) -> dict[str, Any]:
 
 
 def as_text(told: dict[str, Any], form: str, trees: int) -> str:
-    """The same for a person: labels with their numbers in this form, and some of the trees."""
+    """The answer as text: labels with their numbers in this format, and some of the trees."""
     labels = "  ".join(f"{label} {form.format(p)}" for label, p in told["prediction"].items())
     lines = [f"{told['where']}: {labels}" if "where" in told else labels]
     for side in told["sides"]:
@@ -139,7 +139,7 @@ def as_text(told: dict[str, Any], form: str, trees: int) -> str:
 
 
 def _rest(side: dict[str, Any], shown: int) -> list[str]:
-    """What the drawing of `shown` trees does not say."""
+    """Remarks below the drawing of `shown` trees."""
     more = len(side["trees"]) - shown
     status = side.get("status", "solved")
     doubt = "" if status == "solved" else f"not certified: {status}, gap {side['gap']:.2g}"

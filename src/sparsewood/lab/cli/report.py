@@ -1,4 +1,4 @@
-"""`sparsewood report`: runs as one HTML page."""
+"""`sparsewood report`: write a report of runs as one HTML page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from sparsewood.lab.study.paper_figures import PAPER
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What is written up.
+    """What to report.
 
     Attributes:
         runs: folders of runs, or folders with runs in them.
-        out: the page.
-        title: of the page.
+        out: output file.
+        title: title of the page.
     """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
@@ -29,12 +29,12 @@ class ReportOptions:
 
 
 def main(args: list[str]) -> None:
-    """Writes the page and says where."""
+    """Write the page and print its path."""
     (options,) = parse_options(
         "sparsewood report",
         args,
         [Group("page", ReportOptions)],
-        "Write runs up as one HTML page that needs no network.",
+        "Write a report of runs as one HTML page that works without a network.",
         "sparsewood report runs/sst-flat-1 runs/sst-sparsemap-1 --out sst.html",
     )
     writable_file(options.out)
@@ -43,9 +43,8 @@ def main(args: list[str]) -> None:
 
 
 def report(runs: Sequence[Path], out: Path, title: str, told: Told | None = None) -> Path:
-    """Writes the report of runs, with the paper's figures where all are on one of its data sets.
-
-    Those of a comparison come with what it has to say of them, and without the paper's figures.
+    """Write the report of runs, with the paper's figures if all are on one of its data sets. The
+    report of a comparison has its finding and tries instead of the paper's figures.
     """
     sources = {Run(run).raw_config.get("source", {}).get("kind") for run in runs}
     paper = PAPER.get(sources.pop() or "") if len(sources) == 1 and told is None else None

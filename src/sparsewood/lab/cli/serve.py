@@ -1,4 +1,4 @@
-"""`sparsewood serve`: a local page on which models answer."""
+"""`sparsewood serve`: a local page that shows the answers of models."""
 
 import errno
 import socket
@@ -20,13 +20,13 @@ from sparsewood.lab.cli._options import Group, parse_options
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Who answers, and where.
+    """Which models to serve, and where.
 
     Attributes:
-        runs: folders of runs or models, all of the same task, which answer side by side.
-        host: the address that is listened at; the default is heard on this machine alone.
-        port: 0 takes a free one.
-        open: open the page in a browser.
+        runs: folders of runs or models of one task, shown side by side.
+        host: address to listen on; by default only this machine can connect.
+        port: port to listen on; 0 picks a free one.
+        open: open the page in the browser.
     """
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
@@ -36,12 +36,12 @@ class ServeOptions:
 
 
 def main(args: list[str]) -> None:
-    """Answers until it is interrupted."""
+    """Serve until interrupted."""
     (options,) = parse_options(
         "sparsewood serve",
         args,
         [Group("server", ServeOptions)],
-        "A page on this machine: type a sentence, see prediction, trees and a live figure.",
+        "Open a local page that shows prediction and trees for typed sentences.",
         "sparsewood serve runs/sst-flat-1 runs/sst-sparsemap-1",
     )
     for module in ("fastapi", "uvicorn"):
@@ -51,7 +51,7 @@ def main(args: list[str]) -> None:
 
 
 def _serve(options: ServeOptions, place: socket.socket) -> None:
-    # Here, for they need the extra.
+    # Imported here because they need the extra [serve].
     import uvicorn
 
     from sparsewood.lab.serve.app import create_app, server_config
@@ -67,20 +67,20 @@ def _serve(options: ServeOptions, place: socket.socket) -> None:
             await super().startup(sockets)
             announce(told, options, place.getsockname()[1])
 
-    with suppress(KeyboardInterrupt):  # how a server is meant to end
+    with suppress(KeyboardInterrupt):  # the normal end of a server
         Server(server_config(app)).run(sockets=[place])
     print("stopped")
 
 
 def announce(runs: str, options: ServeOptions, port: int) -> None:
-    """Tell where the page is, now that it is there."""
+    """Print the address of the page."""
     address = address_of(options.host, port)
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"{escape(runs)} at [bold]{address}[/] (Ctrl-C ends)")
     if not is_loopback(options.host):
         print(
-            f"sparsewood: warning: --host {options.host}: whoever reaches this machine may ask, "
-            "without a password and unencrypted",
+            f"sparsewood: warning: --host {options.host}: anyone who can reach "
+            "this machine can use the models, without a password and unencrypted",
             file=sys.stderr,
         )
     if options.open:
@@ -88,7 +88,7 @@ def announce(runs: str, options: ServeOptions, port: int) -> None:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that is bound, before models are loaded: a mistake is then noticed at once."""
+    """A bound socket, made before models are loaded so that errors are raised at once."""
     if not 0 <= port <= 65535:
         raise ValueError(f"--port: expected a number from 0 to 65535, got {port}")
     try:
@@ -98,20 +98,20 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise ValueError(f"--host {host}: no such address ({error})") from None
     place = socket.socket(family, kind, protocol)
-    if sys.platform != "win32":  # where it would let two servers have the same port
+    if sys.platform != "win32":  # there, it would let two servers share a port
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         place.bind(address)
     except OSError as error:
         place.close()
         taken = error.errno == errno.EADDRINUSE
-        why = "in use; --port 0 takes a free one" if taken else (error.strerror or str(error))
+        why = "in use; --port 0 picks a free one" if taken else (error.strerror or str(error))
         raise ValueError(f"--host {host} --port {port}: {why}") from None
     return place
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is heard on this machine alone."""
+    """Whether only this machine can connect to `host`."""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -119,6 +119,6 @@ def is_loopback(host: str) -> bool:
 
 
 def address_of(host: str, port: int) -> str:
-    """What a browser on this machine is told."""
+    """The URL for a browser on this machine."""
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

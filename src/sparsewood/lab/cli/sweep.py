@@ -1,4 +1,4 @@
-"""`sparsewood sweep`: a search for good options."""
+"""`sparsewood sweep`: search for good options."""
 
 import ast
 import re
@@ -34,22 +34,22 @@ from sparsewood.lab.tasks.parsing import load_corpus
 
 DESCRIPTION = "Search for the options that are best on validation, with optuna (extra [sweep])."
 EXAMPLE = "--space lr=log:1e-3:1 dropout=0,0.3 --trials 20"
-# Shown by --help-all alone.
+# Shown only by --help-all.
 _RARE = (*("encoder", "attention", "lr", "patience"), *("seed", "device", "threads"))
 
 
 @dataclass(frozen=True)
 class SweepOptions(Protocol, Workers):
-    """What is tried.
+    """What to try.
 
     Attributes:
-        space: OPTION=VALUES: values with commas between them, or a range log:LOW:HIGH,
-            uniform:LOW:HIGH or int:LOW:HIGH.
-        trials: how many; by default all combinations, where there are no ranges.
-        out: folder of the trials; started again with it, the search goes on.
-        storage: a database that several machines share, sqlite:///sweep.db say.
-        prune: give up trials that are worse than the median at the same epoch.
-        draw_seed: of what is drawn; processes that share a search want different ones.
+        space: OPTION=VALUES: comma-separated values, or a range log:LOW:HIGH, uniform:LOW:HIGH or
+            int:LOW:HIGH.
+        trials: number of trials. Default: all combinations, if there are no ranges.
+        out: folder of the trials; the same folder resumes the search.
+        storage: URL of a database that several machines share, such as sqlite:///sweep.db.
+        prune: stop trials that are worse than the median at the same epoch.
+        draw_seed: seed of the search; processes that share a search need different ones.
     """
 
     space: tuple[str, ...]
@@ -61,7 +61,7 @@ class SweepOptions(Protocol, Workers):
 
 
 def main(args: list[str]) -> None:
-    """Prints the trials, the best one marked, and the command that trains with its options."""
+    """Print the trials with the best one marked, and the command that trains with its options."""
     source = pick_source("sweep", args, DESCRIPTION, EXAMPLE)
     options, place, *parts = parse_options(
         f"sparsewood sweep {source.name}",
@@ -78,10 +78,10 @@ def main(args: list[str]) -> None:
     at_least(1, trials=options.trials)
     folder = writable_folder(options.out or RUNS / f"sweep-{source.name}")
     space = read_space(options.space, base)
-    if not folder.exists():  # bad data are to be noticed before anything is written
+    if not folder.exists():  # raise errors in the data before anything is written
         check(load_corpus(base.source), base.model, lambda _: None)
     watch = watched(folder, base, options.workers, place, "trial-*")
-    with watch as progress, interruptible("give the same command again"):
+    with watch as progress, interruptible("run the same command again"):
         found = sweep(
             base,
             folder,
@@ -118,9 +118,9 @@ def read_space(space: Sequence[str], base: RunConfig) -> dict[str, Any]:
         if values.partition(":")[0] in RANGES:
             found[f"{part}.{field}"] = values
             continue
-        # A comma before NAME= is within a value: sparsemap:max_active=10,temperature=0.5
+        # A comma before NAME= is part of a value: sparsemap:max_active=10,temperature=0.5
         found[f"{part}.{field}"] = listed = [_value(v) for v in re.split(r",(?!\w+=)", values)]
-        for value in listed:  # ValueError where it does not fit
+        for value in listed:  # raises ValueError if it does not fit
             data = base.to_json()
             RunConfig.from_json(data | {part: data[part] | {field: value}})
     return found

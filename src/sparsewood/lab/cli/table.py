@@ -1,4 +1,4 @@
-"""`sparsewood table`: all rows of one of the paper's tables."""
+"""`sparsewood table`: train the rows of one of the paper's tables."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,26 +40,26 @@ from sparsewood.lab.study.table import train_table
 from sparsewood.lab.tasks.readers import from_name
 
 DESCRIPTION = (
-    "Train all rows of a table of the paper and print it beside the paper's figures.\n"
-    "Started again with the same folder it goes on where it stopped."
+    "Train all rows of a table of the paper and print them beside the paper's figures.\n"
+    "A table that was stopped is resumed by the same command with the same folder."
 )
-_BY_TABLE = ("estimator", "lr", "seed")  # --estimators, --lrs and --seeds give these
+_BY_TABLE = ("estimator", "lr", "seed")  # set by --estimators, --lrs and --seeds
 _COMMON = ("estimators", "lrs", "seeds", "workers", "out")
 EXAMPLE = "--lrs 0.0005 0.001 --seeds 0 1 2"
 
 
 @dataclass(frozen=True)
 class TableOptions(Protocol, Workers):
-    """Which runs make the table.
+    """Which runs to train for the table.
 
     Attributes:
-        estimators: the rows (sparsemap: at most ten trees), the paper's by default. They are named
-            as of --estimator; readers (mean, bow, lstm, chart, transformer) may be among them, and
-            "given" needs heads.
-        lrs: learning rates; the one that is best on validation with the first seed is taken.
-        seeds: of the runs that are averaged.
-        out: folder of the table; runs/table-SOURCE by default.
-        title: of the report.
+        estimators: rows of the table, named as for --estimator. Default: the paper's. Readers
+            (mean, bow, lstm, chart, transformer) are allowed, "given" needs heads, and sparsemap
+            keeps at most ten trees per sentence.
+        lrs: learning rates to try on validation, with the first seed.
+        seeds: seeds to average over.
+        out: folder of the table. Default: runs/table-SOURCE.
+        title: title of the report.
     """
 
     estimators: tuple[Annotated[str, "NAME"], ...] = ()
@@ -70,7 +70,7 @@ class TableOptions(Protocol, Workers):
 
 
 def main(args: list[str]) -> None:
-    """Trains what is missing and prints the table."""
+    """Train missing runs and print the table."""
     source = pick_source("table", args, DESCRIPTION, EXAMPLE, latent_sources())
     options, place, *parts = parse_options(
         f"sparsewood table {source.name}",
@@ -87,12 +87,12 @@ def main(args: list[str]) -> None:
 
 
 def run_table(config: RunConfig, options: TableOptions, place: Place) -> None:
-    """Trains what is missing, prints the table, writes table.md and report.html beside it."""
+    """Train missing runs, print the table, and write table.md and report.html."""
     source = config.source
     rows = options.estimators or default_rows(config)
     some(lrs=options.lrs, seeds=options.seeds)
     for lr in options.lrs:
-        replace(config.training, lr=lr)  # ValueError where it is none
+        replace(config.training, lr=lr)  # raises ValueError if it is invalid
     for row in rows:
         replace(config.model, estimator=row)
     folder = writable_folder(options.out or RUNS / f"table-{source.name}")
@@ -120,9 +120,8 @@ def run_table(config: RunConfig, options: TableOptions, place: Place) -> None:
 
 
 def default_rows(config: RunConfig) -> tuple[str, ...]:
-    """The rows of the paper, latent trees by the estimator of the model.
-
-    Those that need heads only where heads are to be had.
+    """The rows of the paper, with the estimator of the model for latent trees. Rows that need heads
+    are included only if the source has heads.
     """
     source = config.source
     heads = bool(source.heads or source.parser) or source.has_heads

@@ -1,4 +1,4 @@
-"""`sparsewood train`: one run."""
+"""`sparsewood train`: train one model."""
 
 import os
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ from sparsewood.lab.report.page import write_report
 from sparsewood.lab.run import Run, RunConfig, train
 from sparsewood.lab.run.bars import automatic
 
-DESCRIPTION = "Train a model. Everything about the run is kept in one folder."
+DESCRIPTION = "Train a model. The run is saved in one folder."
 EXAMPLE = "--dropout 0.2"
 
 
 @dataclass(frozen=True)
 class TrainOptions(Protocol):
-    """Where the run is kept.
+    """Where to save the run.
 
     Attributes:
-        out: folder of the run; runs/SOURCE-ESTIMATOR-N by default.
-        resume: go on with the run in this folder.
+        out: folder of the run. Default: runs/SOURCE-ESTIMATOR-N.
+        resume: resume the run in this folder.
     """
 
     out: Path | None = None
@@ -39,7 +39,7 @@ class TrainOptions(Protocol):
 
 
 def main(args: list[str]) -> None:
-    """Trains, and says where the run is and what it found."""
+    """Train, then print the folder of the run and its results."""
     if args and args[0].partition("=")[0] == "--resume":
         config, folder, resume = _stored(args)
     else:
@@ -48,24 +48,24 @@ def main(args: list[str]) -> None:
             f"sparsewood train {source.name}",
             args,
             [Group("run", TrainOptions, ("out", "resume", "preset")), *config_groups(source, args)],
-            f"{DESCRIPTION} To go on with one: sparsewood train --resume RUN",
+            f"{DESCRIPTION} To resume a run: sparsewood train --resume RUN",
             example("train", source.name, EXAMPLE),
         )
         config = RunConfig(*parts)
         if options.resume and options.out:
-            raise ValueError("--resume names the folder already: leave out --out")
+            raise ValueError("--resume already names the folder; leave out --out")
         if options.resume:
-            Run(options.resume)  # ValueError where there is none
+            Run(options.resume)  # raises ValueError if there is none
         folder = writable_folder(options.resume or options.out or _default_folder(config))
         resume = options.resume is not None
     run_one(config, folder, resume=resume)
 
 
 def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
-    """Trains or goes on, writes the report, prints the results."""
+    """Train or resume a run, write its report, and print the results."""
     with interruptible(f"sparsewood train --resume {folder}"):
         result = train(config, folder, resume=resume, progress=automatic(single=True))
-    if os.environ.get("RANK", "0") != "0":  # of the processes that torchrun has started
+    if os.environ.get("RANK", "0") != "0":  # one of several processes of torchrun
         return
     report = write_report([folder], folder / "report.html", title=str(folder))
     Console(highlight=False).print(results_table(result))
@@ -77,12 +77,12 @@ def run_one(config: RunConfig, folder: Path, *, resume: bool) -> None:
 
 def _default_folder(config: RunConfig) -> Path:
     if os.environ.get("WORLD_SIZE", "1") != "1":
-        raise ValueError("under torchrun the folder of the run must be named: --out FOLDER")
+        raise ValueError("under torchrun pass the folder of the run: --out FOLDER")
     return new_folder(config)
 
 
 def _stored(args: list[str]) -> tuple[RunConfig, Path, bool]:
-    """The run that `--resume RUN` or `--resume=RUN` names."""
+    """The run named by `--resume RUN` or `--resume=RUN`."""
     _, *folders = [*args[0].split("=", 1), *args[1:]]
     if len(folders) != 1:
         raise ValueError("expected one folder: sparsewood train --resume RUN")

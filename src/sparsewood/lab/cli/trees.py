@@ -1,4 +1,4 @@
-"""`sparsewood trees`: the trees that a model selects for sentences."""
+"""`sparsewood trees`: draw the trees that a model selects for sentences."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -33,25 +33,23 @@ _ENDINGS = {
     ".conllu": "conllu",
     **dict.fromkeys((".csv", ".tsv", ".json", ".jsonl", ".pdf", ".png")),
 }
-_ONE = ("svg", "html", "live")  # formats of which one after the other is no file
+_ONE = ("svg", "html", "live")  # formats that hold one figure per file
 
 
 @dataclass(frozen=True)
 class TreesOptions:
-    """What is drawn, and how.
+    """What to draw, and how.
 
     Attributes:
         model: folder of a run or a model.
-        sentences: in quotation marks. A file stands for the sentences in it, one a line or a column
-            of a table, and - for those of standard input.
-        format: text for the terminal, an SVG picture, an HTML page, LaTeX, CoNLL-U, or live: a page
-            that solves anew when temperature or scores are changed. By default what the ending of
-            --out says, and else text.
-        out: write to this file.
-        most: draw only so many, the likeliest.
-        temperature: another one than the model's: lower keeps fewer trees, higher more.
-        parser: "spacy", "spacy:PIPELINE" or the folder of a parser: mark the arcs that it agrees
-            with.
+        sentences: sentences in quotation marks, files, or - for standard input. A file has one
+            sentence per line or a column of them.
+        format: output format. Default: from the ending of --out, otherwise text. "live" is a page
+            that solves again when temperature or scores are changed.
+        out: output file.
+        most: maximum number of trees to draw, the most probable first.
+        temperature: temperature to use instead of the model's; a lower one keeps fewer trees.
+        parser: parser to compare with: "spacy", "spacy:PIPELINE" or a folder. Its arcs are marked.
     """
 
     model: tyro.conf.Positional[Path]
@@ -64,7 +62,7 @@ class TreesOptions:
 
 
 def main(args: list[str]) -> None:
-    """Draws the trees, the likeliest first."""
+    """Draw the trees, the most probable first."""
     options, files = parse_options(
         "sparsewood trees",
         args,
@@ -74,10 +72,10 @@ def main(args: list[str]) -> None:
     )
     at_least(1, most=options.most)
     if not options.sentences:
-        raise ValueError("which sentence? One in quotation marks, a file, or - (standard input)")
+        raise ValueError("expected a sentence in quotation marks, a file, or - for standard input")
     options = replace(options, format=_form(options))
     if options.format == "live" and options.most is not None:
-        raise ValueError("--most: a live figure keeps the trees of the model, and has a slider")
+        raise ValueError("--most: does not apply to a live figure, which has a slider")
     check_arguments(options.sentences, files)
     out = Output(options.out, options.sentences)
     model = open_model(options.model)
@@ -97,7 +95,7 @@ def main(args: list[str]) -> None:
 
 
 def _form(options: TreesOptions) -> Any:
-    """What is drawn: what --format says, or else the ending of --out."""
+    """The output format: that of --format, or else of the ending of --out."""
     return form_of(options.out, _ENDINGS, options.format, f"--format {options.format}")
 
 
@@ -124,7 +122,7 @@ def _drawn(model: Model, sentence: Sentence, side: dict[str, Any], options: Tree
         figure = live_side(side, given)
         if figure is not None:
             return figure.page()
-        print(f"the {variant} gives nothing to play with: a still picture", file=sys.stderr)
+        print(f"the {variant} has no scores to change: the picture is not live", file=sys.stderr)
     sheet = side_sheet(side, given, most=options.most, ended=True)
     drawing = Drawing(sheet).to(form).rstrip("\n")
     # An empty line ends a sentence of CoNLL-U, and sets drawings in the terminal apart.

@@ -1,4 +1,4 @@
-"""What trains runs beside each other: the interface of this machine's processes and of Ray."""
+"""The interface of pools that train runs in parallel: local processes and Ray."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +9,12 @@ from sparsewood.lab.run.config import RunConfig
 
 @dataclass(frozen=True)
 class Job:
-    """A run to train, or to finish.
+    """A run to train or to resume.
 
     Attributes:
-        config: of the run.
-        folder: of the run.
-        rank: jobs of lower rank are started first.
+        config: configuration of the run.
+        folder: folder of the run.
+        rank: jobs with a lower rank start first.
     """
 
     config: RunConfig
@@ -24,12 +24,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Ended:
-    """A job that is over.
+    """A job that has ended.
 
     Attributes:
-        job: which.
-        error: what went wrong, in a line; None if nothing did.
-        diverged: whether that was a loss that is not finite.
+        job: the job.
+        error: the error message, on one line; None on success.
+        diverged: whether the error is a loss that is not finite.
     """
 
     job: Job
@@ -37,48 +37,48 @@ class Ended:
     diverged: bool = False
 
 
-class GivenUp(Exception):  # noqa: N818 (no error: it is wanted)
-    """Raised by a `Progress` that has seen enough of the run it is told of."""
+class GivenUp(Exception):  # noqa: N818 (not an error)
+    """Raised by a `Progress` to stop the run that it observes."""
 
 
 class Pool(Protocol):
-    """Trains jobs side by side; tells a `Progress` of what fails and of what is resumed."""
+    """Trains jobs in parallel; reports failed and resumed runs to a `Progress`."""
 
     @property
     def slots(self) -> int:
-        """How many jobs may be under way now."""
+        """How many jobs may run at the same time."""
         ...
 
     def start(self, job: Job) -> None:
-        """Begin a job, or go on with it: its folder holds what there is."""
+        """Start a job, or resume it from its folder."""
         ...
 
     def ended(self) -> list[Ended]:
-        """The jobs that are over since the last call."""
+        """The jobs that have ended since the last call."""
         ...
 
     def stop(self, job: Job) -> None:
-        """Ask a job to save its state and end; one that is over already is left alone."""
+        """Ask a job to save its state and end; no effect if it has ended."""
         ...
 
     def close(self) -> None:
-        """Ask all jobs to save and end, and wait until they have."""
+        """Ask all jobs to save their state and end, and wait for them."""
         ...
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs are trained.
+    """Where to train runs.
 
     Attributes:
-        on: local, processes of this machine; ray, the Ray cluster that this machine is a node of
-            (extra [ray]), or one that is started if there is none; or the address of a cluster,
-            HOST:PORT on one of its nodes and ray://HOST:PORT elsewhere. All nodes have to share
-            the folders of runs and data.
-        cpus_per_run: that Ray keeps for each run, or a part of one; the threads of the run by
-            default.
-        gpus_per_run: that Ray keeps for each run, or a part of one; by default 1 if the device is
-            cuda, else 0, and then the run sees none.
+        on: local, ray, or the address of a Ray cluster. "local" uses processes of this machine.
+            "ray" uses the cluster that this machine belongs to (extra [ray]), or starts one. An
+            address is HOST:PORT on a node of the cluster and ray://HOST:PORT elsewhere. All nodes
+            must share the folders of runs and data.
+        cpus_per_run: CPUs that Ray reserves per run; fractions are allowed. Default: the threads of
+            the run.
+        gpus_per_run: GPUs that Ray reserves per run; fractions are allowed. Default: 1 if the
+            device is cuda, otherwise 0, and the run then sees no GPU.
     """
 
     on: Annotated[str, "local|ray|ADDRESS"] = "local"
@@ -97,18 +97,18 @@ class Place:
             if asked is None:
                 continue
             if self.here:
-                raise ValueError(f"{name}: only Ray keeps them for a run; got on='local'")
+                raise ValueError(f"{name}: applies to Ray only; got on='local'")
             low = asked > 0 if name == "cpus_per_run" else asked >= 0
             if not (low and asked < float("inf") and (asked < 1 or asked == int(asked))):
                 raise ValueError(f"{name}: expected {least} number, whole from 1 on; got {asked:g}")
 
     @property
     def here(self) -> bool:
-        """Whether it is this machine, without Ray."""
+        """Whether runs train on this machine without Ray."""
         return self.on == "local"
 
     def resources(self, config: RunConfig) -> tuple[float, float]:
-        """CPUs and GPUs that a run asks Ray for."""
+        """The CPUs and GPUs that a run requests from Ray."""
         t, cpus, gpus = config.training, self.cpus_per_run, self.gpus_per_run
         return (
             (t.threads or 1) if cpus is None else cpus,

@@ -1,4 +1,4 @@
-"""What a run is made from: source, model and training, and the same as JSON."""
+"""The configuration of a run: source, model and training, and their form as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,66 +15,64 @@ from sparsewood.lab.tasks.model_config import stored_options
 from sparsewood.lab.tasks.pretrained import unread_vectors
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 
-ENCODER_LR = 3e-5  # for Adam: at the rates of new layers, pretrained weights are soon lost
+ENCODER_LR = 3e-5  # for Adam; the learning rates of new layers destroy pretrained weights
 AS_LR = "lr"
 EncoderRate = Annotated[float | Literal["lr"] | None, "X|lr"]
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained. The defaults are what most of the published runs share.
+    """How to train a model. The defaults are those of most published runs.
 
     Attributes:
-        optimizer: SGD or Adam.
-        lr: the learning rate of the first epoch.
-        parser_lr: that of what scores latent trees: the scorer, and where the composer reads words,
-            the BiLSTM; its embeddings too where it has its own. None: as `lr`. It rises and falls
-            as `lr` does.
-        encoder_lr: learning rate of a fine-tuned pretrained encoder (3e-5 if --tune-encoder is
-            given). "lr": that of what reads the encoder, `lr` or, where only the parser does,
-            `parser_lr`. It rises and falls as `lr` does.
-        composer_first: so many epochs at the start, what scores latent trees does not learn.
-        anneal: numbers of the estimator, and "noise", that change from epoch to epoch, as
-            "temperature=4:1" or "max_active=2:10": from the first epoch's value to that of all
-            epochs from `anneal_epochs` on.
-        anneal_epochs: how many epochs that takes.
+        optimizer: optimizer, SGD or Adam.
+        lr: learning rate of the first epoch.
+        parser_lr: learning rate of the arc scorer. Default: `lr`. Where the composer reads words,
+            it also applies to the BiLSTM, and to embeddings that only the parser reads. It follows
+            the schedule of `lr`.
+        encoder_lr: learning rate of a fine-tuned pretrained encoder. Default: 3e-5 with
+            --tune-encoder. "lr" means the rate of the layers that read the encoder: `lr`, or
+            `parser_lr` if only the parser reads it. It follows the schedule of `lr`.
+        composer_first: number of first epochs in which the arc scorer is fixed.
+        anneal: options of the estimator, or "noise", to change over epochs. "temperature=4:1" goes
+            from 4 in the first epoch to 1 after `anneal_epochs`; likewise "max_active=2:10".
+        anneal_epochs: number of epochs over which `anneal` changes them.
         rounding: shares of training between which the steps of the scorer "between" are rounded
             more and more. The best epoch is chosen among those with full rounding, if there are
             any. None: no rounding.
-        average: validate and keep an exponential moving average of the weights, of which every
-            step keeps this share, 0.999 say; 0: the weights themselves.
-        beta2: of Adam, the share of the mean of squared gradients that a step keeps.
-        weight_decay: decoupled weight decay (AdamW; SGD: L2) of the parameters at the rate `lr`.
-        batch: examples in a step, of all processes together.
-        batch_words: the most words in a step, padding included, in place of `batch`; sentences of
-            like length come together.
-        reduction: the loss of a step is the mean over its examples, or their sum.
-        shuffle: "examples" composes batches anew every epoch, of like lengths; "batches" composes
-            them once, of any lengths, and shuffles them as wholes.
-        short_first: train on sentences of at most so many words first, stage by stage. Epochs of
-            stages come before all others, which alone `max_epochs`, `linear`, `warm_up`, `decay`,
-            `patience`, `composer_first` and `anneal` count, and among which the best is chosen.
-            After each stage the optimizer starts afresh.
-        stage_accuracy: a stage ends with an epoch of this accuracy on training, in percent.
-        stage_epochs: or after so many epochs.
-        eval_batch: examples evaluated together.
-        max_epochs: the most epochs.
-        max_seconds: the most seconds of training, validation not counted: the epoch in which they
-            are over is the last, if one of `max_epochs` was not before. None: without end.
-        decay: the learning rate is multiplied by this after an epoch that is not the best so far
-            on validation.
-        patience: stop after so many epochs in a row without a new best; None never does.
-        warm_up: steps in which the learning rate rises to `lr`.
-        linear: let the learning rate fall, step by step, to 0 at the end of `max_epochs`, or of
-            `max_seconds` as far as the epochs so far foretell it.
-        clip: the largest norm of the gradient; None leaves it alone.
-        precision: of the forward pass; parameters stay in float32.
-        seed: of the initial weights, the order of examples and dropout.
-        device: auto, cpu or cuda: "auto" takes a GPU where there is one.
-        threads: of PyTorch and the solver on the CPU; None leaves them as they are.
-        temperatures: choose the temperature of the estimator on validation, at the end.
-        tensorboard: write events for TensorBoard as well.
-        checkpoint_minutes: save within an epoch too, whenever so many minutes have passed.
+        average: decay of an exponential moving average of the weights. The average is then
+            validated and kept, with 0.999 for example; 0 turns it off.
+        beta2: decay of Adam's mean of squared gradients.
+        weight_decay: decoupled weight decay (AdamW; L2 with SGD) of the parameters trained at `lr`.
+        batch: examples per step, over all processes.
+        batch_words: maximum words per step, including padding, instead of `batch`. Sentences of
+            similar length are batched together.
+        reduction: loss of a step: mean or sum over its examples.
+        shuffle: what to shuffle every epoch. "examples" makes new batches of similar lengths;
+            "batches" makes batches of any lengths once and shuffles their order.
+        short_first: maximum sentence length of each stage of a curriculum. Stages come before the
+            ordinary epochs; `max_epochs`, `linear`, `warm_up`, `decay`, `patience`,
+            `composer_first` and `anneal` count only ordinary epochs, and the best epoch is one of
+            those. After each stage the state of the optimizer is reset.
+        stage_accuracy: training accuracy, in percent, that ends a stage.
+        stage_epochs: maximum epochs per stage.
+        eval_batch: batch size of evaluation.
+        max_epochs: maximum number of epochs.
+        max_seconds: maximum seconds of training, without validation. The epoch in which they run
+            out is the last, unless `max_epochs` ends the run before.
+        decay: factor of the learning rate after an epoch without improvement on validation.
+        patience: epochs without improvement before training stops; None for no limit.
+        warm_up: steps over which the learning rate rises to `lr`.
+        linear: decrease the learning rate linearly to 0 at the end. The end is that of
+            `max_epochs`, or of `max_seconds` as estimated from the epochs so far.
+        clip: maximum norm of the gradient; None for no clipping.
+        precision: precision of the forward pass; parameters stay in float32.
+        seed: seed of the initial weights, the order of examples and dropout.
+        device: auto, cpu or cuda; auto uses a GPU if there is one.
+        threads: number of CPU threads of PyTorch and the solver; None keeps PyTorch's setting.
+        temperatures: choose the temperature of the estimator on validation after training.
+        tensorboard: also write events for TensorBoard.
+        checkpoint_minutes: minutes between checkpoints within an epoch.
     """
 
     optimizer: Literal["sgd", "adam"] = "adam"
@@ -147,19 +145,19 @@ class TrainingConfig:
 
     @classmethod
     def default(cls, source: Source | type[Source], **options: Any) -> "TrainingConfig":
-        """That of the source's task, but for `options`."""
+        """The defaults of the source's task, with `options` replaced."""
         return cls(**{**TASKS[source.task].training, **options})
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """All that a run depends on.
+    """Everything that a run depends on.
 
     Attributes:
         source: where the corpus and the word vectors come from.
-        model: of the class that the source's task has for it; by default, as the task has it.
-        training: how it is trained; by default, as the task has it. A pretrained encoder that is
-            fine-tuned gets `ENCODER_LR` here where no rate is given.
+        model: options of the model, of the class for the source's task. Default: those of the task.
+        training: options of training. Default: those of the task. `encoder_lr` is set to
+            `ENCODER_LR` if a pretrained encoder is fine-tuned and no rate is given.
     """
 
     source: Source
@@ -183,18 +181,20 @@ class RunConfig:
         criterion = TASKS[self.source.task].metrics.criterion
         if self.training.short_first and criterion is not ACCURACY:
             raise ValueError(
-                f"training.short_first: a stage ends by accuracy, but {self.source.name} goes by "
-                f"{criterion.label}, got {self.training.short_first}"
+                "training.short_first: stages end by accuracy, but the criterion of "
+                f"{self.source.name} is {criterion.label}, got {self.training.short_first}"
             )
 
     def _complete_rates(self) -> None:
-        """Give an encoder that is fine-tuned the default rate where it has none."""
+        """Set the default learning rate of a fine-tuned encoder if none is given."""
         if self.model.tune_encoder and self.training.encoder_lr is None:
             told = replace(self.training, encoder_lr=ENCODER_LR)
             object.__setattr__(self, "training", told)
 
     def _check_latent(self) -> None:
-        """Raise ValueError where training tells of latent trees what the model has not."""
+        """Raise ValueError if an option of training needs latent trees that the model does not
+        have.
+        """
         estimator: str | None = getattr(self.model, "estimator", None)
         if estimator is not None:
             annealings(self.training.anneal, estimator)
@@ -207,7 +207,7 @@ class RunConfig:
                 )
 
     def _check_encoder(self) -> None:
-        """Raise ValueError where source or training tell of an encoder what the model has not."""
+        """Raise ValueError if an option of source or training does not fit the encoder."""
         if self.source.vectors is not None and not self.model.reads_vectors:
             raise ValueError(f"source.{unread_vectors(self.model.encoder)}")
         if self.training.encoder_lr is not None and not self.model.tune_encoder:
@@ -218,7 +218,7 @@ class RunConfig:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain dictionaries, numbers and strings."""
+        """The configuration as dictionaries, numbers and strings."""
         return {
             "source": source_to_json(self.source),
             "model": encode(self.model),
@@ -227,20 +227,20 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "RunConfig":
-        """The inverse of `to_json`; an entry "sparsewood" with the version may come along.
+        """The inverse of `to_json`; an extra entry "sparsewood" with the version is allowed.
 
         Raises:
-            ValueError: on entries that are unknown or of the wrong kind, naming them.
+            ValueError: if entries are unknown or of the wrong type, with their names.
         """
         parts = ("source", "model", "training")
         no_others(data, (*parts, "sparsewood"), "the configuration of a run")
         missing = [name for name in parts if not isinstance(data.get(name), Mapping)]
         if missing:
-            raise ValueError(f"the configuration of a run lacks {', '.join(missing)}")
+            raise ValueError(f"the configuration of a run has no {', '.join(missing)}")
         source = source_from_json(data["source"])
         model = decode(TASKS[source.task].config, stored_options(data["model"]), "model")
         training = decode(TrainingConfig, data["training"], "training")
-        if model.tune_encoder and training.encoder_lr is None:  # of an earlier version
+        if model.tune_encoder and training.encoder_lr is None:  # written by an earlier version
             training = replace(training, encoder_lr=AS_LR)
         return cls(source, model, training)
 
@@ -250,7 +250,7 @@ def _is_span(shares: tuple[float, ...] | None) -> bool:
 
 
 def differences(old: RunConfig, new: RunConfig) -> list[str]:
-    """The fields in which two configurations differ, as "training.lr: 0.1 -> 0.3"."""
+    """The differences between two configurations, as "training.lr: 0.1 -> 0.3"."""
     mine, theirs = _flat(old.to_json()), _flat(new.to_json())
     return [
         f"{name}: {mine.get(name)!r} -> {theirs.get(name)!r}"

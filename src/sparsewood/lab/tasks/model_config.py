@@ -1,4 +1,4 @@
-"""The options of the models of latent trees, whichever the task."""
+"""The options of models of latent trees, for all tasks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from sparsewood.nn.tree_gru import TreeGRU
 from sparsewood.nn.tree_lstm import ChildSumTreeLSTM
 from sparsewood.nn.tree_messages import TreeMessages
 
-ESTIMATORS = "|".join(known_names())  # what help offers
+ESTIMATORS = "|".join(known_names())  # the names shown by --help
 
 Scorer = Literal["mlp", "between", "both"]
 COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
@@ -34,40 +34,40 @@ COMPOSERS: dict[str, type[TreeComposer | TreeMessages]] = {
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The shape of a model. The defaults are what most of the published runs share.
+    """The shape of a model. The defaults are those of most published runs.
 
     Attributes:
-        estimator: trees (sparsemap: at most ten); the name of what gives them. Options follow a
-            colon: "sparsemap" keeps at most ten trees per sentence, "sparsemap:max_active=none" has
-            no cap. A reader has no dependency trees: mean, bow, lstm, chart, transformer.
-        encoder: "bilstm", or "hf:NAME", a pretrained one. It gives words their vectors in the
-            sentence. The BiLSTM reads embeddings; a pretrained encoder takes the place of both.
-            NAME is a folder or a name on the Hugging Face hub; a word is the mean of its sub-words.
-        tune_encoder: fine-tune the pretrained encoder, at the learning rate `encoder_lr`.
+        estimator: estimator (sparsemap: at most ten trees), or a reader. Options follow a colon:
+            "sparsemap" keeps at most ten trees per sentence, "sparsemap:max_active=none" has no
+            cap. Readers have no dependency trees: mean, bow, lstm, chart, transformer.
+        encoder: "bilstm", or "hf:NAME" for a pretrained encoder. The latter replaces embeddings and
+            BiLSTM. NAME is a folder or a name on the Hugging Face hub; the vector of a word is the
+            mean over its sub-words.
+        tune_encoder: fine-tune the pretrained encoder at the learning rate `encoder_lr`.
         scorer: arc scorer of latent trees: mlp, between or both. "mlp" reads the vectors of the
             encoder (`nn.MLPArcScorer`); "between" reads the embeddings of the two words and of
             those between them, for sentences longer than those trained on (`nn.BetweenArcScorer`,
             without any encoder); "both" adds the two scores.
         channels: number of sums that the scorer "between" computes over the words in between.
         hidden: size of the word and tree vectors.
-        embedding: size of the word embeddings where no vectors are given.
-        tune_vectors: go on learning the word vectors that are given.
-        dropout: on the embeddings, the word vectors and the tree vectors.
-        composer: how a tree becomes a vector: "tree_lstm", "tree_gru", "ordered", which reads the
-            children of a word one after another, or "messages", which reads soft trees too.
-        message_steps: how often messages are passed, with the composer "messages".
-        composer_input: what the composer reads of a word: the vector of the encoder, which has seen
-            the sentence ("context"), or the embedding ("words"). With the latter only the parser
-            has context, and what words are to each other is the trees' to tell.
-        own_embeddings: parser and composer have embeddings of their own, with "words"; a pretrained
-            encoder shares none anyway.
-        noise: the scale of Gumbel noise on the arc scores, in training.
-        entropy: the loss of an example is less by this times the entropy of its trees, in training.
-        projective: only projective trees are latent.
-        single_root: only trees with one word at the root are latent.
-        known_root: only trees with this word, counted from 1, at the root are latent.
-        leaves: words that are leaves of all latent trees, as closing brackets or full stops may be.
-            A sentence that has no tree then is read as if none of its words were named here.
+        embedding: size of the word embeddings if no vectors are given.
+        tune_vectors: fine-tune the given word vectors.
+        dropout: dropout on embeddings, word vectors and tree vectors.
+        composer: network that maps a tree to a vector. "ordered" reads the children of a word one
+            after another; "messages" also reads soft trees.
+        message_steps: number of message-passing steps of the composer "messages".
+        composer_input: input of the composer: vectors of the encoder ("context") or embeddings
+            ("words"). With "words", only the parser sees the whole sentence, and the composer
+            depends on the tree for all relations between words.
+        own_embeddings: separate embeddings for parser and composer, with --composer-input words. A
+            pretrained encoder never shares embeddings.
+        noise: scale of the Gumbel noise on arc scores in training.
+        entropy: weight of the entropy of the trees, subtracted from the loss in training.
+        projective: allow only projective trees.
+        single_root: allow only trees with a single word at the root.
+        known_root: allow only trees with this word at the root, counted from 1.
+        leaves: words that never have children, such as closing brackets or full stops. The option
+            is ignored for sentences that would have no tree.
         loss: "marginal" is -log sum_h p(h | x) p(y | h, x); "expected" is
             sum_h p(h | x) (-log p(y | h, x)).
     """
@@ -100,12 +100,12 @@ class ModelConfig:
 
     @property
     def pretrained(self) -> bool:
-        """Whether the encoder is a pretrained one."""
+        """Whether the encoder is pretrained."""
         return pretrained_name(self.encoder) is not None
 
     @property
     def reads_vectors(self) -> bool:
-        """Whether word vectors are of use."""
+        """Whether the model uses word vectors."""
         return not self.pretrained or self.composer_input == "words"
 
     def __post_init__(self) -> None:
@@ -148,19 +148,19 @@ class ModelConfig:
 
     @classmethod
     def from_stored(cls, options: Mapping[str, Any]) -> Self:
-        """The options that a model or a run of any version was saved with."""
+        """The options of a model or run that any version has saved."""
         return cls(**stored_options(options))
 
 
 def stored_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as JSON that any version has written, the estimator by its current name."""
+    """Options as JSON, written by any version, with the current name of the estimator."""
     named = options.get("estimator")
     return dict(options) | ({"estimator": name_stored(named)} if isinstance(named, str) else {})
 
 
 def _fits(composer: type[TreeComposer | TreeMessages], estimator: Estimator | Reader) -> bool:
-    """Whether the composer reads what the estimator gives, and passes its gradient on."""
-    if isinstance(estimator, Reader):  # there is nothing to compose
+    """Whether the composer can read what the estimator returns, and passes its gradient on."""
+    if isinstance(estimator, Reader):  # readers have no composer
         return True
     reads = composer.reads_soft or estimator.gives_structures
     return reads and (composer.reads_parts or estimator.gradient_through != "parts")

@@ -1,4 +1,4 @@
-"""The options of models of two sentences, whatever is said of them."""
+"""The options of models of two sentences."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -14,13 +14,13 @@ Over = Literal["words", "subtrees"]
 
 @dataclass(frozen=True)
 class PairConfig(ModelConfig):
-    """The shape of a model of two sentences: a `ModelConfig`, and how they attend to each other.
+    """The shape of a model of two sentences: a `ModelConfig` and cross-attention.
 
     Attributes:
-        attention: none, softmax or matching: how the two sentences attend to each other. Each word
-            attends to all of the other sentence before it is composed, as in ESIM ("softmax"), or
-            by a latent matching of the words of both ("matching"), or not at all ("none").
-        attention_over: what attends to what: words, or the subtrees that they head.
+        attention: attention between the sentences: none, softmax or matching. With "softmax", as in
+            ESIM, each word attends to all words of the other sentence before composition; with
+            "matching", to those of a latent matching.
+        attention_over: units that attend to each other: words, or the subtrees that they head.
     """
 
     attention: Annotated[Attention, "KIND"] = "none"

@@ -11,11 +11,11 @@ from sparsewood.inference import crf_loss, hinge_loss, perceptron_loss, sparsema
 from sparsewood.lab._checks import check
 from sparsewood.lab.tasks.pretrained import BILSTM, encoder_checks, pretrained_name
 
-# Of the BiLSTM and of what it reads: a pretrained encoder takes the place of both.
+# Options of the BiLSTM and its input, which a pretrained encoder replaces.
 _OF_BILSTM = ("embedding", "characters", "filters", "layers", "scorer")
 LOSSES: dict[str, Callable[..., Tensor]] = {
     "crf": crf_loss,
-    # The scores of an untrained parser are all alike: SparseMAP would keep some n^2 trees.
+    # The scores of an untrained parser are almost equal: SparseMAP would keep about n^2 trees.
     "sparsemap": partial(sparsemap_loss, max_active=50),
     "hinge": hinge_loss,
     "perceptron": perceptron_loss,
@@ -24,24 +24,25 @@ LOSSES: dict[str, Callable[..., Tensor]] = {
 
 @dataclass(frozen=True)
 class ParserConfig:
-    """The shape of a parser, and what it is trained by.
+    """The shape of a parser and its loss.
 
     Attributes:
-        loss: of the arc scores against the heads.
-        encoder: "bilstm", or in place of it and of all that it reads a pretrained one, "hf:NAME".
-            NAME is a folder or a name on the Hugging Face hub, and a word the mean of its
-            sub-words.
-        tune_encoder: go on learning the pretrained encoder.
-        embedding: size of the learned word embeddings, and of the projected word vectors.
-        characters: size of the learned embeddings of characters.
-        filters: of the convolution over characters; the size of what it says of a word.
-        layers: of the BiLSTM.
-        hidden: of each direction of a layer; of a pretrained encoder's vectors, half the size.
+        loss: training loss of the arc scores.
+        encoder: "bilstm", or "hf:NAME" for a pretrained encoder. The latter replaces the BiLSTM and
+            its inputs. NAME is a folder or a name on the Hugging Face hub; the vector of a word is
+            the mean over its sub-words.
+        tune_encoder: fine-tune the pretrained encoder.
+        embedding: size of learned word embeddings and projected word vectors.
+        characters: size of the character embeddings.
+        filters: number of filters of the convolution over characters.
+        layers: number of layers of the BiLSTM.
+        hidden: size of each direction of a layer. With a pretrained encoder, half the size of its
+            projected vectors.
         scorer: "biaffine", over the vectors of the encoder, or "both": the sum of that and of
             `nn.BetweenArcScorer`, which reads what the BiLSTM reads.
         arc: size of the vectors that the biaffine scorer compares; of the other's hidden layer too.
-        dropout: on words as a whole, between layers, and in the scorer.
-        projective: parse to projective trees only.
+        dropout: dropout of whole words, between layers and in the scorer.
+        projective: predict only projective trees.
     """
 
     needs_heads: ClassVar[bool] = True
@@ -61,12 +62,12 @@ class ParserConfig:
 
     @property
     def pretrained(self) -> bool:
-        """Whether the encoder is a pretrained one."""
+        """Whether the encoder is pretrained."""
         return pretrained_name(self.encoder) is not None
 
     @property
     def reads_vectors(self) -> bool:
-        """Whether word vectors are of use."""
+        """Whether the parser uses word vectors."""
         return not self.pretrained
 
     def __post_init__(self) -> None:

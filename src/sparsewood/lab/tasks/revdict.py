@@ -24,16 +24,16 @@ from sparsewood.lab.tasks.task import Task
 
 @dataclass(frozen=True)
 class DictionaryConfig(ModelConfig):
-    """The shape of a reverse dictionary: a `ModelConfig` and an objective.
+    """The shape and the objective of a reverse dictionary.
 
     Attributes:
-        objective: what is learned: "softmax", the cross-entropy over all candidates of scaled
-            cosines; "cosine", the distance to the word's vector; "ranking", to be nearer to it than
-            to another word, drawn anew each time, by a margin.
-        scale: of the cosines in the softmax.
-        negatives: in training, so many candidates drawn for each batch stand for all in the
-            softmax: quicker where they are many. None: all.
-        margin: of the ranking.
+        objective: training objective: softmax, cosine or ranking. "softmax" is the cross-entropy of
+            scaled cosines over all candidates; "cosine" the distance to the vector of the word;
+            "ranking" the margin between that word and a random one.
+        scale: scale of the cosines in the softmax.
+        negatives: number of candidates drawn per batch for the softmax in training. None means all;
+            fewer are faster.
+        margin: margin of the ranking.
     """
 
     objective: Objective = "cosine"
@@ -43,7 +43,7 @@ class DictionaryConfig(ModelConfig):
 
     @property
     def reads_vectors(self) -> bool:
-        return True  # candidates have theirs
+        return True  # those of the candidates
 
     def __post_init__(self) -> None:
         super().__post_init__()

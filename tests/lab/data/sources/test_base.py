@@ -39,7 +39,7 @@ def test_heads_are_attached_and_training_examples_chosen(train: str, tmp_path: P
     with pytest.raises(ValueError, match="max_length: expected at least 1, got 0"):
         lengths(max_length=0)
     (tmp_path / "train.tsv").write_text("x\ta b c\n")
-    with pytest.raises(ValueError, match="no training example is left: max_length is 2"):
+    with pytest.raises(ValueError, match="all training examples were dropped: max_length is 2"):
         lengths(max_length=2)
 
 
@@ -88,5 +88,5 @@ def test_every_field_is_documented() -> None:
 def test_vectors_of_other_words(train: str, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("z 1 2\n")
     source = Classify(train, vectors=str(tmp_path / "v.txt"))
-    with pytest.raises(ValueError, match="v.txt: no vector of any word of the data"):
+    with pytest.raises(ValueError, match="v.txt: has no vector for any word of the data"):
         source.load_vectors(["a", "b"])

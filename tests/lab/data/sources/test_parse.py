@@ -49,5 +49,5 @@ def test_vectors_of_the_treebank_and_of_the_first_words(bank: Path) -> None:
 
 
 def test_what_a_treebank_needs_none_of(bank: Path) -> None:
-    with pytest.raises(ValueError, match="parser: is no option of the source parse"):
+    with pytest.raises(ValueError, match="parser: not an option of the source parse"):
         Parse(bank, parser="spacy")

@@ -58,7 +58,7 @@ def test_several_labels_and_none(tmp_path: Path) -> None:
 
 
 def test_options_that_do_not_go_together() -> None:
-    with pytest.raises(ValueError, match='label_separator: is for the target "labels"'):
+    with pytest.raises(ValueError, match='label_separator: expected the target "labels"'):
         Classify("a.tsv", label_separator=";")
     with pytest.raises(ValueError, match="target: expected one of class, number, labels"):
         Classify("a.tsv", target="sum")  # type: ignore[arg-type]

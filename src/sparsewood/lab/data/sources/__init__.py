@@ -1,4 +1,4 @@
-"""Sources: where a corpus and its word vectors come from, as options that can be written down."""
+"""Sources: where a corpus and its word vectors come from, as options that can be saved."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +39,7 @@ SOURCES: dict[str, type[Source]] = {
 
 
 def source_to_json(source: Source) -> dict[str, Any]:
-    """The source as JSON holds it: its kind and its fields, paths as strings."""
+    """The source as JSON: its kind and its fields, with paths as strings."""
     return {"kind": source.name} | encode(source)
 
 
@@ -47,7 +47,7 @@ def source_from_json(data: Mapping[str, Any]) -> Source:
     """The source that `source_to_json` wrote.
 
     Raises:
-        ValueError: if the kind or a field is unknown, missing or of the wrong kind.
+        ValueError: if the kind or a field is unknown, missing or of the wrong type.
     """
     values = dict(data)
     kind = values.pop("kind", None)

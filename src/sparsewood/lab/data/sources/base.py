@@ -1,4 +1,4 @@
-"""What all sources share: heads, a parser, limits, word vectors."""
+"""The base of all sources: heads, a parser, limits, word vectors."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -15,24 +15,25 @@ from sparsewood.lab.data.vectors import WordVectors, load_vectors
 
 @dataclass(frozen=True, kw_only=True)
 class Source(ABC):
-    """What all sources share.
+    """Where a corpus and its word vectors come from.
 
     Attributes:
-        heads: files or folders with heads: label, tokens, heads between tabs, or CoNLL-U. A
-            sentence gets the tokens and heads of the line that has its text, white space aside.
-        parser: "spacy", "spacy:PIPELINE" or a parser's folder: parses what has no heads.
-        skip_unparsed: training examples with a sentence that has no heads are left out.
-        max_length: training examples with a longer sentence are left out.
-        lowercase: read words in lower case.
-        vectors: a file of word vectors, or "words" for those of the extra [words]; if none is
-            given the embeddings are learned.
-        min_count: rarer words are unknown, where embeddings are learned.
+        heads: files or folders with heads. A line has label, tokens and heads separated by tabs, or
+            is CoNLL-U; a sentence gets the tokens and heads of the line with its text, up to white
+            space.
+        parser: parser of sentences without heads: "spacy", "spacy:PIPELINE" or a folder.
+        skip_unparsed: drop training examples with sentences without heads.
+        max_length: maximum words of a sentence in training; longer examples are dropped.
+        lowercase: convert words to lower case.
+        vectors: file of word vectors, or "words" for those of the extra [words]. Without it,
+            embeddings are learned.
+        min_count: minimum count of a word with a learned embedding.
     """
 
     name: ClassVar[str]
-    task: ClassVar[str]  # that of the default options; an instance has that of its own
-    example: ClassVar[str]  # options with which the examples of the command line name it
-    unused: ClassVar[tuple[str, ...]] = ()  # fields that mean nothing to this source
+    task: ClassVar[str]  # with the default options; instances may have another
+    example: ClassVar[str]  # options for examples of commands
+    unused: ClassVar[tuple[str, ...]] = ()  # fields that do not apply to this source
     has_heads: ClassVar[bool] = False  # whether the data themselves come with heads
     operator_words: ClassVar[frozenset[str]] = frozenset()  # the words that are operators
     by_operators: ClassVar[bool] = False  # whether operators, not words, say how long an example is
@@ -48,7 +49,7 @@ class Source(ABC):
     def __post_init__(self) -> None:
         for field in fields(self):
             if field.name in self.unused and getattr(self, field.name) != field.default:
-                raise ValueError(f"{field.name}: is no option of the source {self.name}")
+                raise ValueError(f"{field.name}: not an option of the source {self.name}")
 
     @property
     def length_bins(self) -> tuple[int, ...]:
@@ -57,14 +58,14 @@ class Source(ABC):
 
     @classmethod
     def task_of(cls, options: Mapping[str, Any]) -> str:
-        """The task of the source with these options, as JSON has them."""
+        """The task of the source with these options, given as JSON."""
         return cls.task
 
     def load(self) -> Corpus:
-        """Read everything; the parser's part is `sparsewood.lab.tasks.parsing.load_corpus`.
+        """Read the corpus without parsing it; see `sparsewood.lab.tasks.parsing.load_corpus`.
 
         Raises:
-            ValueError: naming the path, line or column at fault.
+            ValueError: with the path, line or column of the error.
         """
         if self.max_length is not None and self.max_length < 1:
             raise ValueError(f"max_length: expected at least 1, got {self.max_length}")
@@ -75,8 +76,8 @@ class Source(ABC):
         train = [example for example in corpus.splits["train"] if self._is_kept(example)]
         if corpus.splits["train"] and not train:
             raise ValueError(
-                f"no training example is left: max_length is {self.max_length}, skip_unparsed "
-                f"{'on' if self.skip_unparsed else 'off'}"
+                f"all training examples were dropped: max_length is {self.max_length}, "
+                f"skip_unparsed {'on' if self.skip_unparsed else 'off'}"
             )
         left_out = len(corpus.splits["train"]) - len(train)
         corpus = replace(corpus, splits=corpus.splits | {"train": train}, left_out=left_out)
@@ -87,28 +88,28 @@ class Source(ABC):
         limit = self.max_length
         if limit is not None and any(len(s.words) > limit for s in example.sentences):
             return False
-        # What a parser is named for will not lack heads.
+        # A parser will supply missing heads.
         return not self.skip_unparsed or self.parser is not None or not count_missing([example])
 
     @abstractmethod
     def read(self) -> Corpus:
-        """The corpus before heads are added and long examples left out."""
+        """The corpus before heads are added and long examples dropped."""
 
     def load_vectors(self, words: Iterable[str]) -> WordVectors | None:
-        """The vectors of those of `words` that have one; None if embeddings are to be learned."""
+        """The vectors of the `words` that have one; None if embeddings are learned."""
         if self.vectors is None:
             return None
         vectors = load_vectors(self.vectors, words, progress=True)
         if not len(vectors):
-            raise ValueError(f"{self.vectors}: no vector of any word of the data")
+            raise ValueError(f"{self.vectors}: has no vector for any word of the data")
         return vectors
 
 
 def _tell_of_long(corpus: Corpus, long: list[tuple[str, int]]) -> None:
-    """Warn of long rows that are still in the corpus; their line numbers tell where they are.
+    """Warn about long rows that are still in the corpus, with their line numbers.
 
     Raises:
-        ValueError: at the first that is too long for a sentence.
+        ValueError: at the first row that is too long for a sentence.
     """
     lengths = {len(sentence.words) for sentence in corpus.sentences()}
     kept = [(place, words) for place, words in long if words in lengths]
@@ -116,19 +117,19 @@ def _tell_of_long(corpus: Corpus, long: list[tuple[str, int]]) -> None:
         if words > TOO_LONG:
             raise ValueError(
                 f"{place}: {words:,} words; expected a sentence of at most {TOO_LONG:,}; split it, "
-                "or leave it out of training with --max-length"
+                "or drop it from training with --max-length"
             )
     told = [f"{place}: {words:,} words" for place, words in kept]
     if told:
         warnings.warn(
-            f"{listed(told)}: time and memory grow faster than with the square of the words; "
-            "--max-length leaves longer examples out of training",
+            f"{listed(told)}: time and memory grow faster than the square of the length; "
+            "--max-length drops longer examples from training",
             stacklevel=3,
         )
 
 
 def existing_folder(path: Path, expected: str) -> Path:
-    """`path`, if it is a folder; else raise ValueError saying what should be in it."""
+    """`path`; raises ValueError with the expected contents if it is not a folder."""
     if not path.is_dir():
         raise ValueError(f"{path}: no such folder; expected one with {expected}")
     return path

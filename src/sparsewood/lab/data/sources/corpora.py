@@ -1,4 +1,4 @@
-"""The corpora that papers report on."""
+"""Public corpora."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,10 @@ class Sst(Source):
     """The Stanford Sentiment Treebank.
 
     Attributes:
-        data: the folder of train.txt, dev.txt and test.txt, labelled trees in brackets.
-        fine: five classes; otherwise negative and positive, without the neutral sentences.
-        phrases: train on all phrases of the trees, each with each of its labels once, and not only
-            on whole sentences.
+        data: folder of train.txt, dev.txt and test.txt, labelled trees in brackets.
+        fine: five classes instead of two. Two classes leave out neutral sentences.
+        phrases: train on all phrases of the trees, not only on whole sentences. Each phrase occurs
+            once with each of its labels.
     """
 
     name = "sst"
@@ -46,9 +46,9 @@ class Subj(Source):
     """The subjectivity corpus.
 
     Attributes:
-        data: the folder of subj_train.tsv, subj_dev.tsv and subj_test.tsv (label, tokens, heads),
-            the fixed split; or of plot.tok.gt9.5000 and quote.tok.gt9.5000, split by the seed.
-        split_seed: of that split.
+        data: folder of subj_train.tsv, subj_dev.tsv and subj_test.tsv (label, tokens, heads), the
+            fixed split; or of plot.tok.gt9.5000 and quote.tok.gt9.5000, split at random.
+        split_seed: seed of the random split.
     """
 
     name = "subj"
@@ -68,8 +68,8 @@ class Snli(Source):
     """The Stanford Natural Language Inference corpus.
 
     Attributes:
-        data: the folder of snli_1.0_{train,dev,test}.jsonl, the same as .txt, or of s1.*, s2.* and
-            labels.*; where there is no training split, train20k/ in it is trained on.
+        data: folder of snli_1.0_{train,dev,test}.jsonl, the same as .txt, or of s1.*, s2.* and
+            labels.*. Without a training split, its folder train20k/ is used.
     """
 
     name = "snli"
@@ -87,8 +87,9 @@ class Mnli(Source):
     """The Multi-Genre Natural Language Inference corpus.
 
     Attributes:
-        data: the folder of multinli_1.0_{train,dev_matched,dev_mismatched}.jsonl, the same as .txt,
-            or of mnli_train.tsv and mnli_val.tsv. A tenth of the training split is held out.
+        data: folder of multinli_1.0_{train,dev_matched,dev_mismatched}.jsonl, the same as .txt, or
+            of mnli_train.tsv and mnli_val.tsv. A tenth of the training split is held out for
+            validation.
     """
 
     name = "mnli"
@@ -107,8 +108,7 @@ class Sick(Source):
     """SICK, sentences involving compositional knowledge.
 
     Attributes:
-        data: the folder of SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt, or of
-            SICK.txt.
+        data: folder of SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt, or of SICK.txt.
     """
 
     name = "sick"

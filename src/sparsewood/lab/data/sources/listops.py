@@ -12,11 +12,11 @@ from sparsewood.lab.data.sources.base import Source
 
 @dataclass(frozen=True)
 class ListOps(ListOpsParameters, Source):
-    """Nested list operations, generated, with their gold trees.
+    """Generated nested list operations, with gold trees.
 
     Attributes:
-        files: files in the published format. One named train* or dev* takes the place of that
-            generated split; others are further tests by their names.
+        files: files in the published format. A file train* or dev* replaces that generated split;
+            others are additional tests, named after the file.
     """
 
     name = "listops"
@@ -38,7 +38,7 @@ class ListOps(ListOpsParameters, Source):
 
 
 def _split_of(path: Path) -> str:
-    """The name of the split that a published file holds."""
+    """The name of the split in a published file."""
     if not path.is_file():
         raise ValueError(f"{path}: no such file of list operations")
     if path.stem.startswith("train"):

@@ -17,9 +17,9 @@ class Parse(Source):
     """A treebank, for a dependency parser.
 
     Attributes:
-        data: the folder of *train.conllu, *dev.conllu and *test.conllu (extra [conllu]).
-        keep_vectors: the vectors of so many first words of the file are kept beside those of the
-            treebank's words, for the words of other texts.
+        data: folder of *train.conllu, *dev.conllu and *test.conllu (extra [conllu]).
+        keep_vectors: number of first vectors of the file to keep. They serve words of other texts,
+            beside those of the treebank.
     """
 
     name = "parse"

@@ -1,4 +1,4 @@
-"""Definitions and the words they define."""
+"""Dictionaries: definitions and the words they define."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +14,10 @@ class RevDict(Source):
     """A reverse dictionary: from definitions to words.
 
     Attributes:
-        data: a folder of WordNet's data.noun, data.verb, data.adj and data.adv; or of a file
-            *definitions.tsv (lemmas, definition, part of speech), the tests as JSON and
-            output_shortlist.txt. If none is given an installed WordNet is looked for.
-        split_seed: of what is held out.
+        data: folder of WordNet or of definitions. Default: an installed WordNet. WordNet has
+            data.noun, data.verb, data.adj and data.adv; definitions are a file *definitions.tsv
+            (lemmas, definition, part of speech), with tests as JSON and output_shortlist.txt.
+        split_seed: seed of the examples held out.
     """
 
     name = "revdict"
@@ -38,5 +38,5 @@ class RevDict(Source):
             dictionary = read_dictionary(folder, **options)
         words = dictionary.candidates()
         vectors = self.load_vectors(words)
-        # A word without a vector cannot be learned or answered.
+        # A word without a vector can be neither learned nor predicted.
         return dictionary.corpus([w for w in words if vectors is None or w in vectors])

@@ -18,23 +18,22 @@ class Classify(Source):
     """Your own labelled sentences.
 
     Attributes:
-        train: a file: .csv, .jsonl or .tsv with named columns, .conllu with label comments, tabs
-            between label and text, or between label, tokens and heads; or hf:OWNER/NAME. Lines of
-            label, space, text need --delimiter space.
-        validation: the same; if none is given a tenth of the training data is held out.
-        test: the same.
-        label: the column of the labels, "label" if none is given.
-        text: the column of the sentences, "text" if none is given.
-        split_seed: of what is held out.
-        delimiter: between the columns of files that are no .jsonl or .conllu, one character, "tab"
-            or "space"; a comma in .csv and a tab in others if none is given. Of a file without a
-            header the first one ends the label and the text may hold others, unless it is a tab.
-        encoding: of the files.
-        skip_bad: pass over rows that cannot be read, and list them; otherwise the first one is an
-            error.
-        target: class, number or labels: what examples are labelled with. One class each; a number,
-            to be predicted as such; or any number of labels, also none.
-        label_separator: between the labels of an example, with the target "labels".
+        train: file or data set of the Hugging Face hub to train on. A file is .csv, .jsonl or .tsv
+            with named columns, .conllu with label comments, or has label and text, or label, tokens
+            and heads, separated by tabs; `--delimiter space` reads label, space, text. A data set
+            is hf:OWNER/NAME.
+        validation: file for validation. Default: a tenth of the training data is held out.
+        test: file to test on.
+        label: column of the labels. Default: "label".
+        text: column of the sentences. Default: "text".
+        split_seed: seed of the examples held out.
+        delimiter: column delimiter: one character, "tab" or "space". Default: a comma in .csv,
+            otherwise a tab. In a file without a header, the first delimiter ends the label and the
+            text may contain others, unless it is a tab.
+        encoding: text encoding of the files.
+        skip_bad: skip and list rows that cannot be read, instead of failing.
+        target: target of an example: one class, a number, or any number of labels.
+        label_separator: separator between the labels of an example, with --target labels.
     """
 
     name = "classify"
@@ -57,7 +56,7 @@ class Classify(Source):
         super().__post_init__()
         check_choice("target", self.target, TargetKind)
         if self.label_separator != _SEPARATOR and self.target != "labels":
-            raise ValueError(f'label_separator: is for the target "labels", got {self.target!r}')
+            raise ValueError(f'label_separator: expected the target "labels", got {self.target!r}')
         object.__setattr__(self, "task", self.task_of(vars(self)))
 
     @classmethod
@@ -81,10 +80,11 @@ class Pairs(Classify):
     """Your own labelled pairs of sentences.
 
     Attributes:
-        train: a file: named columns, or label, text and text2 between tabs; columns have names in
-            .csv, .jsonl and .tsv. Or hf:OWNER/NAME.
-        text: the column of the premises, "text" if none is given.
-        text2: the column of the hypotheses, "text2" if none is given.
+        train: file or data set of the Hugging Face hub to train on. A file is .csv, .jsonl or .tsv
+            with named columns, or has label, text and text2 separated by tabs. A data set is
+            hf:OWNER/NAME.
+        text: column of the premises. Default: "text".
+        text2: column of the hypotheses. Default: "text2".
     """
 
     name = "pairs"
