@@ -126,7 +126,8 @@ def test_answers_that_were_not_kept(said: Callable[[Answers], str]) -> None:
     found = said({"left-to-right": (None,), "sparsemap": ("1111", "1111")})
     assert found.startswith("sparsemap is ahead of left-to-right on test: accuracy 100.00 ± 0.00")
     assert found.endswith(
-        "(1 and 2 seeds); no answers to the same items were kept to test the difference with."
+        "(1 and 2 seeds); the difference was not tested, "
+        "as no answers to the same items were saved."
     )
 
 

@@ -310,7 +310,7 @@ def test_best_settings_are_shown(tmp_path: Path, write_run: WriteRun) -> None:
         )
     page = read(write_report(runs, tmp_path / "report.html"))
     assert page.row("sparsemap")[2] == "76.00 ± 8.49"
-    assert "Settings tried, of which the best on validation are shown: sparsemap 2" in page.texts
+    assert "Settings tried (the best on validation are shown): sparsemap 2" in page.texts
     assert "low" not in page.texts
     edit(runs[0] / "result.json", validation={"accuracy": 82.0})  # of equals the lowest rate
     assert "low" in read(write_report(runs, tmp_path / "report.html")).text

@@ -133,7 +133,7 @@ def test_unknown_words_are_told(serves: Serves) -> None:
 
 def test_given_trees_must_be_given(serves: Serves) -> None:
     run = serves("given")
-    with pytest.raises(ValueError, match="given reads given trees, and a typed sentence has none"):
+    with pytest.raises(ValueError, match="given reads given trees, but a typed sentence has none"):
         answer(run, [SENTENCE])
     assert answer(run, [typed_sentence("[MAX 2 9 ]")])["sides"][0]["trees"][0]["weight"] == 1
 

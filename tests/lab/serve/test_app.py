@@ -78,7 +78,7 @@ def test_a_reverse_dictionary_splits_compounds() -> None:
 def test_a_run_that_cannot_answer_says_why(serves: Serves) -> None:
     client = _client(serves("given"), serves("flat"))
     given, flat = client.post("/answer", json={"sides": [SENTENCE]}).json()["runs"]
-    assert given["error"] == "given reads given trees, and a typed sentence has none"
+    assert given["error"] == "given reads given trees, but a typed sentence has none"
     assert flat["error"] is None
     alone = _client(serves("given")).post("/answer", json={"sides": [SENTENCE]})
     assert _refused(alone, 422) == given["error"]
@@ -119,7 +119,7 @@ def test_what_is_no_question(client: TestClient, body: str, status: int, why: st
 
 def test_a_temperature_where_there_is_none(serves: Serves) -> None:
     response = _client(serves("flat")).post("/answer", json={"sides": ["a"], "temperature": 2})
-    assert _refused(response, 422) == "temperature: models with estimator flat have none"
+    assert _refused(response, 422) == "temperature: models with estimator flat have no temperature"
 
 
 def _send(receive: Receive, serves: Serves, **limits: Any) -> list[Message]:

@@ -35,7 +35,7 @@ def test_what_cannot_be_served(serves: Serves, operations: Served, tmp_path: Pat
         load_runs([one, tmp_path / "two" / ".." / "one"])
     with pytest.raises(ValueError, match="absent: no such folder"):
         load_runs([tmp_path / "absent"])
-    with pytest.raises(ValueError, match="which run"):
+    with pytest.raises(ValueError, match="expected the folder"):
         load_runs([])
 
 

@@ -1,4 +1,4 @@
-"""Runs written up as one HTML page."""
+"""Reports of runs, each one HTML page."""
 
 from sparsewood.lab.report._results import Told
 from sparsewood.lab.report.page import write_report

@@ -1,4 +1,4 @@
-"""From numbers to places on a chart, and round numbers to write beside an axis."""
+"""Scales of charts, and round numbers for axes."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Scale:
-    """The line through (low, start) and (high, end)."""
+    """The linear map from (low, high) to (start, end)."""
 
     low: float
     high: float
@@ -21,7 +21,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class LogScale(Scale):
-    """The same for the logarithms of positive numbers."""
+    """The same on a logarithmic axis, for positive numbers."""
 
     def __call__(self, value: float) -> float:
         share = math.log(value / self.low) / math.log(self.high / self.low)
@@ -29,7 +29,7 @@ class LogScale(Scale):
 
 
 def span(values: Iterable[float], *, zero: bool = False) -> tuple[float, float]:
-    """From the least to the greatest finite value, with a little air; from zero on request."""
+    """The range of the finite values with a small margin; from zero on request."""
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     air = 0.04 * (high - low) or abs(high) * 0.05 or 1.0
@@ -37,7 +37,7 @@ def span(values: Iterable[float], *, zero: bool = False) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, count: int = 6) -> list[float]:
-    """Round numbers between `low` and `high`, evenly spaced, about `count` at most."""
+    """Evenly spaced round numbers between `low` and `high`, about `count` at most."""
     rough = (high - low) / count
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
@@ -62,12 +62,12 @@ def whole_ticks(low: int, high: int, count: int = 7) -> list[int]:
 
 
 def spread_out(places: list[float], room: float, low: float, high: float) -> list[float]:
-    """Moves labels apart so that neighbours are `room` apart, within low and high where they fit.
+    """Move labels apart so that neighbours are `room` apart, within low and high if they fit.
 
     Args:
-        places: where each label would like to be, in any order.
+        places: the preferred position of each label, in any order.
         room: the height of a label.
-        low, high: the limits.
+        low, high: the limits of positions.
     """
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = list(places)
@@ -83,7 +83,7 @@ def spread_out(places: list[float], room: float, low: float, high: float) -> lis
 
 
 def short(value: float) -> str:
-    """A number as written beside an axis."""
+    """A number as the text of an axis."""
     if value == 0:
         return "0"
     if abs(value) >= 10_000:

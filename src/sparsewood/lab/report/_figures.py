@@ -20,7 +20,7 @@ from sparsewood.lab.tasks.measures import (
 
 
 def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
-    """The loss in training, and what lines of progress tell of validation, by epoch."""
+    """Training loss and validation metrics by epoch."""
     told = [m for m in MEASURES.values() if m.brief and m not in TREES]
     charts = [("Training", "train", LOSS), *(("Validation", "validation", m) for m in told)]
     figures = [
@@ -32,7 +32,7 @@ def learning_curves(runs: Sequence[ReportedRun]) -> list[str]:
 
 
 def _by_second(runs: Sequence[ReportedRun]) -> list[str]:
-    """The criterion on validation by seconds of training."""
+    """The criterion on validation by training time."""
     column = criterion(runs)
     if column is None or not _known(runs, column.split, column.measure.name):
         return []
@@ -48,11 +48,11 @@ def _by_second(runs: Sequence[ReportedRun]) -> list[str]:
 
 
 def tree_curves(runs: Sequence[ReportedRun]) -> list[str]:
-    """What the posteriors of latent runs look like by epoch; empty without such runs."""
+    """Statistics of the tree posteriors by epoch; empty without latent trees."""
     latent = [run for run in runs if run.latent]
     if not latent:
         return []
-    # Fixed trees never change: one run of each estimator tells all. The given ones are at 100 %.
+    # Fixed trees never change: one run per estimator is enough. Given trees are at 100 %.
     rows = by_estimator(run for run in runs if not run.latent)
     arcs = {row: group[0].history("validation", ATTACHMENT.name) for row, group in rows.items()}
     fixed = [rows[row][0] for row, found in arcs.items() if any(y < 100 for _, y in found)]
@@ -95,7 +95,7 @@ def _history(
     zero: bool = False,
     fixed: Sequence[ReportedRun] = (),
 ) -> str:
-    """A metric by epoch: lines of the runs, and broken ones of those that are to compare with."""
+    """A metric by epoch: a line per run, dashed for runs to compare with."""
     lines = []
     for run in runs:
         best = () if run.best_epoch is None else (float(run.best_epoch),)

@@ -1,4 +1,4 @@
-"""What runs on the same data have found, in a sentence."""
+"""The finding of runs on the same data, in a sentence."""
 
 from collections.abc import Sequence
 
@@ -17,17 +17,18 @@ from sparsewood.lab.study.paired import Comparison, compare_runs
 from sparsewood.lab.study.paper_figures import BASELINE
 from sparsewood.lab.tasks.measures import SUPPORT
 
-Group = Sequence[ReportedRun]  # of one estimator, a seed each
+Group = Sequence[ReportedRun]  # runs of one estimator, one per seed
 
 _NOTHING = "No results yet: no run has completed an epoch."
 
 
 def finding_of(runs: Sequence[ReportedRun]) -> str:
-    """Who is ahead of whom, by how much, and what the interval of the difference covers.
+    """The best estimator, its difference to the baseline, and what the interval covers.
 
-    With one seed that is the sampling of test items, and nothing is claimed of other training runs.
-    Of several estimators, the best one that learns is set against flat trees, or else against the
-    best of the others, by what validation goes by, on the first test. One alone tells its result.
+    With one seed, the interval covers only the sampling of test items, not other training runs.
+    With several estimators, the best one with learned trees is compared with flat trees, or
+    otherwise with the best of the others, by the validation criterion on the first test. For a
+    single estimator the sentence gives its result.
     """
     column = _column(runs)
     if column is None:
@@ -50,7 +51,7 @@ def finding_of(runs: Sequence[ReportedRun]) -> str:
 
 
 def _column(runs: Sequence[ReportedRun]) -> Column | None:
-    """The criterion on the first test, or on validation; without one what is measured instead."""
+    """The criterion on the first test or on validation; another measure if it is missing."""
     judged = criterion(runs)
     if judged is not None:
         splits = dict.fromkeys(split for run in runs for split in split_results(run))
@@ -62,7 +63,7 @@ def _column(runs: Sequence[ReportedRun]) -> Column | None:
 
 
 def _leader(groups: Sequence[Group], column: Column) -> Group:
-    """The best of those with the most seeds: one that was lucky once leads nothing."""
+    """The best of the groups with the most seeds, so that a single lucky seed does not lead."""
     most = max(len(group) for group in groups)
     return best_of([group for group in groups if len(group) == most], column)
 
@@ -90,7 +91,7 @@ def _against(ours: Group, theirs: Group, column: Column) -> str:
     if found is None:
         counts = sorted({len(ours), len(theirs)})
         seeds = over(counts[0]) if len(counts) == 1 else f"{counts[0]} and {counts[1]} seeds"
-        kept = "no answers to the same items were kept to test the difference with"
+        kept = "the difference was not tested, as no answers to the same items were saved"
         return f"{said}: {values} ({seeds}); {kept}."
     if gain and found.low <= 0 <= found.high:
         said += ", not significantly"
@@ -98,7 +99,7 @@ def _against(ours: Group, theirs: Group, column: Column) -> str:
 
 
 def _tested(found: Comparison, ours: Group, theirs: Group) -> str:
-    """What the interval of a difference covers, and p where it covers seeds."""
+    """What the interval of a difference covers, with p if it covers seeds."""
     if found.seeds == 1:
         return f"95 % interval over test items alone; {over(1)}"
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
@@ -107,7 +108,7 @@ def _tested(found: Comparison, ours: Group, theirs: Group) -> str:
 
 
 def _compared(ours: Group, theirs: Group, column: Column) -> Comparison | None:
-    """By the paired test on the column; None where the runs have no outcomes of it to pair."""
+    """The paired comparison on the column; None if the runs have no outcomes to pair."""
     judged = criterion(ours)
     if judged is None or judged.measure != column.measure:
         return None
@@ -116,7 +117,7 @@ def _compared(ours: Group, theirs: Group, column: Column) -> Comparison | None:
 
 def _mean(group: Group, column: Column) -> float:
     found = summary(column.of(run) for run in group)
-    assert found is not None  # runs without a value were left out
+    assert found is not None  # runs without a value are left out
     return found[0]
 
 

@@ -13,12 +13,14 @@ from sparsewood.lab.run.gallery import attention_picture, side_sheet
 from sparsewood.lab.tasks.solved import live_side
 from sparsewood.lab.tasks.targets.labels import THRESHOLD
 
-_TREES, _FOLDED = 4, 12  # shown of each sentence, and folded away
-_LABELS = 3  # of a prediction
+_TREES, _FOLDED = 4, 12  # trees shown per sentence, and trees in the folded part
+_LABELS = 3  # labels shown per prediction
 
 
 def gallery(runs: Sequence[ReportedRun]) -> str:
-    """The examples of one run: the best latent one on validation, or else the best of all."""
+    """The examples of one run: the best one with latent trees on validation, or else the best of
+    all.
+    """
     having = [run for run in runs if run.gallery]
     if not having:
         return element("p", "No run has a gallery of examples yet.", class_="missing")
@@ -48,13 +50,13 @@ _KEY = (
 
 
 def _answer(run: ReportedRun) -> TargetKind:
-    """What the run answers with."""
+    """The kind of target of the run."""
     return "class" if run.task is None else run.task.answer
 
 
 def _right(example: Mapping[str, Any], answer: TargetKind) -> bool | None:
-    """Whether the likeliest label is the right one, or those told are; None where either is
-    unknown, and of numbers, which are more or less right.
+    """Whether the predicted label or labels are correct; None if either side is unknown, and for
+    numbers.
     """
     label, prediction = example.get("label"), example.get("prediction")
     if answer == "labels" and isinstance(label, list) and prediction:
@@ -80,9 +82,9 @@ def _card(run: ReportedRun, i: int, example: Mapping[str, Any]) -> str:
 
 
 def _side(side: Mapping[str, Any], k: int, count: int) -> str:
-    """A sentence with its trees, if any, and a live figure folded away where the scores are known.
+    """A sentence with its trees, and a folded live figure if the scores are known.
 
-    A figure is many times as high as its trees, and grows when it comes into view.
+    A figure is much higher than its trees, and is drawn when it comes into view.
     """
     names = ("premise", "hypothesis")
     name = element("h4", names[k] if k < 2 else str(k + 1)) if count > 1 else ""
@@ -97,7 +99,7 @@ def _side(side: Mapping[str, Any], k: int, count: int) -> str:
 
 
 def _attention(example: Mapping[str, Any]) -> str:
-    """Who attends to whom; empty where nobody does."""
+    """The attention between two sentences; empty without attention."""
     picture = attention_picture(example)
     if picture is None:
         return ""
@@ -105,7 +107,7 @@ def _attention(example: Mapping[str, Any]) -> str:
 
 
 def _certificate(side: Mapping[str, Any]) -> str:
-    """Whether the trees are certified, in words; empty where the gallery does not say."""
+    """Whether the trees are certified, in words; empty if unknown."""
     if "status" not in side:
         return ""
     solved = side["status"] == "solved"
@@ -128,7 +130,7 @@ def _verdict(example: Mapping[str, Any], right: bool | None, run: ReportedRun) -
 
 
 def _told(example: Mapping[str, Any], answer: TargetKind) -> tuple[str, str]:
-    """What is known of the example, and what that is called."""
+    """The target of the example and its heading."""
     label = example.get("label")
     if answer == "labels" and isinstance(label, list):
         return "labels" if len(label) != 1 else "label", ", ".join(map(str, label)) or "none"
@@ -136,7 +138,7 @@ def _told(example: Mapping[str, Any], answer: TargetKind) -> tuple[str, str]:
 
 
 def _guesses(example: Mapping[str, Any], run: ReportedRun) -> str:
-    """The likeliest labels with their shares as bars, or a number."""
+    """The most probable labels with bars, or a number."""
     answer, form = _answer(run), (None if run.task is None else run.task.form) or "{:.0%}"
     prediction = sorted((example.get("prediction") or {}).items(), key=lambda item: -item[1])
     if answer == "number":

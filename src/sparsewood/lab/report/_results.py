@@ -1,4 +1,4 @@
-"""The results of runs on the same data: a row for each estimator, mean and spread over seeds."""
+"""The results of runs on the same data: one row per estimator, mean and spread over seeds."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from sparsewood.lab.tasks.measures import (
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 
 _MANY = 4  # of more tests than this, one measure is shown
-_WIDE = 6  # with more columns than this of tests, validation is left out
+_WIDE = 6  # with more test columns than this, validation is left out
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Column:
 
 
 def split_results(run: ReportedRun) -> dict[str, Mapping[str, Any]]:
-    """The metrics of validation and of each test; of the best epoch so far while unfinished."""
+    """The metrics of validation and of each test; of the best epoch so far for unfinished runs."""
     if run.result is not None:
         return {"validation": run.result.get("validation", {}), **run.result.get("tests", {})}
     best = [record for record in run.metrics if record["epoch"] == run.best_epoch]
@@ -49,7 +49,7 @@ def split_results(run: ReportedRun) -> dict[str, Mapping[str, Any]]:
 
 
 def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
-    """Validation first, then the tests; the loss only where nothing else is measured."""
+    """The columns of validation, then of the tests; the loss only if there is nothing else."""
     found: dict[str, dict[str, None]] = {}
     for run in runs:
         for split, values in split_results(run).items():
@@ -62,7 +62,7 @@ def columns_of(runs: Iterable[ReportedRun]) -> list[Column]:
 
 
 def criterion(runs: Iterable[ReportedRun]) -> Column | None:
-    """What validation goes by; None where no run has come so far."""
+    """The validation criterion; None if no run has completed an epoch."""
     for run in runs:
         if run.task is not None and split_results(run):
             return Column("validation", run.task.metrics.criterion)
@@ -70,10 +70,10 @@ def criterion(runs: Iterable[ReportedRun]) -> Column | None:
 
 
 def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
-    """The runs of the best settings of each estimator, and a note if others were tried.
+    """The runs with the best settings of each estimator, and a note if others were tried.
 
-    Settings are compared on validation by the seeds that all of them were run with; without such
-    seeds, those with the most are shown.
+    Settings are compared on validation over their common seeds; without common seeds, the settings
+    with the most seeds are shown.
     """
     column = criterion(runs)
     kept: list[ReportedRun] = []
@@ -89,7 +89,7 @@ def chosen(runs: Sequence[ReportedRun]) -> tuple[list[ReportedRun], list[str]]:
         kept += best
     if not tried:
         return kept, []
-    return kept, [f"Settings tried, of which the best on validation are shown: {', '.join(tried)}"]
+    return kept, [f"Settings tried (the best on validation are shown): {', '.join(tried)}"]
 
 
 def _best_variant(
@@ -109,7 +109,7 @@ def _best_variant(
 
 
 def summary(values: Iterable[float | None]) -> tuple[float, float | None] | None:
-    """Mean and sample standard deviation of the values there are (None for fewer than two)."""
+    """Mean and sample standard deviation of the known values (None for fewer than two)."""
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -117,7 +117,7 @@ def summary(values: Iterable[float | None]) -> tuple[float, float | None] | None
 
 
 def headline(columns: Sequence[Column]) -> Column | None:
-    """The column that a reader looks at first: the first of the first test, else validation."""
+    """The main column: the first of the first test, otherwise of validation."""
     tests = [column for column in columns if column.split != "validation"]
     return next(iter(tests or columns), None)
 
@@ -125,7 +125,7 @@ def headline(columns: Sequence[Column]) -> Column | None:
 def best_of(
     groups: Sequence[Sequence[ReportedRun]], column: Column | None
 ) -> Sequence[ReportedRun]:
-    """The group whose mean in this column is best; the first without a column, none without any."""
+    """The group with the best mean in this column; the first group if there is no column."""
 
     def quality(group: Sequence[ReportedRun]) -> float:
         found = None if column is None else summary(column.of(run) for run in group)
@@ -138,12 +138,12 @@ def best_of(
 
 @dataclass(frozen=True)
 class Told:
-    """What a comparison has to say of its runs.
+    """The findings of a comparison.
 
     Attributes:
-        finding: in a sentence or two.
-        baseline: the estimator that the others are compared with.
-        tried: the label of an estimator -> what its tries came to.
+        finding: one or two sentences.
+        baseline: the estimator to compare with.
+        tried: the label of an estimator -> the results of its tries.
     """
 
     finding: str
@@ -154,9 +154,9 @@ class Told:
 def results_table(
     runs: Sequence[ReportedRun], paper: Paper | None = None, told: Told | None = None
 ) -> str:
-    """The table as HTML; the best of each column is bold, the paper's figures stand below ours.
+    """The table as HTML; the best of each column is bold, the paper's figures are below ours.
 
-    That of a comparison also has what was chosen on validation.
+    For a comparison it also has the settings chosen on validation.
     """
     baseline = BASELINE if told is None else told.baseline
     columns = columns_of(runs)
@@ -202,7 +202,7 @@ def _head(columns: Sequence[Column], names: Sequence[str]) -> str:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
     labels = [*(column.measure.label for column in columns), *names]
-    # A bracket does not stand on a line alone. Spaces that are not plain are escaped as dots.
+    # Keeps brackets with their text: no-break spaces are escaped as dots.
     under = [element("th", escaped(x).replace(" ]", "&nbsp;]"), scope="col") for x in labels]
     return element(
         "thead",
@@ -223,7 +223,7 @@ def _name(label: str, seeds: int, chosen: str = "") -> str:
 
 
 def _chosen(run: ReportedRun) -> str:
-    """What was chosen on validation: the estimator's setting and the parser's learning rate."""
+    """The settings chosen on validation: of the estimator, and the parser's learning rate."""
     lr = run.raw_config.get("training", {}).get("parser_lr")
     parts = (setting(run.estimator), "" if lr is None else f"parser lr {lr:g}")
     return ", ".join(filter(None, parts))
@@ -251,7 +251,7 @@ def _best(column: Column, rows: Mapping[str, Sequence[ReportedRun]]) -> float | 
 def _against(
     rows: Mapping[str, Sequence[ReportedRun]], columns: Sequence[Column], baseline: str
 ) -> dict[tuple[str, Column], Comparison]:
-    """The rows against the baseline, for columns of the criterion: outcomes are of that."""
+    """The differences to the baseline in the columns of the criterion."""
     judged = criterion(run for group in rows.values() for run in group)
     shown = {c.split: c for c in columns if judged is not None and c.measure == judged.measure}
     found: dict[tuple[str, Column], Comparison] = {}
@@ -268,7 +268,7 @@ def _paper(paper: Paper | None, row: str, column: Column) -> str:
 
 
 def certificates(group: Iterable[ReportedRun]) -> Certificates | None:
-    """Those of the runs' tests, or of validation where there are none."""
+    """The certificates of the tests, or of validation if there are no tests."""
     found = []
     for run in group:
         splits = split_results(run)
@@ -286,7 +286,7 @@ def _certified(group: Sequence[ReportedRun]) -> str:
 
 
 def _costs(rows: Mapping[str, Sequence[ReportedRun]], baseline: str) -> dict[str, dict[str, str]]:
-    """The columns of trees and cost: head -> row -> cell, a mean over seeds where it is known."""
+    """The columns of trees and cost: heading -> row -> cell, the mean over seeds."""
 
     def column(
         of: Callable[[ReportedRun], float | None], form: Callable[[float], str]

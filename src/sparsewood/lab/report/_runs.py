@@ -1,4 +1,4 @@
-"""Runs as the report sees them, and which belong together."""
+"""Runs in reports, and which of them belong together."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,22 +17,22 @@ from sparsewood.lab.study.rows import labels, learns, short
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.task import Task
 
-# What a source says about preparing the data, not about which data.
+# Options of sources for preparing the data, which do not select data.
 _PREPARATION = {
     *("heads", "parser", "vectors", "max_length", "lowercase", "min_count"),
     *("delimiter", "encoding", "skip_bad", "label_separator"),
 }
-OTHERS = 10  # colours for estimators that are no rows of the paper
-# Settings of training that runs to average over may differ in.
+OTHERS = 10  # colours for estimators that are not rows of the paper
+# Options of training in which runs to average over may differ.
 _INCIDENTAL = {"seed", "device", "threads", "eval_batch", "tensorboard", "checkpoint_minutes"}
 
 
 class ReportedRun(Run):
-    """A run as the report sees it: plain JSON, whole or unfinished, of any version."""
+    """A run in a report: plain JSON, finished or unfinished, of any version."""
 
     @property
     def notes(self) -> list[str]:
-        """What is missing, in words."""
+        """Remarks on what is missing."""
         notes = []
         if self.result is None:
             notes.append(f"unfinished, no result yet (epochs so far: {len(self.metrics)})")
@@ -40,20 +40,20 @@ class ReportedRun(Run):
 
     @property
     def task(self) -> Task | None:
-        """The task of the run's source; None where that is of no known kind."""
+        """The task of the run's source; None if the source is unknown."""
         source = self.raw_config.get("source", {})
         kind = source.get("kind")
         return TASKS.get(SOURCES[kind].task_of(source)) if kind in SOURCES else None
 
     @property
     def estimator(self) -> str:
-        """What tells runs of the task apart, as `Task.row` has it."""
+        """The name of the run among runs of its task; see `Task.row`."""
         model = self.raw_config.get("model", {})
         return "unknown" if self.task is None else self.task.row(model)
 
     @cached_property
     def label(self) -> str:
-        """What the estimator is called on the page; see `name_apart`."""
+        """The name of the estimator on the page; see `name_apart`."""
         return short(self.estimator)
 
     @cached_property
@@ -63,14 +63,14 @@ class ReportedRun(Run):
 
     @property
     def latent(self) -> bool:
-        """Whether the trees depend on what the model learns."""
+        """Whether the model learns its trees."""
         return learns(self.estimator)
 
     @property
     def settings(self) -> str:
-        """Source, model and training without the seed: what runs to average over share.
+        """Source, model and training without the seed, which runs to average over share.
 
-        Options that a run of an older version does not know are at their defaults.
+        Options that an older version does not know are at their defaults.
         """
         raw = self.raw_config
         training = {**encode(TrainingConfig()), **raw.get("training", {})}
@@ -90,9 +90,8 @@ class ReportedRun(Run):
 
     @property
     def source(self) -> Mapping[str, Any]:
-        """Which data: the kind and the fields that do not merely say how it is prepared.
-
-        A run of before there were other targets than classes names none.
+        """The data: the kind of the source and the fields that select data. Runs of versions
+        without other targets than classes name no target.
         """
         source = self.raw_config.get("source", {})
         named = {key: value for key, value in source.items() if key not in _PREPARATION}
@@ -106,7 +105,7 @@ class ReportedRun(Run):
         return best[-1] if best else None
 
     def history(self, split: str, name: str) -> list[tuple[float, float]]:
-        """A metric of a split by epoch, epochs without it left out."""
+        """A metric of a split by epoch, without epochs that lack it."""
         return [
             (float(record["epoch"]), float(record[split][name]))
             for record in self.metrics
@@ -115,18 +114,18 @@ class ReportedRun(Run):
 
     @property
     def ends(self) -> dict[float, float]:
-        """The seconds of training up to the end of each epoch."""
+        """The training time until the end of each epoch, in seconds."""
         taken = accumulate(float(record.get("seconds", 0.0)) for record in self.metrics)
         return dict(zip((float(record["epoch"]) for record in self.metrics), taken, strict=True))
 
     def mean(self, name: str) -> float | None:
-        """The mean over the epochs of an entry of their records."""
+        """The mean of an entry over the epochs."""
         values = [float(record[name]) for record in self.metrics if name in record]
         return sum(values) / len(values) if values else None
 
 
 def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]]:
-    """The runs on the same data together, in order of estimator and seed, with a name for it."""
+    """The runs grouped by data, each group with a name and sorted by estimator and seed."""
     groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(json.dumps(run.source, sort_keys=True), []).append(run)
@@ -138,7 +137,7 @@ def by_source(runs: Iterable[ReportedRun]) -> list[tuple[str, list[ReportedRun]]
 
 
 def name_apart(runs: Sequence[ReportedRun]) -> None:
-    """Give the runs of a page labels and colours such that no two estimators share one."""
+    """Give the estimators of a page distinct labels and colours."""
     names = labels(run.estimator for run in runs)
     others = sorted(name for name in names if style_of(name) is None)
     for run in runs:
@@ -148,7 +147,7 @@ def name_apart(runs: Sequence[ReportedRun]) -> None:
 
 
 def style_of(estimator: str) -> str | None:
-    """The CSS class of the colour that a row of the paper has on every page; None for others."""
+    """The CSS class of the fixed colour of a row of the paper; None for others."""
     for place, row in enumerate(ROWS):
         if estimator in (row, short(row)):
             return f"s{place}"
@@ -156,7 +155,7 @@ def style_of(estimator: str) -> str | None:
 
 
 def by_estimator(runs: Iterable[ReportedRun]) -> dict[str, list[ReportedRun]]:
-    """The runs by estimator, in the order they come in."""
+    """The runs by estimator, in the given order."""
     groups: dict[str, list[ReportedRun]] = {}
     for run in runs:
         groups.setdefault(run.estimator, []).append(run)

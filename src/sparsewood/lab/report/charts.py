@@ -27,7 +27,7 @@ from sparsewood.lab.report._axes import (
 _WIDTH, _HEIGHT = 460.0, 260.0
 _TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
 _LABEL = 12.0  # font size
-_BOLD = 1.08  # names of lines are bold, and so much wider
+_BOLD = 1.08  # bold text is wider by this factor
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Series:
     """A line of a chart.
 
     Attributes:
-        name: what the line is; lines of one name share a label.
+        name: name of the line; lines with the same name share a label.
         style: a CSS class that gives the colour.
-        points: x and y; those whose y is not finite are left out.
+        points: x and y; points whose y is not finite are left out.
         marked: the x of points drawn larger.
-        dashed: draw the line broken and without points, as something to compare with.
-        note: what tells this line from others of its name, a seed for example.
+        dashed: draw a dashed line without points, for comparison.
+        note: distinguishes lines with the same name, for example by seed.
         band: x, least and greatest y of the values that the line is the mean of.
     """
 
@@ -58,7 +58,7 @@ class Series:
 
 
 def figure(title: str, chart: str) -> str:
-    """A chart below its title."""
+    """A chart with its title as a caption."""
     return element("figure", element("figcaption", escaped(title)) + chart)
 
 
@@ -73,15 +73,15 @@ def line_chart(
     log: bool = False,
     shaded: tuple[float, float] | None = None,
 ) -> str:
-    """Lines over a common x axis, each labelled at its end.
+    """A chart of lines over a common x axis, each labelled at its end.
 
     Args:
         series: the lines.
-        title: for readers that do not see the picture.
-        x_label: below the axis.
-        x_names: what to write at which x; by default whole numbers.
-        zero: begin the y axis at zero.
-        unit: after the numbers of the y axis.
+        title: title for screen readers.
+        x_label: label of the x axis.
+        x_names: labels by x. Default: whole numbers.
+        zero: start the y axis at zero.
+        unit: unit after the numbers of the y axis.
         log: a logarithmic x axis, with 1, 2, 5, 10, ... by default.
         shaded: range of x with a grey background.
     """
@@ -132,7 +132,7 @@ def _band(line: Series, to_x: Scale, to_y: Scale) -> str:
 
 def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:
     places = [f"{number(to_x(x))} {number(to_y(y))}" for x, y in line.finite]
-    if line.dashed:  # what never changes goes on to the edge
+    if line.dashed:  # a constant line extends to the edge
         places.append(f"{number(to_x.end)} {number(to_y(line.finite[-1][1]))}")
     name = f"{line.name}{f' ({line.note})' if line.note else ''}"
     path = element("path", d="M" + "L".join(places), class_="dashed" if line.dashed else "line")
@@ -146,7 +146,7 @@ def _line(line: Series, to_x: Scale, to_y: Scale, unit: str) -> str:
 
 
 def _end_labels(lines: Sequence[Series], to_x: Scale, to_y: Scale) -> str:
-    """The name of each line at the right, at the mean height of the ends of its lines."""
+    """The names at the right edge, each at the mean height of the ends of its lines."""
     ends: dict[tuple[str, str], list[float]] = {}
     for line in lines:
         ends.setdefault((line.name, line.style), []).append(to_y(line.finite[-1][1]))

@@ -1,4 +1,4 @@
-"""One self-contained HTML file that tells what runs have found."""
+"""The report of runs as one self-contained HTML file."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,27 +44,27 @@ def write_report(
     paper: Paper | None = None,
     told: Told | None = None,
 ) -> Path:
-    """Writes the report of runs, of one estimator and seed or of many.
+    """Write the report of one or several runs.
 
-    It says first what was found, in a sentence. Then come the results table, learning curves, what
-    the posteriors over trees look like by epoch, the temperature curve, speed, sentences with
-    their trees, with live figures where the runs know the scores, and settings. Where an estimator
-    was run with several settings (learning rates, say), the best on validation is shown. Only the
-    JSON files of the folders are read; what an unfinished run lacks is said.
+    The page has the finding in one sentence, the results table, learning curves, statistics of the
+    tree posteriors by epoch, the temperature curve, sentences with their trees (and live figures if
+    the runs have saved scores), and settings. If an estimator was run with several settings, for
+    example learning rates, the best on validation is shown. Only the JSON files of the folders are
+    read; the page lists what unfinished runs lack.
 
     Args:
-        runs: the folders.
-        out: the file to write. It is there in full or not at all.
-        title: of the page.
-        paper: published figures to stand beside the results, `paper[name][test][metric]`. Only
-            for runs on the same data.
-        told: what a comparison says of these runs, all on the same data.
+        runs: folders of the runs.
+        out: file to write; it is written in full or not at all.
+        title: title of the page.
+        paper: published figures to show beside the results, `paper[name][test][metric]`; only for
+            runs on the same data.
+        told: findings of the comparison that made these runs.
 
     Returns:
         `out`.
 
     Raises:
-        ValueError: where there are no runs, a folder is not that of a run or a file is damaged.
+        ValueError: if there are no runs, a folder holds no run, or a file is damaged.
     """
     read = [ReportedRun(run) for run in dict.fromkeys(runs)]
     if not read:
@@ -124,7 +124,7 @@ def _page(
 
 
 def _finding(name: str, runs: Sequence[ReportedRun], told: Told | None) -> str:
-    """What the runs on one data set have found; its name where there are several."""
+    """The finding of the runs on one data set, with its name if there are several."""
     lead = element("b", escaped(name)) + " " if name else ""
     text = finding_of(runs) if told is None else told.finding
     return element("p", lead + escaped(text), class_="finding")
@@ -176,13 +176,13 @@ def _charts(title: str, figures: Sequence[str], about: str) -> str:
 
 
 def _tried(told: Told) -> str:
-    """What was tried on validation, a line for each estimator."""
+    """The settings tried on validation, one line per estimator."""
     rows = [[name, tries] for name, tries in told.tried.items()]
     return _section("Tries", _table(rows), TRIED)
 
 
 def _tiles(runs: Sequence[ReportedRun]) -> str:
-    """The few numbers to remember."""
+    """The main numbers."""
     rows = by_estimator(runs)
     column = headline(columns_of(runs))
     latent = best_of([group for group in rows.values() if group[0].latent], column)
@@ -217,25 +217,31 @@ def _tiles(runs: Sequence[ReportedRun]) -> str:
 
 
 def _at_lengths(runs: Sequence[ReportedRun]) -> str:
-    """What is drawn by length."""
+    """The text about the charts by length."""
     text = "All tests together. The lengths seen in training are shaded."
     several = len(runs) > len(by_estimator(runs))
     return f"Mean over seeds, with a band from the worst to the best. {text}" if several else text
 
 
 def _at_temperature(runs: Sequence[ReportedRun]) -> str:
-    """Why the temperature was chosen, and how many sentences it leaves without a certificate."""
-    text = "Scores are divided by it: low keeps one tree, high many. The large dot is the choice."
+    """The text about the choice of the temperature and the certificates at it."""
+    text = (
+        "Scores are divided by the temperature: at a low one, a sentence keeps one tree, at a high "
+        "one many. The large dot marks the chosen temperature."
+    )
     searches = [(run.result or {}).get("temperature_search") for run in runs]
     if any(isinstance(search, Mapping) for search in searches):
-        text += " That of training stays unless another is significantly better on validation."
+        text += (
+            " The temperature of training is kept unless another is significantly better on "
+            "validation."
+        )
     results = [run.result for run in runs if run.result is not None]
     found = Certificates.total(Certificates.of(r.get("validation", {})) for r in results)
     return text if found is None or not found.others else f"{text} There: {found}."
 
 
 def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:
-    """What is missing or left out."""
+    """Remarks on what is missing or left out."""
     lines = list(notes)
     for run, folder in zip(runs, _folders(runs), strict=True):
         name = f"{folder} ({run.label}, seed {run.seed})"
@@ -245,14 +251,14 @@ def _notes(runs: Sequence[ReportedRun], notes: Sequence[str]) -> str:
 
 
 def _folders(runs: Sequence[ReportedRun]) -> list[str]:
-    """The name of each run: its path below the folder that holds them all."""
+    """The name of each run: its path below the common folder."""
     paths = [run.folder.absolute() for run in runs]
     parent = Path(os.path.commonpath([path.parent for path in paths]))
     return [path.relative_to(parent).as_posix() for path in paths]
 
 
 def _settings(runs: Sequence[ReportedRun]) -> str:
-    """Configuration and environment: what all runs share, then what tells them apart."""
+    """Configuration and environment: common entries first, then differences."""
     return _section(
         "Settings",
         _compare("Configuration", runs, [_flat(run.raw_config) for run in runs])
@@ -286,7 +292,7 @@ def _table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested dictionaries as one, the names joined by dots."""
+    """Nested dictionaries as one, with names joined by dots."""
     flat: dict[str, str] = {}
     for key, value in data.items():
         if isinstance(value, Mapping):

@@ -1,1 +1,1 @@
-"""A local server: a page and one JSON endpoint that say what models make of a sentence."""
+"""A local server: a page and one JSON endpoint for the predictions of models."""

@@ -1,4 +1,4 @@
-"""What a model says of an input, as JSON has it."""
+"""The answer of a model to an input, as JSON."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from sparsewood.lab.tasks import TASKS, Model, TreeModel
 from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.solved import live_side, solved_for
 
-TREES = 10  # listed of a sentence where nothing is asked
-_ANSWERS = 10  # labels or words
-_HOT = 256  # the most trees at a temperature that is asked for: a high one would keep thousands
+TREES = 10  # trees to list per sentence by default
+_ANSWERS = 10  # number of labels or words
+_HOT = 256  # maximum number of trees at a requested temperature: a high one would keep thousands
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Served:
     """A model that answers.
 
     Attributes:
-        name: of its run.
-        model: out of training.
+        name: name of the run.
+        model: the model, in evaluation mode.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Served:
 
     @property
     def variant(self) -> str:
-        """What tells it apart: "estimator flat"."""
+        """What distinguishes it from other runs: "estimator flat"."""
         return TASKS[self.model.task].variant(self.model.options)
 
 
@@ -47,31 +47,31 @@ def answer(
     temperature: float | None = None,
     most: int = TREES,
 ) -> dict[str, Any]:
-    """What the model says of an example.
+    """The answer of a model to an example.
 
     Args:
-        served: the model; it must not be at work for anyone else.
-        sentences: as many as the task has sides.
-        temperature: another one than the model's own, unless it has none. SparseMAP without a cap
-            then keeps at most 256 trees, and says so by the status "capped".
-        most: so many trees of each sentence are listed.
+        served: the model; it must not be in use elsewhere.
+        sentences: one per side of the task.
+        temperature: temperature to use instead of the model's; ignored by a model without one.
+            SparseMAP without a cap then keeps at most 256 trees; the status is "capped" where that
+            is too few.
+        most: maximum number of trees to list per sentence.
 
     Returns:
-        `name`, `variant`, `temperature` (None without one), `prediction` {label: number}, best
-        first, {"number": number} of a regression, empty where trees are the answer; `sides`, each
-        with `words`, `trees` [{"heads", "weight"}], or [{"spans", "weight"}] of binary ones,
-        heaviest first, `kept`, how many there are, `unknown` words, `status` and `gap` where trees
-        were solved for, and either the data of a live `figure` or, where a figure cannot solve for
-        them, a `picture` (SVG), or neither, where there are no trees; `attention`, a picture (SVG)
-        of how the sentences attend to each other, None where they do not; `notes`, what is to be
-        warned of.
+        `name`, `variant`, `temperature` (None without one); `prediction` {label: number}, best
+        first, {"number": number} for a regression, empty for a parser; `sides`, each with `words`,
+        `trees` [{"heads", "weight"}], or [{"spans", "weight"}] for binary trees, the most probable
+        first, `kept`, the number of trees, `unknown` words, `status` and `gap` of trees that were
+        solved for, and the data of a live `figure`, or a `picture` (SVG) of trees that a figure
+        cannot solve for; `attention`, a picture (SVG) of the attention between two sentences, or
+        None; `notes`, the warnings.
 
     Raises:
-        ValueError: where the model needs trees that the sentences do not come with.
+        ValueError: if the model reads given trees and the sentences have none.
     """
     model = served.model
     if model.reads_heads and any(sentence.heads is None for sentence in sentences):
-        raise ValueError(f"{served.name} reads given trees, and a typed sentence has none")
+        raise ValueError(f"{served.name} reads given trees, but a typed sentence has none")
     with _notes() as notes, torch.no_grad(), _at(model, temperature):
         batch = model.encode([Example(tuple(sentences))]).batch([0])
         batch = batch.to(next(model.parameters()).device)
@@ -122,7 +122,7 @@ def _picture(side: dict[str, Any], given: Sequence[int] | None, most: int) -> st
 
 @contextmanager
 def _notes() -> Iterator[list[str]]:
-    """Within it, warnings are no more than lines of the list."""
+    """Collect warnings in a list instead of showing them."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -132,7 +132,7 @@ def _notes() -> Iterator[list[str]]:
 
 @contextmanager
 def _at(model: Model, temperature: float | None) -> Iterator[None]:
-    """Within it, the model keeps its trees at another temperature, if it has one."""
+    """Set another temperature of the model's trees, if it has one."""
     if temperature is None or model.temperature is None or not isinstance(model, TreeModel):
         yield
         return

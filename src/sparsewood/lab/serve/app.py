@@ -1,4 +1,4 @@
-"""The routes of the server: a page, what it is made of, and one JSON endpoint."""
+"""The routes of the server: a page with its assets, and one JSON endpoint."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Refusal, "description": "not JSON, or a foreign Host"},
     413: {"model": Refusal, "description": "too large"},
     422: {"model": Refusal, "description": "a question that cannot be answered"},
-    429: {"model": Refusal, "description": "too many questions; Retry-After says when"},
+    429: {"model": Refusal, "description": "too many questions; wait as long as Retry-After"},
     503: {"model": Refusal, "description": "too many questions are waiting"},
 }
 
@@ -36,21 +36,21 @@ def create_app(
     limits: RequestLimits | None = None,
     hosts: Iterable[str] = (),
 ) -> ASGIApp:
-    """The server of some runs, all of the same task.
+    """The server of runs of one task.
 
-    Nothing is read from disk once this returns.
+    After this returns, nothing is read from disk.
 
     Args:
         runs: at least one.
-        examples: questions that the page offers, the sentences of each.
-        limits: of what is answered.
-        hosts: the names that the server is reached by, beside localhost.
+        examples: example questions of the page, each a sequence of sentences.
+        limits: limits of requests.
+        hosts: host names of the server, besides localhost.
     """
     limits = limits or RequestLimits()
     app = FastAPI(
         title="sparsewood serve",
         version=__version__,
-        description=f"What {', '.join(run.name for run in runs)} make of a sentence.",
+        description=f"What {', '.join(run.name for run in runs)} predict for a sentence.",
         docs_url=None,  # Swagger UI would load its scripts from a CDN, which the policy forbids
         redoc_url=None,
     )
@@ -60,20 +60,20 @@ def create_app(
 
     @app.post("/answer", response_model=Answer, responses=_REFUSALS)
     async def ask(question: Question) -> dict[str, Any]:
-        """Prediction, trees and the data of figures: what each run says of the question."""
+        """Prediction, trees and figure data of each run."""
         return await desk.ask(question)
 
     for path, (kind, content) in assets(runs, examples, limits).items():
         _offer(app, path, kind, content)
-    return Guard(app, limits, hosts)  # around all, so that every response has its headers
+    return Guard(app, limits, hosts)  # outermost, so that every response has its headers
 
 
 def server_config(app: ASGIApp, limits: RequestLimits | None = None) -> uvicorn.Config:
-    """How the app is served: without a log, and without waiting long for slow clients.
+    """The configuration of uvicorn: no log, and a limit of time for slow clients.
 
     Args:
-        app: as `create_app` makes it.
-        limits: those of the app.
+        app: returned by `create_app`.
+        limits: limits of requests, as for the app.
     """
     return uvicorn.Config(
         app,
@@ -88,7 +88,7 @@ def server_config(app: ASGIApp, limits: RequestLimits | None = None) -> uvicorn.
 
 
 class _Desk:
-    """Questions, one at a time: models are not made to be asked by several at once."""
+    """Answers questions one at a time: models are not thread-safe."""
 
     def __init__(self, runs: Sequence[Served], limits: RequestLimits) -> None:
         self._runs, self._limits = runs, limits
@@ -109,26 +109,26 @@ class _Desk:
             self._waiting -= 1
 
     def _read(self, question: Question) -> list[Sentence]:
-        """The sentences of a question that is not too large."""
+        """The sentences of a question; raises HTTPException if it is too large or invalid."""
         texts = question.sides
         if len(texts) != self._sides:
             raise HTTPException(422, f"sides: expected {self._sides}, got {len(texts)}")
         sentences = [self._sentence(text, f"sides[{i}]") for i, text in enumerate(texts)]
         if question.temperature is not None and not any(r.model.temperature for r in self._runs):
             variants = ", ".join(run.variant for run in self._runs)
-            raise HTTPException(422, f"temperature: models with {variants} have none")
+            raise HTTPException(422, f"temperature: models with {variants} have no temperature")
         return sentences
 
     def _sentence(self, text: str, name: str) -> Sentence:
         if not _is_unicode(text):
-            raise HTTPException(422, f"{name}: expected Unicode text, got half a character")
+            raise HTTPException(422, f"{name}: expected Unicode text, got an unpaired surrogate")
         limits = self._limits
         most = f"{name}: expected at most {limits.words} words and {limits.characters:,} characters"
         if len(text) > limits.characters:
             got = f"{len(text.split()):,} words and {len(text):,} characters"
             raise HTTPException(422, f"{most}, got {got}")
         if not text.strip():
-            raise HTTPException(422, f"{name}: expected a sentence, got nothing but white space")
+            raise HTTPException(422, f"{name}: expected a sentence, got white space")
         try:
             sentence = self._runs[0].model.sentence_of(text)
         except ValueError as error:
@@ -147,7 +147,7 @@ class _Desk:
 
     @staticmethod
     def _said(run: Served, question: Question, sentences: Sequence[Sentence]) -> dict[str, Any]:
-        """What a run says; where it alone cannot answer, why."""
+        """The answer of a run, or the reason why this run cannot answer."""
         try:
             return answer(run, sentences, temperature=question.temperature, most=question.most)
         except ValueError as error:
@@ -157,7 +157,7 @@ class _Desk:
 
 
 def _is_unicode(text: str) -> bool:
-    """JSON may hold one half of a pair of surrogates, which no text has."""
+    """Whether a text has no unpaired surrogates, which JSON allows."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -169,7 +169,7 @@ def _offer(app: FastAPI, path: str, kind: str, content: bytes) -> None:
 
 
 async def _misunderstood(_: Request, error: Exception) -> JSONResponse:
-    """What is wrong with a question, in one line and without what was sent."""
+    """The response to an invalid question: the reason on one line, without the input."""
     assert isinstance(error, RequestValidationError)
     wrong = []
     for found in error.errors():
@@ -179,4 +179,4 @@ async def _misunderstood(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _failed(_: Request, __: Exception) -> JSONResponse:
-    return JSONResponse({"detail": "the server made a mistake; its terminal tells which"}, 500)
+    return JSONResponse({"detail": "internal error; see the terminal of the server"}, 500)

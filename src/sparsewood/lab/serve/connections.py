@@ -1,4 +1,4 @@
-"""Connections that keep the server waiting for their client are closed."""
+"""Closes connections whose clients keep the server waiting."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from sparsewood.lab.serve.limits import RequestLimits
 def protocol(limits: RequestLimits) -> type[asyncio.Protocol]:
     """The protocol of a server within these limits.
 
-    uvicorn alone waits without end for the headers of a request, so that connections that are
-    half-open use up whatever number it is told to allow. Here headers must be complete
-    `limits.patience` seconds after the connection is made, or after the first byte of a further
-    request. At most `limits.connections` may wait for their clients at once: for headers, for a
-    body, or for a response to be read. Beyond that the longest waiting one is closed, so that a new
-    client is always heard. Requests that have arrived are bounded by the app.
+    uvicorn waits for the headers of a request without a timeout, so that half-open connections can
+    use up any limit on their number. Here, headers must be complete `limits.patience` seconds after
+    the connection is made, or after the first byte of a later request. At most `limits.connections`
+    may wait for their clients at the same time: for headers, for a body, or for a response to be
+    read. Beyond that, the one that has waited longest is closed, so that new clients are always
+    served. The app limits requests that have arrived.
     """
-    # How to close each connection that waits for its client, the longest waiting first.
+    # The functions that close waiting connections, the longest waiting first.
     waiting: dict[H11Protocol, Callable[[], None]] = {}
 
     class Connection(H11Protocol):
@@ -55,7 +55,7 @@ def protocol(limits: RequestLimits) -> type[asyncio.Protocol]:
             super().connection_lost(exc)
 
         def _update_waiting(self) -> None:
-            """Close the connection that has waited longest, if too many wait for their clients."""
+            """Close the connection that has waited longest, if too many are waiting."""
             unread = self.flow.write_paused
             if not unread and self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
                 waiting.pop(self, None)

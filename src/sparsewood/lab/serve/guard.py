@@ -1,4 +1,4 @@
-"""What a request must pass before it is read, and what every response says to the browser."""
+"""Checks of requests before they are read, and headers of every response."""
 
 import asyncio
 import math
@@ -27,16 +27,16 @@ HEADERS = {
 
 
 class Guard:
-    """Refuses what comes by a foreign name or page, is too large or too much.
+    """Refuses requests by foreign names or pages, and requests that are too large or too many.
 
-    A page from elsewhere may have its own name lead to this machine (DNS rebinding), so that the
-    browser takes the server for a part of it: only names that are known, and numeric addresses,
-    which no name can stand for, are answered.
+    A foreign page may resolve its own name to this machine (DNS rebinding), so that the browser
+    treats the server as part of that page. Therefore only requests to known names and to numeric
+    addresses are answered.
 
     Args:
-        app: what is guarded.
-        limits: of size and rate.
-        hosts: the names that the server is reached by, beside localhost.
+        app: the app to guard.
+        limits: limits of size and rate.
+        hosts: host names of the server, besides localhost.
     """
 
     def __init__(self, app: ASGIApp, limits: RequestLimits, hosts: Iterable[str] = ()) -> None:
@@ -69,7 +69,7 @@ class Guard:
             await refusal(scope, receive, say)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
-        """Why a request is not even read; None where it is."""
+        """The refusal of a request that is not read; None if it is read."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if not self._known(host):
@@ -102,7 +102,7 @@ class Guard:
         return True
 
     async def _read(self, receive: Receive) -> bytes | JSONResponse | None:
-        """The body; a refusal where it is too large, None where the client went away."""
+        """The body; a refusal if it is too large, None if the client has disconnected."""
         body = bytearray()
         while True:
             message = await receive()
@@ -121,13 +121,13 @@ class Guard:
 def _refuse(
     status: int, why: str, headers: dict[str, str] | None = None, *, close: bool = False
 ) -> JSONResponse:
-    """A refusal. With `close`, nothing more is read of what the client may go on sending."""
+    """A refusal. With `close`, the rest of what the client sends is not read."""
     more = {"Connection": "close"} if close else {}
     return JSONResponse({"detail": why}, status, {**(headers or {}), **more})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Receives the body that was read, and then what `receive` has to tell."""
+    """Receives the body that was read, then the messages of `receive`."""
     told = False
 
     async def once() -> Message:

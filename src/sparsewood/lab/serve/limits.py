@@ -1,4 +1,4 @@
-"""How much is asked of a server at most: bytes, words, requests a second."""
+"""Limits of requests: bytes, words, requests per second."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """What is refused.
+    """The largest requests that are answered.
 
     Attributes:
-        body: bytes of a request.
-        patience: seconds in which the headers of a request must have arrived, and its body.
-        connections: those that may wait for their client at once.
-        characters, words: of a sentence.
-        rate: questions a second of each client, in the long run.
-        burst: questions that a client may ask at once.
-        clients: those that are remembered.
-        waiting: questions that wait for an answer, of all clients together.
+        body: maximum bytes of a request.
+        patience: seconds until the headers of a request must have arrived, and then its body.
+        connections: maximum number of connections that wait for their clients.
+        characters, words: maximum length of a sentence.
+        rate: questions per second and client, on average.
+        burst: maximum number of questions of a client at once.
+        clients: number of clients to remember.
+        waiting: maximum number of questions waiting for an answer, over all clients.
     """
 
     body: int = 64 * 1024
@@ -31,23 +31,23 @@ class RequestLimits:
 
 
 class RateLimit:
-    """A bucket of tokens for each client: a question takes one, and they come back by and by.
+    """A bucket of tokens per client: a question takes one token, and tokens are refilled at `rate`.
 
     Args:
-        limits: rate, burst and clients.
+        limits: its rate, burst and clients apply.
     """
 
     def __init__(self, limits: RequestLimits) -> None:
         self._limits = limits
-        # client: tokens and when they were counted, the longest silent first
+        # client: tokens and the time of the last update, the least recent client first
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, client: str, now: float) -> float:
-        """Seconds until the client may ask again; 0: it may now, and a token is taken.
+        """Seconds until the client may ask again; 0 if it may ask now, which takes a token.
 
         Args:
-            client: its address.
-            now: seconds on a clock that never goes back.
+            client: address of the client.
+            now: seconds on a monotonic clock.
         """
         rate, burst = self._limits.rate, self._limits.burst
         tokens, then = self._buckets.pop(client, (float(burst), now))

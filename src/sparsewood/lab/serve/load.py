@@ -1,4 +1,4 @@
-"""The runs that a server answers with, read before it starts."""
+"""Loads the models of a server before it starts."""
 
 import os
 from collections.abc import Sequence
@@ -9,19 +9,19 @@ from sparsewood.lab.serve.answer import Served
 from sparsewood.lab.tasks import load_model
 from sparsewood.lab.tasks.build import model_folder
 
-_OFFERED = 4  # questions that a page has buttons for
-_SHORT = 60  # characters of one
+_OFFERED = 4  # number of example questions on the page
+_SHORT = 60  # maximum characters of an example question
 
 
 def load_runs(folders: Sequence[Path]) -> list[Served]:
-    """The models of runs or in folders of models, all of the same task.
+    """The models of runs or in folders of models, all of one task.
 
     Raises:
-        ValueError: where there is none, one stands twice, or they are of several tasks.
+        ValueError: if there is no folder, a folder is named twice, or the tasks differ.
     """
     places = [folder.resolve() for folder in folders]
     if not places:
-        raise ValueError("serve: which run? Name the folder of one, or of several")
+        raise ValueError("serve: expected the folder of one or several runs")
     if twice := [f for i, f in enumerate(folders) if places[i] in places[:i]]:
         raise ValueError(f"{twice[0]}: named twice")
     runs = [
@@ -36,7 +36,7 @@ def load_runs(folders: Sequence[Path]) -> list[Served]:
 
 
 def _names(places: Sequence[Path]) -> list[str]:
-    """The last part of each path; all that tells them apart, where several end alike."""
+    """The last part of each path, or more of it if several end alike."""
     last = [place.name for place in places]
     shared = os.path.commonpath([place.parent for place in places])
     return [
@@ -46,13 +46,13 @@ def _names(places: Sequence[Path]) -> list[str]:
 
 
 def _kind(run: Served) -> str:
-    """What is asked of a run: its task, and list operations apart from sentences."""
+    """The kind of input of a run: its task, with list operations apart from sentences."""
     operations = " of list operations" if run.model.reads_operations else ""
     return f"{run.model.task}{operations}"
 
 
 def example_questions(folders: Sequence[Path]) -> list[tuple[str, ...]]:
-    """A few short sentences, or pairs, of the first run that has kept examples of its data."""
+    """A few short sentences or pairs from the gallery of the first run that has one."""
     for folder in folders:
         if not (folder / "gallery.json").is_file():
             continue

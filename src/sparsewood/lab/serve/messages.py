@@ -1,4 +1,4 @@
-"""What is asked and answered, as the OpenAPI page describes it."""
+"""Questions and answers, as described by OpenAPI."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sparsewood.lab.serve.answer import TREES
 
-# What a model may be asked for in place of its own temperature.
+# The allowed temperatures.
 Temperature = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
 
 
@@ -21,10 +21,10 @@ class Question(BaseModel):
     ]
     temperature: Annotated[
         Temperature | None,
-        Field(description="another one than the models' own; lower keeps fewer trees"),
+        Field(description="overrides the models' temperature; a lower one keeps fewer trees"),
     ] = None
     most: Annotated[
-        int, Field(ge=1, le=1000, description="so many trees of each sentence are listed")
+        int, Field(ge=1, le=1000, description="maximum number of trees to list per sentence")
     ] = TREES
 
 
@@ -32,7 +32,8 @@ class Tree(BaseModel):
     """A tree and its probability."""
 
     heads: Annotated[
-        list[int], Field(description="of each word: 0 for the root, j for word j, counted from 1")
+        list[int],
+        Field(description="head of each word: 0 for the root, j for word j, from 1"),
     ]
     weight: float
 
@@ -42,37 +43,35 @@ class BinaryTree(BaseModel):
 
     spans: Annotated[
         list[tuple[int, int]],
-        Field(description="first and last word of each, counted from 0; single words too"),
+        Field(description="first and last word of each span, from 0; includes single words"),
     ]
     weight: float
 
 
 class Side(BaseModel):
-    """What is found of one sentence."""
+    """The result for one sentence."""
 
     words: list[str]
     trees: Annotated[
         list[Tree] | list[BinaryTree],
-        Field(description="the heaviest first; none of a model that reads without trees"),
+        Field(description="the most probable first; empty for a model without trees"),
     ]
-    kept: Annotated[int, Field(description="how many trees there are")]
-    unknown: Annotated[list[str], Field(description="words that the model knows nothing of")]
+    kept: Annotated[int, Field(description="number of trees")]
+    unknown: Annotated[list[str], Field(description="unknown words")]
     status: Annotated[
         Literal["solved", "capped", "stalled", "limited"] | None,
-        Field(description="whether the gap certifies the trees; null where none are solved for"),
+        Field(description="status of the solve; null if no trees are solved for"),
     ]
     gap: Annotated[float | None, Field(description="the duality gap")]
     figure: Annotated[
         dict[str, Any] | None,
-        Field(description="the data of a live figure, with the model's own scores"),
+        Field(description="data of a live figure, with the scores of the model"),
     ]
-    picture: Annotated[
-        str | None, Field(description="SVG of trees without scores that a figure could use")
-    ]
+    picture: Annotated[str | None, Field(description="SVG of the trees if there is no live figure")]
 
 
 class Said(BaseModel):
-    """What one run says."""
+    """The answer of one run."""
 
     name: str
     variant: str
@@ -80,25 +79,25 @@ class Said(BaseModel):
     prediction: Annotated[
         dict[str, float],
         Field(
-            description="labels with probabilities, words with cosines, or one number; empty of a "
+            description="labels with probabilities, words with cosines, or one number; empty for a "
             "parser"
         ),
     ]
     sides: list[Side]
     attention: Annotated[
-        str | None, Field(description="SVG of how two sentences attend to each other")
+        str | None, Field(description="SVG of the attention between two sentences")
     ] = None
-    notes: Annotated[list[str], Field(description="what is to be warned of")]
-    error: Annotated[str | None, Field(description="why this run alone cannot answer")] = None
+    notes: Annotated[list[str], Field(description="warnings")]
+    error: Annotated[str | None, Field(description="why this run cannot answer")] = None
 
 
 class Answer(BaseModel):
-    """What each run says, in the order of the command line."""
+    """The answers of all runs, in the order of the command line."""
 
     runs: list[Said]
 
 
 class Refusal(BaseModel):
-    """Why there is no answer."""
+    """The reason of a refusal."""
 
     detail: str

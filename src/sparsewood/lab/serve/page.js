@@ -1,6 +1,6 @@
 // @ts-check
-// The page of `sparsewood serve`: a question, asked of the server, and what its runs say.
-// What people have typed reaches the page as text alone.
+// The page of `sparsewood serve`: sends a question to the server and shows the answers of its runs.
+// User input is only ever inserted as text nodes.
 
 /** @typedef {{heads?: number[], spans?: [number, number][], weight: number}} Tree */
 /** @typedef {{words: string[], trees: Tree[], kept: number, unknown: string[],
@@ -11,7 +11,7 @@
  *    error: string | null}} Said */
 /** @typedef {{sides: string[], temperature: string}} Question */
 
-const DRAWN = 5; // trees of a picture; a figure has all of them
+const DRAWN = 5; // trees in a picture; a figure has all of them
 const setup = JSON.parse(find("#setup").textContent ?? "");
 const form = /** @type {HTMLFormElement} */ (find("#question"));
 const answer = find("#answer");
@@ -64,14 +64,14 @@ function typed() {
   return { sides: inputs.map((input) => input.value.trim()), temperature: temperature.value };
 }
 
-/** A question as the part of an address behind #. @param {Question} question */
+/** A question as the fragment of an address. @param {Question} question */
 function written(question) {
   const parts = new URLSearchParams(question.sides.map((text) => ["q", text]));
   if (question.temperature) parts.set("temperature", question.temperature);
   return `#${parts}`;
 }
 
-/** The question of the address; null where there is none. @returns {Question | null} */
+/** The question in the address; null if there is none. @returns {Question | null} */
 function linked() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const sides = parts.getAll("q");
@@ -79,7 +79,7 @@ function linked() {
   return { sides, temperature: parts.get("temperature") ?? "" };
 }
 
-/** Words whose direction is their own. @param {string} text */
+/** Text with its own writing direction. @param {string} text */
 function apart(text) {
   return make("bdi", {}, text);
 }
@@ -96,7 +96,7 @@ function tell(text, wrong = false) {
   state.classList.toggle("wrong", wrong);
 }
 
-/** Ask the server, and show what it says. @param {Question} question */
+/** Ask the server and show its answer. @param {Question} question */
 async function ask(question) {
   asking?.abort();
   const [problem] = question.sides.map((text, i) => excess(text, setup.sides[i])).filter(Boolean);
@@ -125,20 +125,20 @@ async function ask(question) {
     show(found.runs);
   } catch (error) {
     if (mine.signal.aborted) return;
-    const lost = error instanceof TypeError; // what `fetch` throws without a server
+    const lost = error instanceof TypeError; // thrown by `fetch` if the server is not reachable
     show([]);
-    tell(lost ? "The server does not answer: has it been stopped?" : String(error.message), true);
+    tell(lost ? "The server does not respond. Has it been stopped?" : String(error.message), true);
   } finally {
     if (asking === mine) answer.setAttribute("aria-busy", "false");
   }
 }
 
-/** What the server refuses, fields by the names that they have on the page. @param {string} detail */
+/** The refusal of the server, with the field names of the page. @param {string} detail */
 function named(detail) {
   return detail.replace(/^sides\[(\d)\]/, (all, i) => setup.sides[i] ?? all);
 }
 
-/** Why a text is too long to be sent; null if it is not. @param {string} text @param {string} name */
+/** The error of a text that is too long; null if it is not. @param {string} text @param {string} name */
 function excess(text, name) {
   const characters = [...text].length;
   if (characters <= setup.characters) return null;
@@ -156,7 +156,7 @@ function show(runs) {
   tell(runs.map(summary).join("; "));
 }
 
-/** What a run says, in a few words. @param {Said} said */
+/** The answer of a run in a few words. @param {Said} said */
 function summary(said) {
   if (said.error) return `${said.name}: no answer`;
   const best = told(said.prediction);
@@ -165,7 +165,7 @@ function summary(said) {
   return `${said.name}: ${best ? `${best}, ` : ""}${kept}`;
 }
 
-/** What a prediction comes to: the best answer, a number, or all labels that are likelier than not. */
+/** The prediction in words: the best answer, a number, or all labels with a probability of at least 1/2. */
 function told(/** @type {Said["prediction"]} */ prediction) {
   const answers = ranked(prediction);
   const several = setup.answer === "labels";
@@ -174,7 +174,7 @@ function told(/** @type {Said["prediction"]} */ prediction) {
   return best.map(([label, value]) => `${label} ${shown(value)}`).join(", ");
 }
 
-/** The best answers first; objects sort names that are numbers. @param {Said["prediction"]} found */
+/** The answers, best first; objects sort numeric keys. @param {Said["prediction"]} found */
 function ranked(found) {
   return Object.entries(found).sort((a, b) => b[1] - a[1]);
 }
@@ -185,7 +185,7 @@ function shown(value) {
   return setup.probabilities ? `${(100 * value).toFixed(1)} %` : value.toFixed(3);
 }
 
-/** All that a run says. @param {Said} said */
+/** The answer of a run. @param {Said} said */
 function card(said) {
   const about = [said.variant];
   if (said.temperature !== null) about.push(`temperature ${Number(said.temperature.toPrecision(4))}`);
@@ -199,14 +199,14 @@ function card(said) {
     Object.keys(said.prediction).length ? numbers(said.prediction) : null,
     ...said.sides.flatMap((one, i) => trees(one, said.sides.length > 1 ? setup.sides[i] : null)),
     said.attention ? make("h3", {}, "attention") : null,
-    said.attention ? drawn(said.attention, "who attends to whom") : null,
+    said.attention ? drawn(said.attention, "attention between the sentences") : null,
   );
   if (said.temperature !== null) made.addEventListener("change", (event) => offer(said, made, event));
   return made;
 }
 
 /**
- * Offer to ask again at the temperature that a figure was set to.
+ * A button that asks again at the temperature of a figure.
  * @param {Said} said
  * @param {HTMLElement} made
  * @param {Event} event
@@ -226,7 +226,7 @@ function offer(said, made, event) {
   made.querySelector("p")?.append(again);
 }
 
-/** Shares as bars, a number as it is. @param {Said["prediction"]} prediction */
+/** Probabilities as bars; a number as text. @param {Said["prediction"]} prediction */
 function numbers(prediction) {
   if (setup.answer !== "number") return bars(prediction);
   return make("p", { class: "told" }, make("strong", {}, told(prediction)));
@@ -256,28 +256,28 @@ function trees(one, name) {
   }
   if (one.figure) {
     const figure = make("div", { class: "figure sparsewood-live" });
-    // It is drawn to the width it has, and has none before it is in the page.
+    // A figure is drawn to its width, which is known only once it is in the page.
     queueMicrotask(() => figures.push(globalThis.sparsewood.mount(figure, one.figure)));
     return [...told, figure];
   }
   if (one.picture === null) return [...told, make("p", {}, "read without a tree")];
   if (one.kept > one.trees.length) {
-    told.push(make("p", {}, `the likeliest ${one.trees.length} of ${one.kept} trees`));
+    told.push(make("p", {}, `the most probable ${one.trees.length} of ${one.kept} trees`));
   }
   const alt = one.trees.map((t) => `${(100 * t.weight).toFixed(1)} %: ${spelled(t, one.words)}`);
   return [...told, drawn(one.picture, alt.join("; "))];
 }
 
-/** A picture that the server drew. @param {string} svg @param {string} alt */
+/** A picture drawn by the server. @param {string} svg @param {string} alt */
 function drawn(svg, alt) {
   const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   const image = make("img", { src: address, alt });
   const width = Number(/ width="([\d.]+)"/.exec(svg)?.[1]);
-  image.style.minWidth = `${0.7 * width}px`; // before that it shrinks, then it scrolls
+  image.style.minWidth = `${0.7 * width}px`; // wider pictures shrink to this width, then scroll
   return make("div", { class: "picture", tabindex: "0" }, image);
 }
 
-/** A tree in letters: its heads, or brackets around its words. @param {Tree} tree @param {string[]} words */
+/** A tree as text: its heads, or brackets around its words. @param {Tree} tree @param {string[]} words */
 function spelled(tree, words) {
   if (!tree.spans) return `heads ${tree.heads?.join(" ")}`;
   const several = tree.spans.filter(([first, last]) => first < last);

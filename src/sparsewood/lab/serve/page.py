@@ -1,4 +1,4 @@
-"""The page that questions are typed into, and what it is made of: all of it kept in memory."""
+"""The page of the server and its assets, all kept in memory."""
 
 import json
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ Assets = dict[str, tuple[str, bytes]]
 def assets(
     runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: RequestLimits
 ) -> Assets:
-    """The media type and the content of each path of the server.
+    """The media type and the content of each path.
 
     Args:
-        runs: that answer.
-        examples: questions that the page offers.
-        limits: of what is answered, which the page tells.
+        runs: the runs that answer.
+        examples: example questions of the page.
+        limits: limits of requests, which the page checks.
     """
     setup = json.dumps(_setup(runs, examples, limits)).replace("<", r"\u003c")
     page = _file("page.html").replace("{{setup}}", setup)
@@ -41,7 +41,7 @@ def assets(
 def _setup(
     runs: Sequence[Served], examples: Sequence[Sequence[str]], limits: RequestLimits
 ) -> dict[str, Any]:
-    """What the script of the page is told."""
+    """The settings of the script of the page."""
     model = runs[0].model
     task = TASKS[model.task]
     names, example = _OPERATIONS if model.reads_operations else (task.sides, task.example)
