@@ -8,11 +8,21 @@ import pytest
 
 from sparsewood.lab.cli import main, train
 from sparsewood.lab.cli._command import train_command
-from sparsewood.lab.data.sources import SOURCES, Classify, ListOps, Pairs, Parse, RevDict, Sst
-from sparsewood.lab.run import PRESETS, RunConfig, preset
-from sparsewood.lab.tasks import ModelConfig, ParserConfig
+from sparsewood.lab.data.sources import (
+    SOURCES,
+    Classify,
+    ListOps,
+    Logic,
+    Pairs,
+    Parse,
+    RevDict,
+    Sst,
+)
+from sparsewood.lab.run import PRESETS, RunConfig, TrainingConfig, preset
+from sparsewood.lab.tasks import ModelConfig, PairConfig, ParserConfig
 
 SST = Sst(Path("data/my sst"), vectors="glove.6B.300d.txt", heads=(Path("a"), Path("b c")))
+LOGIC = Path("data/logic")
 TUNED = ModelConfig("flat", encoder="hf:oak", tune_encoder=True)
 CONFIGS = {
     "defaults": RunConfig(ListOps()),
@@ -24,6 +34,13 @@ CONFIGS = {
     "a number": RunConfig(Pairs("a.tsv", target="number")),
     "words": RunConfig(RevDict(max_length=None)),
     "a parser": RunConfig(Parse(Path("ewt")), ParserConfig(loss="hinge")),
+    "lengths": RunConfig(
+        ListOps(test_lengths=(120, 500)),
+        ModelConfig(scorer="between", composer_input="words", channels=2),
+        TrainingConfig(rounding=(0.1, 0.5)),
+    ),
+    "no rounding": RunConfig(ListOps(), None, TrainingConfig(rounding=None)),
+    "logic": RunConfig(Logic(LOGIC, tests=(7, 12)), PairConfig("transformer:heads=2")),
     "an encoder": RunConfig(Sst(Path("sst")), TUNED),
 }
 

@@ -23,9 +23,10 @@ RUNS = Path("runs")
 
 _COMMON_SOURCE = (
     *("data", "files", "train", "validation", "test", "label", "text", "text2", "target"),
-    *("fine", "phrases", "max_depth", "max_length", "heads", "parser", "vectors"),
+    *("fine", "phrases", "max_depth", "max_length", "test_lengths", "max_operators"),
+    *("heads", "parser", "vectors"),
 )
-_COMMON_MODEL = ("encoder", "attention", "hidden", "layers", "dropout")
+_COMMON_MODEL = ("encoder", "scorer", "attention", "hidden", "layers", "dropout")
 _COMMON_TRAINING = (*("lr", "batch", "max_epochs", "patience", "seed", "device", "threads"),)
 
 

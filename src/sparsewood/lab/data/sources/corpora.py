@@ -126,7 +126,7 @@ class Logic(Source):
     """Logical inference: relations of expressions with and, or, not.
 
     Attributes:
-        data: the folder of train0, train1, ... and test0, test1, ...; the number counts operators.
+        data: folder of the files train0, test0 and so on, whose numbers count operators.
         max_operators: train on expressions of up to this many operators.
         tests: numbers of operators to test on. Default: all above `max_operators`.
         split_seed: of the tenth of the training examples held out for validation.
