@@ -184,6 +184,17 @@ def test_rounding_rises_step_by_step(make_config, tmp_path: Path) -> None:
     assert watch(never, tmp_path / "never", lambda _: None).history[-1]["rounding"] == 0
 
 
+def test_more_epochs_would_change_the_rounding_of_earlier_ones(make_config, tmp_path: Path) -> None:
+    short, longer = (
+        with_words(make_config(max_epochs=n, temperatures=False), scorer="between") for n in (1, 2)
+    )
+    train(short, tmp_path / "run", progress=QUIET)
+    with pytest.raises(ValueError, match="another configuration: training.max_epochs: 1 -> 2"):
+        train(longer, tmp_path / "run", resume=True, progress=QUIET)
+    assert not with_words(make_config("flat"), scorer="between").rounds
+    assert not with_words(make_config(rounding=None), scorer="between").rounds
+
+
 @pytest.mark.parametrize("scorer", ["between", "both"])
 def test_rounding_resumes(make_config, resumes, scorer: str) -> None:
     config = make_config(max_epochs=3, temperatures=False, linear=True, lr=0.01, average=0.8)

@@ -13,6 +13,7 @@ from sparsewood.lab.run.schedule import annealings
 from sparsewood.lab.tasks.build import TASKS
 from sparsewood.lab.tasks.model_config import stored_options
 from sparsewood.lab.tasks.pretrained import unread_vectors
+from sparsewood.lab.tasks.readers import scores_arcs
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 
 ENCODER_LR = 3e-5  # for Adam; the learning rates of new layers destroy pretrained weights
@@ -216,6 +217,14 @@ class RunConfig:
                 "--encoder hf:NAME --tune-encoder to fine-tune one), got "
                 f"{self.training.encoder_lr!r}"
             )
+
+    @property
+    def rounds(self) -> bool:
+        """Whether training rounds the steps of an arc scorer."""
+        estimator: str | None = getattr(self.model, "estimator", None)
+        between = getattr(self.model, "scorer", "") in ("between", "both")
+        scored = estimator is None or scores_arcs(estimator)
+        return between and scored and self.training.rounding is not None
 
     def to_json(self) -> dict[str, Any]:
         """The configuration as dictionaries, numbers and strings."""

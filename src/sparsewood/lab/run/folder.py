@@ -134,8 +134,8 @@ def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, 
         raise ValueError(f"{folder}: holds a run; pass --resume to go on, or take another folder")
     run = Run(folder)
     old, new = run.config, config.training
-    # A learning rate that falls to 0 at the end depends on where that is.
-    longer = is_raised(old.training, new) and not old.training.linear
+    # A learning rate that falls to 0 at the end depends on where that is, and so does rounding.
+    longer = is_raised(old.training, new) and not old.training.linear and not old.rounds
     budget = {"max_epochs": new.max_epochs, "max_seconds": new.max_seconds}
     same = replace(old, training=replace(old.training, **budget)) if longer else old
     if changed := differences(same, config):

@@ -249,8 +249,9 @@ class Task:
         own = str(options.get(self.varies, "unknown"))
         if self.varies == "estimator":
             own = name_stored(own)
-        # A scorer has no say where no dependency trees are scored.
-        also = [name for name in self.also if name != "scorer" or scores_arcs(own)]
+        # The scorer has no effect where an estimator scores no arcs.
+        scored = self.varies != "estimator" or scores_arcs(own)
+        also = [name for name in self.also if scored or name != "scorer"]
         named = ((name, options.get(name, default[name])) for name in also)
         others = [str(value) for name, value in named if value != default[name]]
         return PLUS.join([own, *others])
