@@ -1,8 +1,8 @@
-"""The solver in the browser against the native one, and the size of what a page loads.
+"""The solver in the browser against the native one, and its download size.
 
     python benchmarks/browser.py [--sizes 10 20 40] [--wasm FILE]
 
-Needs Chromium and `playwright`. Every answer timed is compared with the native one.
+Needs Chromium and `playwright`. Every timed result is compared with the native one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sparsewood import _native
 WEB = Path(sp.__file__).parent / "draw/web"
 TREES = sp.DependencyTrees()
 ROUNDS = 60
-WORDS = 300  # of the instances of a round, so that most rounds are not interrupted
+WORDS = 300  # per round, short enough that most rounds are not interrupted
 SOLVE = """([tables, n, rounds]) => {
   const trees = tables.map((scores) => ({family: "trees", options: [0, 0], shape: [n, n + 1],
     size: [n], event: [n], scores: Float64Array.from(scores)}));
@@ -62,7 +62,7 @@ def solver_page(wasm: Path) -> Iterator[Page]:
 
 
 def native_ms(scores: torch.Tensor) -> float:
-    """Milliseconds of one solve on one thread: the extension itself, an instance a call."""
+    """Milliseconds of one solve on one thread, calling the extension per instance."""
     n = scores.shape[1]
     sizes, temperature = torch.full((1, 1), n), torch.ones(1, dtype=torch.float64)
 
@@ -86,7 +86,7 @@ def compare_solves(console: Console, page: Page, sizes: list[int]) -> None:
         wanted = sp.sparsemap(scores, TREES).marginals.flatten(1)
         worst = float((torch.tensor(marginals, dtype=torch.float64) - wanted).abs().max())
         if worst > 1e-12:
-            raise SystemExit(f"n = {n}: the answers differ by {worst:.1e}")
+            raise SystemExit(f"n = {n}: the marginals differ by {worst:.1e}")
         ratio = f"{browser / native:.2f}x"
         table.add_row(str(n), f"{browser:.3f}", f"{native:.3f}", ratio, f"{worst:.0e}")
     console.print(table)

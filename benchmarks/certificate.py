@@ -1,9 +1,9 @@
-"""Are the answers right? Gaps by an independent oracle, and gradients by central differences.
+"""Certifies results: gaps by an independent oracle, and gradients by central differences.
 
     python benchmarks/certificate.py [--sizes 20 60] [--scales 0.3 1 3] [--peer PYTHON]
 
-The run fails if one instance of ours misses `TOL`, if the trees and weights do not reproduce the
-marginals, or if a vector-Jacobian product is off by more than `GRADIENT_TOL`.
+The run fails if one of our instances misses `TOL`, if the trees and weights do not reproduce the
+marginals, or if the error of a vector-Jacobian product exceeds `GRADIENT_TOL`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TOL = 1e-9
 LOOSE_TOL = 1e-6
 GRADIENT_TOL = 1e-4
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # large ones first: marginals are only as exact as the gap
-KINK = 1e-5  # bend of the marginals over a step, relative to their change
+KINK = 1e-5  # nonlinearity of the marginals over a step, relative to their change
 
 
 def mixed_marginals(posterior: sp.SparsePosterior) -> torch.Tensor:
-    """The marginals (B, n, n+1) again, from nothing but the trees and their weights."""
+    """The marginals (B, n, n+1), recomputed from the trees and their weights."""
     mixed = torch.zeros_like(posterior.marginals)
     words = torch.arange(posterior.structures.shape[1]).expand_as(posterior.structures)
     instance = posterior.instance[:, None].expand_as(posterior.structures)
@@ -75,7 +75,7 @@ class Products(NamedTuple):
     weights: float
     marginals: float
     step: float
-    same_trees: bool  # the solver itself kept the same trees at both ends of the step
+    same_trees: bool  # whether the solver kept the same trees at both ends of the step
 
 
 def weights_on(trees: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
@@ -96,11 +96,11 @@ def weights_on(trees: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
 def follow(
     trees: torch.Tensor, scores: torch.Tensor, answer: sp.SparsePosterior
 ) -> tuple[torch.Tensor, bool]:
-    """Weights of `trees` at nearby `scores`, and whether they are those of `answer` (one instance).
+    """Weights of `trees` at nearby `scores`, and whether they equal those of `answer`.
 
-    The distribution behind the marginals need not be unique: where independent ambiguities tie,
-    the solver may express nearby marginals by other trees. Then the weights with the support held
-    fixed are the function to differentiate.
+    The distribution with given marginals need not be unique: if independent ambiguities tie, the
+    solver may express nearby marginals by other trees. The function to differentiate is then the
+    weights with fixed support.
     """
     found = dict(zip(map(tuple, answer.structures.tolist()), answer.weights, strict=True))
     keys = [tuple(tree) for tree in trees.tolist()]
@@ -110,7 +110,7 @@ def follow(
 
 
 def is_linear(below: torch.Tensor, middle: torch.Tensor, above: torch.Tensor) -> bool:
-    """Whether marginals at three equal steps lie on a line: no change of face in between."""
+    """Whether marginals at three equal steps are on a line, i.e. on one linear piece."""
     bend = (above + below - 2 * middle).abs().max()
     return bool(bend <= KINK * (above - below).abs().max())
 
@@ -118,8 +118,8 @@ def is_linear(below: torch.Tensor, middle: torch.Tensor, above: torch.Tensor) ->
 def products(scores: torch.Tensor, direction: torch.Tensor) -> Products | None:
     """Vector-Jacobian products of one instance (n, n+1) against central differences.
 
-    Marginals are piecewise linear in the scores, so the step is the largest that stays on one
-    piece, and central differences are exact there. None when every step leaves it.
+    Marginals are piecewise linear in the scores. The step is the largest one within one piece,
+    where central differences are exact. None if there is none.
     """
     leaf = scores[None].clone().requires_grad_()
     posterior = sp.sparsemap(leaf, TREES, tol=TOL)
@@ -150,8 +150,8 @@ def relative_error(
 ) -> float:
     """|<J^T cotangent, direction> - <cotangent, slope>|, relative to the size of the product.
 
-    That size is at least what a random direction sees of the gradient, lest a product that happens
-    to vanish turn rounding into a large error.
+    The size is at least its expectation for random directions, so that rounding of a product that
+    happens to be near zero is not a large error.
     """
     (gradient,) = torch.autograd.grad(output, leaf, cotangent, retain_graph=True)
     exact = (gradient[0] * direction).sum()
@@ -206,7 +206,7 @@ def main() -> int:
     run.peer = peer.find(run.peer)
     console = Console(width=None if sys.stdout.isatty() else 120)
     if run.peer is None:
-        console.print("without lp-sparsemap: our side alone (see benchmarks/README.md)")
+        console.print("lp-sparsemap not found: only our results (see benchmarks/README.md)")
     right = True
     for check in (certificates, gradients):
         table, passed = check(run)

@@ -1,11 +1,11 @@
-"""Are the weights a continuous function of the scores? The solver's own beside canonical ones.
+"""Continuity of weights as a function of the scores: the solver's weights and canonical weights.
 
     python benchmarks/continuity.py [--families trees matchings] [--sizes 10 20] [--line FILE.svg]
 
-What is looked at is E[v(h)], v a random function of whole structures, no sum over parts: any two
-structures have values that tell nothing of each other. The run fails if two kinds of weights do not
-have the same marginals, if an answer is not certified, or if canonical weights jump or have a wrong
-gradient where all parts are penalised. `--line` draws one line of scores instead of tables.
+The quantity is E[v(h)], where v is a random function of whole structures, with independent values
+for any two structures. The run fails if both kinds of weights do not have the same marginals, if a
+solution is not certified, or if canonical weights jump or have a wrong gradient although all parts
+are penalised. `--line` draws one line of scores instead of tables.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from sparsewood.inference.sparsemap import Weights
 from sparsewood.structures.base import Structure
 
 KINDS: tuple[Weights, Weights] = ("solver", "canonical")
-CHANGE = 1e-7  # of the scores: the support should not notice
-STEPS = (1e-6, 1e-8)  # of central differences: the second where the first goes over a bend
-SLOPE = 1e-4  # a derivative is right within this share of what a random direction sees of it
+CHANGE = 1e-7  # of the scores, which should not affect the support
+STEPS = (1e-6, 1e-8)  # of central differences: the second if the first crosses a kink
+SLOPE = 1e-4  # tolerance of derivatives, relative to the size for random directions
 TOL = 1e-8  # of marginals
-JUMP = 1e-4  # a larger change within 1 / (POINTS * 2 ** HALVINGS) of a line is no slope
+JUMP = 1e-4  # a larger change within 1 / (POINTS * 2 ** HALVINGS) of a line is a jump
 POINTS, HALVINGS, LARGEST, LENGTH = 100, 25, 5, 0.1
 
 
@@ -76,7 +76,7 @@ FAMILIES = {
 
 
 def value(structures: Tensor) -> Tensor:
-    """v (T,) of structures (T, *event): a normal number for each, by the bits of its hash."""
+    """v (T,) of structures (T, *event): a normal number for each, computed from its hash."""
     words = structures.flatten(1)
     state = torch.zeros(len(words), dtype=torch.int64)
     for word in words.T:  # products of int64 wrap around
@@ -116,8 +116,8 @@ def at(line: tuple[Tensor, Tensor], t: Tensor) -> Tensor:
 def jumps(function: Function, line: tuple[Tensor, Tensor]) -> Tensor:
     """The largest jump (B,) of each line.
 
-    The steps between `POINTS` places that change most are halved again and again, always going on
-    with the half that changes more. A slope becomes nothing on the way; what is left is a jump.
+    The steps between `POINTS` places with the largest changes are halved repeatedly, continuing
+    with the half that changes more. The change of a slope vanishes; a jump remains.
     """
     count = len(line[0])
     places = torch.linspace(0, LENGTH, POINTS + 1, dtype=torch.float64).expand(count, -1)
@@ -135,11 +135,11 @@ def jumps(function: Function, line: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def right_gradients(function: Function, scores: Tensor, direction: Tensor) -> int:
-    """For how many instances the derivative along a direction is that of central differences."""
+    """The number of instances whose directional derivative equals central differences."""
     leaf = scores.clone().requires_grad_()
     (gradient,) = torch.autograd.grad(function(leaf).sum(), leaf)
     exact = (gradient * direction).flatten(1).sum(1)
-    typical = gradient.flatten(1).norm(dim=1)  # what a normal direction sees of the gradient
+    typical = gradient.flatten(1).norm(dim=1)  # size of the gradient along a normal direction
     right = torch.zeros(len(scores), dtype=torch.bool)
     for step in STEPS:
         ends = function(scores + step * direction) - function(scores - step * direction)
@@ -148,7 +148,7 @@ def right_gradients(function: Function, scores: Tensor, direction: Tensor) -> in
 
 
 def processor_seconds(call: Callable[[], object], repeats: int) -> float:
-    """The least processor time of a call, which other work on the machine does not add to."""
+    """The minimum processor time of a call, which other work on the machine does not affect."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -159,7 +159,7 @@ def processor_seconds(call: Callable[[], object], repeats: int) -> float:
 
 @dataclass
 class Row:
-    """What is measured of one kind of weights."""
+    """Measurements for one kind of weights."""
 
     same: int  # instances whose support is that of scores changed by CHANGE
     change: float  # of E[v], by that
@@ -199,7 +199,7 @@ def measure(
 def is_right(
     family: Family, posts: list[sp.SparsePosterior], row: Row, run: argparse.Namespace
 ) -> bool:
-    """The same marginals, certified; and canonical weights, where all are, without a jump."""
+    """Whether marginals are equal and certified, and canonical weights do not jump."""
     solver, canonical = posts
     agree = not family.continuous or torch.allclose(
         solver.marginals, canonical.marginals, rtol=0, atol=TOL
@@ -211,7 +211,7 @@ def is_right(
 
 
 def table_of(run: argparse.Namespace, scale: float) -> tuple[Table, bool]:
-    """A row for each family and size, the solver's weights before the canonical ones."""
+    """A row per family and size, the solver's weights before canonical weights."""
     table = Table(
         "family", "n", "canonical", "same support", "change of E\\[v]", "largest jump",
         "gradient right", "kept", "ms", "ratio",

@@ -1,4 +1,4 @@
-"""The copies between host and device that a call makes, and the lines that they come from."""
+"""Counts the copies between host and device in a call, and finds the lines that cause them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MOVES = {"aten::_to_copy", "aten::copy_", "aten::lift_fresh", "aten::_pin_memory"}
-# What looks at values on the device to learn a number or the size of its result.
+# Operators that read values from the device for a number or the size of their result.
 ASKS = {
     *("aten::_local_scalar_dense", "aten::nonzero", "aten::masked_select", "aten::bincount"),
     *("aten::equal", "aten::is_nonzero", "aten::_unique2", "aten::unique_dim"),
@@ -24,11 +24,11 @@ ASKS = {
 
 @dataclass(frozen=True)
 class Copies:
-    """What was found.
+    """The copies of a call.
 
     Attributes:
-        seen: how many copies the profiler saw, by direction and kind of memory.
-        origins: how often a line of this project asked for one, with the operator.
+        seen: number of copies recorded by the profiler, by direction and kind of memory.
+        origins: number of copies caused by each line of this project, with the operator.
     """
 
     seen: Counter[str]
@@ -40,7 +40,7 @@ class Copies:
 
 
 class Origins(TorchDispatchMode):
-    """Notes every operator that copies between host and device, with the line that called it."""
+    """Records every operator that copies between host and device, with the line that called it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Origins(TorchDispatchMode):
 
 
 def count_copies(call: Callable[[], object]) -> Copies:
-    """Those of one call, which should be warm."""
+    """The copies of one call, which should be warmed up."""
     torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         call()

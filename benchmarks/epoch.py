@@ -1,9 +1,9 @@
-"""The time of a training epoch over latent trees against one tree for each sentence, on SST.
+"""The time of a training epoch over latent trees against one tree per sentence, on SST.
 
-The paper's latent epoch takes 6 times the flat one and 4.7 times that of given trees (Niculae,
-Martins & Cardie 2018, section 5). Each estimator is trained by `sparsewood.lab.run` with the
-paper's sizes (batch 16, hidden size 300, GloVe 300); the first epoch warms up, the rest are timed,
-validation not counted.
+In the paper, a latent epoch takes 6 times as long as with flat trees and 4.7 times as long as with
+given trees (Niculae, Martins & Cardie 2018, section 5). Each estimator is trained by
+`sparsewood.lab.run` with the paper's sizes (batch 16, hidden size 300, GloVe 300); the first epoch
+is a warm-up, the others are timed without validation.
 
     python benchmarks/epoch.py --data ../shared/data
     python benchmarks/epoch.py --device cuda --batch 64 --only sparsemap
@@ -27,7 +27,7 @@ from sparsewood.lab.run import Lines, Run, RunConfig, TrainingConfig, train
 from sparsewood.lab.tasks import ModelConfig
 
 ROWS = ["flat", "given", "left-to-right", "sparsemap"]
-PAPER = {"flat": 1.0, "given": 6 / 4.7, "sparsemap": 6.0}  # epochs over the flat one
+PAPER = {"flat": 1.0, "given": 6 / 4.7, "sparsemap": 6.0}  # epoch time relative to flat trees
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
     console = Console()
     parses = options.data / "parses"
     if not parses.is_dir():
-        console.print(f"{options.data}: expected sst/, parses/ and glove/ in it")
+        console.print(f"{options.data}: expected a folder with sst/, parses/ and glove/")
         return 1
     kept = f"max_active={options.max_active or 'none'}"
     runs: dict[str, list[dict]] = {}

@@ -2,9 +2,9 @@
 
     python benchmarks/estimators.py [--draws 500] [--problems 8] [--estimators NAME ...]
 
-Families and losses are so small that the gradient of the expected loss is a sum over all
-structures (`sparsewood.testing.exact_gradient`). The run fails if an estimator that is without bias
-is further from it than chance explains, never because of a time.
+Families and losses are small, so that the gradient of the expected loss is a sum over all
+structures (`sparsewood.testing.exact_gradient`). The run fails if an unbiased estimator deviates
+from it significantly, never because of a time.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Entry:
     """A line of the tables.
 
     Attributes:
-        name: of the estimator, as `sparsewood.estimators.parse` reads it.
-        unbiased: for which losses its mean is the exact gradient.
-        against: the distribution whose expected loss that is the gradient of.
+        name: name of the estimator, for `sparsewood.estimators.parse`.
+        unbiased: losses for which its mean is the exact gradient.
+        against: the distribution of the expected loss.
     """
 
     name: str
@@ -89,13 +89,13 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Quality:
-    """How gradients compare with the exact one `e`: means over the problems.
+    """Gradients compared with the exact gradient `e`: means over the problems.
 
     Attributes:
         bias: `||mean - e|| / ||e||`.
-        noise: what of it is due to the number of draws, `sqrt(variance / draws)`.
-        variance: of a draw, `E ||g - mean||^2 / ||e||^2`.
-        cosine, single: of the mean with `e`, and of a draw with `e`.
+        noise: its sampling error, `sqrt(variance / draws)`.
+        variance: variance of a draw, `E ||g - mean||^2 / ||e||^2`.
+        cosine, single: cosine of the mean with `e`, and of a draw with `e`.
     """
 
     bias: float
@@ -106,7 +106,7 @@ class Quality:
 
     @classmethod
     def of(cls, drawn: Tensor, exact: Tensor) -> Quality:
-        """Of gradients (problems, draws, P) and exact ones (problems, P)."""
+        """The quality of gradients (problems, draws, P), given exact gradients (problems, P)."""
         mean, size = drawn.mean(1), exact.norm(dim=-1)
         draws = drawn.shape[1]
         squares = (drawn - mean[:, None]).square().sum((1, 2)) / max(1, draws - 1)
@@ -140,7 +140,7 @@ def loss_of(kind: str, family: Family) -> Loss:
 
 
 def expected(post: Posterior, estimator: sp.Estimator, loss: Loss) -> Tensor:
-    """The loss of each instance, with the gradient through what the estimator says."""
+    """The loss of each instance, with the gradient through weights or parts."""
     parts = post.parts if estimator.gradient_through == "parts" else post.parts.detach()
     return post.expect(loss(parts))
 
@@ -148,7 +148,7 @@ def expected(post: Posterior, estimator: sp.Estimator, loss: Loss) -> Tensor:
 def gradients(
     estimator: sp.Estimator, family: Family, loss: Loss, scores: Tensor, generator: torch.Generator
 ) -> Tensor:
-    """One draw for each of (B, *parts)."""
+    """One draw of the gradient for each of (B, *parts)."""
     leaf = scores.clone().requires_grad_()
     post = estimator(leaf, family.structure, generator=generator)
     return torch.autograd.grad(expected(post, estimator, loss).sum(), leaf)[0]
@@ -166,14 +166,14 @@ def measure(entry: Entry, family: Family, kind: str, scores: Tensor, draws: int)
     )
     repeats = draws if estimator.is_random else 1
     rows = scores.repeat_interleave(repeats, 0)
-    gradients(estimator, family, loss, rows, generator)  # some learn in a backward pass
+    gradients(estimator, family, loss, rows, generator)  # some adapt in the backward pass
     found = gradients(estimator, family, loss, rows, generator)
     drawn = found.reshape(len(scores), repeats, -1)
     return Quality.of(drawn, exact.gradient.flatten(1))
 
 
 def cost(entry: Entry, family: Family, batch: int = 64) -> tuple[float, float]:
-    """Oracle calls, and microseconds, of an instance: forward and backward, a batch at once."""
+    """Oracle calls and microseconds per instance, for forward and backward on a batch."""
     estimator, loss = parse(entry.name), loss_of("linear", family)
     generator = torch.Generator().manual_seed(0)
     scores = draw_scores("normal", batch, family.shape, seed=1)
@@ -197,7 +197,7 @@ def number(value: float) -> str:
 def table(
     family: Family, entries: list[Entry], problems: int, draws: int
 ) -> tuple[list[str], list[str]]:
-    """The lines of a family, and what is wrong."""
+    """The lines of a family, and its failures."""
     scores = draw_scores("normal", problems, family.shape, seed=3)
     width = 1 + max(len(entry.label) for entry in entries)
     count = family.structure.count(*family.size)
@@ -250,7 +250,7 @@ def main() -> int:
             print("\n".join([*lines, "", ""]))
             wrong += bad
     for problem in wrong:
-        print(f"not without bias: {problem}", file=sys.stderr)
+        print(f"biased: {problem}", file=sys.stderr)
     return 1 if wrong else 0
 
 

@@ -1,12 +1,11 @@
-"""What near-equal scores cost: thousands of structures stay, each an equation of the solver.
+"""The cost of near-equal scores, which keep thousands of structures.
 
     python benchmarks/flat_scores.py [--cases trees-40 chain-30x10] [--limit 5]
 
-The processor time of a solve stands beside that of one dense solve of the same final size by
-LAPACK: the overlaps of the structures it kept, factored once. That is what an active set method
-could not beat even if it guessed the support at once. The run fails if an answer is not certified:
-its gap by one more call of the MAP oracle on `scores - marginals`, and the marginals by the dense
-solve.
+The processor time of a solve is compared with that of one dense LAPACK solve of the final size,
+which factors the overlaps of the final support once: a lower bound for an active set method, even
+if it guessed the support. The run fails if a solution is not certified: its gap is computed by one
+more call of the MAP oracle on `scores - marginals`, its marginals by the dense solve.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Cost of a training step over latent trees: against one tree, without sharing, against a peer.
+"""Cost of a training step over latent trees, compared with one tree, without sharing, and a peer.
 
     python benchmarks/forest.py [--data FOLDER] [--device cuda --batches 16 64 256] [--quick]
 
-Every time is the best of the repeats on each batch, averaged over the batches. The run fails if the
-answers it times are wrong, never because of a time.
+Every time is the best of the repeats on each batch, averaged over the batches. The run fails if
+timed results are wrong, never because of a time.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TOL = 1e-4  # float32, sums in another order
 
 
 class Run:
-    """What all tables share: sentences, device and repeats; and whether all answers were right."""
+    """Settings shared by all tables: sentences, device and repeats; and the failures found."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.corpus = sentences.load(options.data)
@@ -61,7 +61,7 @@ class Run:
         self.parser = parser.state_dict()
 
     def trainer(self, name: str) -> Trainer:
-        """Of a new classifier; its scorer, where it has one, knows something of parsing."""
+        """A trainer of a new classifier, whose scorer, if any, is pretrained on parses."""
         model = Classifier(self.corpus.vectors, parse(name))
         if model.trees.scorer is not None:
             model.load_state_dict(self.parser)
@@ -93,7 +93,7 @@ def mean_support(found: list[sp.Posterior]) -> float:
 
 @torch.no_grad()
 def posteriors(trainer: Trainer, batches: list[Batch]) -> list[sp.Posterior]:
-    """What the classifier infers for each batch."""
+    """The classifier's posterior for each batch."""
     model, found = trainer.model, []
     assert model.trees.scorer is not None
     for batch in (batch.to(trainer.device) for batch in batches):
@@ -105,7 +105,7 @@ def posteriors(trainer: Trainer, batches: list[Batch]) -> list[sp.Posterior]:
 
 
 def find_temperature(trainer: Trainer, batches: list[Batch], support: float) -> float:
-    """Set the temperature that gives about this mean support, by bisection of its logarithm."""
+    """Find the temperature with about this mean support, by bisection of its logarithm."""
     low, high, temperature = math.log(1e-4), math.log(1e2), 1.0
     for _ in range(20):
         temperature = math.exp((low + high) / 2)
@@ -155,9 +155,9 @@ def steps(run: Run, size: int) -> dict[int, float]:
 
 
 def without_sharing(run: Run, composer: Module, found: list[sp.Posterior]) -> tuple[float, float]:
-    """Milliseconds of a composer over these trees, with subtrees shared and with none.
+    """Milliseconds of a composer over these trees, with and without shared subtrees.
 
-    Without: each tree counts as a sentence of its own, level by level over the batch all the same.
+    Without sharing, each tree is its own sentence; levels are still batched.
     """
 
     def whole(posterior: sp.Posterior, shared: bool) -> tuple[Tensor, Tensor]:
@@ -184,7 +184,7 @@ def without_sharing(run: Run, composer: Module, found: list[sp.Posterior]) -> tu
 
 
 def profile(run: Run, size: int, temperature: float) -> None:
-    """Where a latent step spends its time."""
+    """The time of each stage of a latent step."""
     batches = run.batches(size)
     trainer = run.trainer("sparsemap")
     trainer.model.trees.estimator = sp.SparseMAP(temperature=temperature)
@@ -213,12 +213,12 @@ def profile(run: Run, size: int, temperature: float) -> None:
         )  # fmt: skip
     overhead = sum(best[s] for s in ("SparseMAP", "SparseMAP backward", "forest")) / total
     shown = target(100 * overhead, 100 * TARGET_OVERHEAD, overhead < TARGET_OVERHEAD, "%")
-    table.caption = f"{1e3 * total:.1f} ms in all; SparseMAP both ways and the forest: {shown}"
+    table.caption = f"{1e3 * total:.1f} ms in total; SparseMAP (both passes) and forest: {shown}"
     run.console.print(table)
 
 
 def per_sentence(run: Run, size: int, temperature: float) -> None:
-    """Milliseconds per training sentence, at most five trees, beside the original DyNet code."""
+    """Milliseconds per training sentence with at most five trees, against the DyNet code."""
     batches = run.batches(size)
     trainers = {name: run.trainer(name) for name in DYNET}
     capped = sp.SparseMAP(temperature=temperature, max_active=MAX_ACTIVE)
@@ -240,9 +240,9 @@ def per_sentence(run: Run, size: int, temperature: float) -> None:
 
 
 def against_peer(run: Run) -> None:
-    """Ours, the forest included, against `pytorch-tree-lstm`, its orders of evaluation prepared."""
+    """Ours, including the forest, against `pytorch-tree-lstm` with precomputed orders."""
     if not peer_treelstm.available():
-        run.console.print("without pytorch-tree-lstm: no comparison (see benchmarks/README.md)")
+        run.console.print("pytorch-tree-lstm not found: no comparison (see benchmarks/README.md)")
         return
     case = peer_treelstm.Case(PEER_TREES, PEER_NODES, HIDDEN, run.device)
     run.check("ours against pytorch-tree-lstm", case.ours(), case.peer())

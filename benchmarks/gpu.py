@@ -1,10 +1,10 @@
-"""SparseMAP on a GPU: batches of trees and of other families, each answer certified by the CPU.
+"""SparseMAP on a GPU: batches of trees and other families, with solutions certified by the CPU.
 
     python benchmarks/gpu.py [--sizes 64x20 1024x30] [--repeats 20] [--device cpu] [--quick]
 
-Scores are normal, of scale 1, float64, on the device already. A time is the median over the
-repeats of the whole public call, between two events of the device. The run fails if an answer is
-wrong, never because of a time.
+Scores are standard normal, float64, already on the device. A time is the median over the repeats of
+the whole public call, between two device events. The run fails if a solution is wrong, never
+because of a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sparsewood.structures.base import NativeStructure
 TREES = sp.DependencyTrees()
 SIZES = ("64x20", "1024x20", "64x30", "1024x30", "8192x30", "1024x60")
 CAPS = (5, 10)
-# Milliseconds; the first three columns are those of the headers launched as they were.
+# Milliseconds of an earlier version, which launched one warp per instance.
 BEFORE = {
     "64x20": (7.5, 0.32, 0.043),
     "1024x20": (9.9, 0.42, 0.049),
@@ -50,7 +50,7 @@ ROUNDING = 1e-10
 
 @dataclass
 class Run:
-    """The device, how often a call is timed, and what was wrong."""
+    """The device, the number of repeats, and the failures found."""
 
     device: torch.device
     repeats: int
@@ -94,7 +94,7 @@ def random_scores(batch: int, shape: tuple[int, ...], device: torch.device) -> T
 
 
 def is_consistent(post: sp.SparsePosterior) -> bool:
-    """Weights are a distribution on distinct structures, marginals the mean of their parts."""
+    """Whether weights are a distribution over distinct structures, and marginals their mean."""
     sizes, weights, structures = (x.cpu() for x in (post.sizes, post.weights, post.structures))
     instance = torch.arange(len(sizes)).repeat_interleave(sizes)
     totals = torch.zeros(len(sizes), dtype=weights.dtype).index_add(0, instance, weights)
@@ -108,7 +108,7 @@ def is_consistent(post: sp.SparsePosterior) -> bool:
 
 
 def certified(scores: Tensor, post: sp.SparsePosterior) -> float:
-    """The share of instances whose gap, by the oracle of the CPU on theta - u, is within TOL."""
+    """The share of instances whose gap, by the CPU's oracle on theta - u, is within TOL."""
     theta, u = scores.cpu(), post.marginals.cpu()
     mask = post.structure.penalised(theta)
     slope = theta - (u if mask is None else u * mask)
@@ -122,7 +122,7 @@ def certified(scores: Tensor, post: sp.SparsePosterior) -> float:
 
 
 def solve(run: Run, name: str, scores: Tensor, structure: NativeStructure) -> list[str]:
-    """The cells of one row, and a check of what is timed."""
+    """The cells of one row, with checks of the timed results."""
     post = sp.sparsemap(scores, structure)
     share = certified(scores, post)
     if share < 1 or not is_consistent(post):
@@ -173,7 +173,7 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     options = arguments()
     if options.device == "cuda" and not torch.cuda.is_available():
-        print("there is no GPU here: --device cpu tries the benchmark", file=sys.stderr)
+        print("no GPU found: use --device cpu to try the benchmark", file=sys.stderr)
         return 1
     run = Run(torch.device(options.device), options.repeats, options.cpu_repeats)
     where = torch.cuda.get_device_name() if run.device.type == "cuda" else "the CPU"

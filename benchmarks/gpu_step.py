@@ -1,10 +1,10 @@
-"""A latent training step on a GPU beside the flat one, and its copies between host and device.
+"""A latent training step on a GPU against a flat one, and its copies between host and device.
 
     python benchmarks/gpu_step.py [--data FOLDER] [--batches 16 64 256] [--support 5]
 
-The step is that of `forest.py`. A copy is one that the profiler sees in a step; the lines that ask
-for them are listed below the table. The run fails if gradients on the GPU are not those on the
-CPU, never because of a time or a number of copies.
+The step is that of `forest.py`. Copies are counted by the profiler; the lines that cause them are
+listed below the table. The run fails if gradients on the GPU differ from those on the CPU, never
+because of a time or a number of copies.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import sparsewood as sp
 GOALS = {16: 10.0, 64: 14.0, 256: 25.0}  # milliseconds of a latent step
 RATIO = 1.5  # latent over flat
 COPIES = 3
-SAME = 0.9  # sentences whose trees are those of the CPU
+SAME = 0.9  # share of sentences with the same trees as on the CPU
 
 
 def measure(run: Run, size: int, support: float, table: Table) -> list[str]:
-    """One row; returns what is to be told of the copies."""
+    """Add one row; returns lines about the copies."""
     batches = run.batches(size)
     trainers = {name: run.trainer(name) for name in ("flat", "sparsemap")}
     latent = trainers["sparsemap"]
@@ -56,9 +56,9 @@ def measure(run: Run, size: int, support: float, table: Table) -> list[str]:
 
 
 def check_gradients(run: Run, size: int, batch: Batch, temperature: float) -> None:
-    """Those of a step on the GPU against those on the CPU, in float64: rounding decides nothing.
+    """Compare the gradients of a step on the GPU and on the CPU, in float64.
 
-    The trees of a sentence need not be unique; the few that have others there are left out.
+    The trees of a sentence need not be unique; the few sentences with different trees are excluded.
     """
     trainers = []
     for device in (run.device, torch.device("cpu")):
@@ -91,7 +91,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     if not torch.cuda.is_available():
-        print("there is no GPU here", file=sys.stderr)
+        print("no GPU found", file=sys.stderr)
         return 1
     options = arguments()
     run = Run(options)

@@ -1,4 +1,4 @@
-"""Random instances, and a certificate of an answer that uses none of sparsewood's code."""
+"""Random instances, and a certificate that uses no code of sparsewood."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 
 def random_scores(n: int, scale: float, count: int) -> Array:
-    """Normal arc scores (count, n, n+1) of the given scale, the same ones on every run."""
+    """Normal arc scores (count, n, n+1) of the given scale, equal in every run."""
     rng = np.random.default_rng([n, round(1000 * scale)])
     return scale * rng.standard_normal((count, n, n + 1))
 
@@ -41,9 +41,9 @@ def gaps(scores: Array, marginals: Array) -> Array:
 
 
 def certified(scores: Array, marginals: Array, tol: float) -> NDArray[np.bool_]:
-    """Which instances (B,) are solved to `tol`: the gap, and every word's heads a distribution.
+    """Which instances (B,) are solved to `tol`: the gap, and every word's heads sum to one.
 
-    A gap says nothing about marginals that have left the polytope, so that is looked at too.
+    A gap says nothing about marginals outside the polytope, hence the second check.
     """
     heads_sum = np.abs(marginals.sum(axis=2) - 1).max(axis=1)
     negative = -marginals.min(axis=(1, 2))

@@ -1,4 +1,4 @@
-"""Functions of a line of scores as an SVG picture: a panel for each, on one scale."""
+"""Functions along a line of scores as an SVG picture, one panel each, on one scale."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from itertools import pairwise
 
 WIDTH, HEIGHT, LEFT, TOP, BETWEEN, BOTTOM = 600, 150, 56, 26, 34, 40
 COLOURS = ("#d9730d", "#2a7fc9")
-JUMP = 0.015  # share of the height that no slope crosses from one point to the next
-FLAT = 0.05  # pixels by which a point may miss the line between its neighbours to be left out
+JUMP = 0.015  # a larger change between two points, relative to the height, is a jump
+FLAT = 0.05  # points within so many pixels of the line between their neighbours are dropped
 
 
 def line_picture(curves: list[tuple[str, list[float]]], length: float) -> str:
@@ -72,7 +72,7 @@ def _runs(dots: list[Dot]) -> list[list[Dot]]:
 
 
 def _thin(run: list[Dot]) -> list[Dot]:
-    """A run without the dots that lie on the line between those that are kept."""
+    """A run without the dots on the line between their neighbours."""
     if len(run) < 3:
         return run
     (x0, y0), (x1, y1) = run[0], run[-1]

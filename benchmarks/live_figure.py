@@ -1,12 +1,12 @@
-"""The live figure: time from a drag to the picture, against a frame of 60 a second.
+"""The live figure: time from a drag to the picture, against a frame at 60 frames/s.
 
     python benchmarks/live_figure.py [--words 10 20 40] [--drags 60] [--scale 2]
 
-In a browser (Chromium), without a window: the temperature is dragged over two octaves, then the
-score of an arc. Of each event four times are taken: of the solve; of the script (solve, picture and
-cards); of all that the page's thread does (script, style, layout, painting) in CPU time, which
-other programs do not change; and until the frame is painted, the wait for it included. The run
-fails if the answer at the end differs from that of Python by more than 1e-9.
+In headless Chromium, the temperature is dragged over two octaves, then the score of an arc. Four
+times are measured per event: the solve; the script (solve, picture and cards); all work of the
+page's thread (script, style, layout, painting) in CPU time, which other programs do not affect; and
+the time until the frame is painted, including the wait for it. The run fails if the final solution
+differs from Python's by more than 1e-9.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ DRAG = f"""async ([kind, drags]) => {{
 
 
 def differs(answer: dict[str, list[float]], scores: Tensor) -> float:
-    """How far the weights are from those of Python."""
+    """The difference to the weights in Python."""
     table = torch.tensor([0.0 if x is None else x for x in answer["scores"]], dtype=torch.float64)
     temperature = float(answer["temperature"])  # type: ignore[arg-type]
     post = sp.sparsemap(table.reshape(scores.shape), TREES, temperature=temperature)
@@ -77,7 +77,7 @@ def differs(answer: dict[str, list[float]], scores: Tensor) -> float:
 
 
 def busy(session: CDPSession) -> float:
-    """Milliseconds of CPU time that the page's thread has worked."""
+    """CPU time of the page's thread in milliseconds."""
     metrics = session.send("Performance.getMetrics")["metrics"]
     return 1000 * next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
@@ -117,7 +117,7 @@ def main() -> int:
         "words", "dragged", "trees", "solve", "script", "CPU", "of a frame",
         "painted", "of a frame",
         title="Milliseconds of a drag: medians, the mean of the CPU time",
-        caption=f"a frame: {FRAME:.1f} ms; painted: the wait for it included",
+        caption=f"a frame: {FRAME:.1f} ms; painted: including the wait for it",
     )  # fmt: skip
     right = True
     with sync_playwright() as playwright:

@@ -1,13 +1,13 @@
-"""Sums over all structures, against torch-struct (Rush 2020): log-partition function and marginals.
+"""Log-partition functions and marginals, against torch-struct (Rush 2020).
 
     python benchmarks/marginals.py [--batch 32] [--repeats 20] [--device cuda] [--backward]
     python benchmarks/marginals.py --device cuda --chains 20x10 60x64 --only chain semi
 
-Both get float32 scores that need a gradient, and time is that of log Z and of marginals which can
-be differentiated again, with --backward also of the gradient of a function of these; sparsewood
-computes in float64. The best of the repeats counts, the two taking turns, until the device is done.
-The run fails if the numbers differ, never because of a time. torch-struct's alignments need an
-extension that is not on PyPI and are left out.
+Both get float32 scores that need a gradient. The time is for log Z and differentiable marginals,
+with --backward also for the gradient of a function of these; sparsewood computes in float64. It is
+the best of the repeats, alternating, including synchronisation with the device. The run fails if
+the numbers differ, never because of a time. torch-struct's alignments need an extension that is not
+on PyPI and are excluded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHAINS = ((20, 10), (40, 20))  # steps and states
 
 @dataclass
 class Row:
-    """A family at one size, here and there."""
+    """A family at one size, in both libraries."""
 
     name: str
     structure: sp.Structure
@@ -44,7 +44,7 @@ class Row:
     peer: str
     to_peer: Callable[[Tensor], Tensor]  # our scores as torch-struct's potentials
     options: dict[str, bool]
-    tolerance: float = 1e-4  # of log Z, in float32 there
+    tolerance: float = 1e-4  # of log Z; torch-struct computes in float32
 
 
 def chain(scores: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def arcs(scores: Tensor) -> Tensor:
 
 
 def rows(chains: Sequence[tuple[int, int]] = CHAINS) -> list[Row]:
-    """All of them, with chains of these steps and states."""
+    """All rows, with chains of these steps and states."""
     found = []
     for steps, states in chains:
         shape = (steps, states, 1 + states)
@@ -92,7 +92,7 @@ def rows(chains: Sequence[tuple[int, int]] = CHAINS) -> list[Row]:
             for single_root in (False, True):
                 trees = sp.DependencyTrees(kind == "projective", single_root)
                 name = f"{kind} n={n}{' single root' if single_root else ''}"
-                # Over there 1e-5 is added to the weight of each non-projective arc.
+                # torch-struct adds 1e-5 to the weight of each non-projective arc.
                 tolerance = 1e-2 if kind == "non-projective" else 1e-4
                 options = {"multiroot": not single_root}
                 found.append(Row(name, trees, (n, n + 1), peer, arcs, options, tolerance))
@@ -121,7 +121,7 @@ def _finish(log_partition: Tensor, marginals: Tensor, leaf: Tensor, backward: bo
 
 
 def best_times(calls: list[Callable[[], Tensor]], repeats: int, device: str) -> list[float]:
-    """Milliseconds of each, the calls taking turns."""
+    """Milliseconds of each call; calls alternate."""
     wait = torch.cuda.synchronize if torch.device(device).type == "cuda" else lambda: None
     best = [math.inf] * len(calls)
     for _ in range(repeats):
@@ -176,7 +176,7 @@ def main() -> int:
     parser.add_argument(
         "--chains", nargs="+", type=_sizes, default=CHAINS, metavar="TxK", help="steps and states"
     )
-    parser.add_argument("--only", nargs="+", default=[""], help="how the names to take begin")
+    parser.add_argument("--only", nargs="+", default=[""], help="prefixes of the names to run")
     options = parser.parse_args()
     found = [row for row in rows(options.chains) if row.name.startswith(tuple(options.only))]
     with threads(1):

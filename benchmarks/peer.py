@@ -1,6 +1,6 @@
-"""The peer, `lp-sparsemap`: find an interpreter that has it and solve there.
+"""The peer, `lp-sparsemap`: finds an interpreter that has it, and solves there.
 
-Its wheels stop at Python 3.9, so it runs as a worker process; arrays travel in temporary files.
+It has wheels up to Python 3.9, so it runs as a worker process; arrays are passed in files.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         metavar="PYTHON",
         default=os.environ.get(VARIABLE),
         help=f"interpreter with lp-sparsemap (default: ${VARIABLE}, then python3.9); "
-        "'none' leaves the peer out",
+        "'none' skips the peer",
     )
 
 
 def find(given: str | None) -> str | None:
-    """The peer's interpreter: the one given, else `python3.9` where it imports `lpsmap`."""
+    """The peer's interpreter: the given one, or `python3.9` if it can import `lpsmap`."""
     if given == "none":
         return None
     python = given or shutil.which("python3.9")
@@ -74,11 +74,10 @@ def solve_chains(
 def solve_matchings(
     python: str, scores: NDArray[np.float64], max_iter: int, *, our_oracle: bool
 ) -> PeerAnswer | None:
-    """SparseMAP over the matchings of (B, n, n); None where no C++ compiler is found.
+    """SparseMAP over the matchings of (B, n, n); None if no C++ compiler is found.
 
-    The peer has no matching factor. A small one, with a plain oracle or with ours, is compiled
-    against the library and the headers that its package ships: its active set method is timed, as
-    for trees.
+    The peer has no matching factor. A small one, with a textbook oracle or ours, is compiled
+    against the library and headers in its package, to time its active set method as for trees.
     """
     compiler = shutil.which("c++") or shutil.which("g++")
     if compiler is None:
@@ -102,7 +101,7 @@ def solve_matchings(
 
 
 def run(python: str, worker: Path, **given: Any) -> dict[str, NDArray[Any]]:
-    """What the worker answers to the arrays `given`, in a fresh process."""
+    """The result of the worker for the arrays `given`, in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "in.npz"), Path(folder, "out.npz")
         np.savez(source, **given)

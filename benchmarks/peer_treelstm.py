@@ -17,9 +17,9 @@ def available() -> bool:
 
 
 class Case:
-    """Random trees with one word under the root, which the peer does not have.
+    """Random trees with a single root child, as the peer has no root node.
 
-    Both sides run forward and backward from the states of all words; ours has a root node more.
+    Both run forward and backward from the states of all words; ours has an additional root node.
     """
 
     def __init__(self, trees: int, words: int, hidden: int, device: torch.device) -> None:
@@ -75,7 +75,7 @@ class Case:
 
 
 def prepare(heads: list[int], peer: ModuleType) -> dict[str, Tensor]:
-    """One tree as the peer reads it: (head, dependent) pairs in order, nodes counted from 0."""
+    """One tree in the peer's format: (head, dependent) pairs in order, nodes counted from 0."""
     arcs = sorted((head - 1, word) for word, head in enumerate(heads) if head > 0)
     node_order, edge_order = peer.calculate_evaluation_orders(arcs, len(heads))
     return {

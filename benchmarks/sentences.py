@@ -1,4 +1,4 @@
-"""Sentences with parses and word vectors: real ones from a folder, or made up in their likeness.
+"""Sentences with parses and word vectors: real ones from a folder, or random ones like them.
 
 The folder holds `parses/sst_train.tsv` (label 0-4, tokens, heads and relations, tab-separated, each
 but the label separated by spaces; heads count from 1, 0 is the root) and
@@ -64,12 +64,12 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path(os.environ.get(VARIABLE, beside)),
         help=f"folder of SST parses and GloVe (default: ${VARIABLE}, then ../shared/data); "
-        "made-up sentences of the same lengths where it is absent",
+        "random sentences of the same lengths if it is absent",
     )
 
 
 def load(folder: Path, count: int = 2048) -> Corpus:
-    """`count` sentences of the binary task of SST, or as many made up."""
+    """`count` sentences of the binary task of SST, or as many random ones."""
     if not (folder / PARSES).exists() or not (folder / GLOVE).exists():
         return _made_up(count)
     rows = (folder / PARSES).read_text(encoding="utf-8").splitlines()

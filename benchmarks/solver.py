@@ -2,8 +2,7 @@
 
     python benchmarks/solver.py [--sizes 20 60] [--scales 0.3 1 3] [--peer PYTHON]
 
-Every answer timed to the end is checked by an independent oracle; the run fails if one of ours is
-wrong.
+Every complete solution is checked by an independent oracle; the run fails if one of ours is wrong.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ TARGET_BACKWARD = 0.20
 
 
 def native_solve(scores: torch.Tensor) -> dict[str, np.ndarray]:
-    """The native entry point itself, one thread, without checks, posterior or autograd."""
+    """The native entry point, one thread, without checks, posterior or autograd."""
     batch, n = scores.shape[:2]
     sizes, temperature = torch.full((batch, 1), n), torch.ones(batch, dtype=torch.float64)
     return _native.solve(*TREES.native, scores, sizes, [n], n, temperature, TOL, 0, 0, 0, False, 1)
@@ -76,13 +75,13 @@ class Report:
     def print(self, with_peer: bool) -> None:
         console = Console(width=None if sys.stdout.isatty() else 160)
         if not with_peer:
-            console.print("without lp-sparsemap: our side alone (see benchmarks/README.md)")
+            console.print("lp-sparsemap not found: only our results (see benchmarks/README.md)")
         for table in (self.against, self.inside, self.short, self.small):
             console.print(table)
 
 
 def against_peer(report: Report, n: int, scale: float, run: argparse.Namespace) -> bool:
-    """Full solves; returns whether every answer of ours is certified and agrees with the peer."""
+    """Full solves; returns whether all our solutions are certified and agree with the peer."""
     scores = instances.random_scores(n, scale, run.batch)
     given = torch.from_numpy(scores)
     posterior = sp.sparsemap(given, TREES, tol=TOL)
@@ -109,7 +108,7 @@ def peer_columns(
     ours: float,
     run: argparse.Namespace,
 ) -> tuple[list[str], bool]:
-    """The peer's side of a row, and whether its certified marginals are ours."""
+    """The peer's columns of a row, and whether its certified marginals equal ours."""
     if run.peer is None:
         return ["-"] * 7, True
     scores, marginals = scores[: run.peer_batch], marginals[: run.peer_batch]
@@ -137,7 +136,7 @@ def inside(report: Report, n: int, scale: float, run: argparse.Namespace) -> Non
     marginals = sp.sparsemap(scores, TREES).marginals
     calls = native_solve(scores)["calls"].mean()
     whole = seconds(lambda: native_solve(scores), run.repeats).mean / run.batch
-    # The solver asks the oracle about theta - u, where the trees of the support tie.
+    # The solver calls the oracle on theta - u, where the trees of the support tie.
     call = oracle_seconds(scores - marginals, TREES, run.repeats)
     one = seconds(lambda: sp.sparsemap(scores, TREES), run.repeats)
     with threads(2):
@@ -163,7 +162,7 @@ def backward_share(scores: torch.Tensor, repeats: int) -> float:
 
 
 def cut_short(report: Report, n: int, scale: float, run: argparse.Namespace) -> None:
-    """Both sides stopped early: how fast, and how far from the optimum."""
+    """Both solvers stopped early: time and distance from the optimum."""
     scores = instances.random_scores(n, scale, run.batch)
     given = torch.from_numpy(scores)
     posterior = sp.sparsemap(given, TREES, max_active=5)
@@ -187,7 +186,7 @@ def cut_short(report: Report, n: int, scale: float, run: argparse.Namespace) -> 
 
 
 def one_call(report: Report, n: int) -> None:
-    """What a call costs beyond the native solve."""
+    """The cost of a call beyond the native solve."""
     scores = torch.from_numpy(instances.random_scores(n, 1.0, 1))
     leaf = scores.clone().requires_grad_()
     calls = (
@@ -225,7 +224,7 @@ def main() -> int:
             one_call(report, n)
     report.print(run.peer is not None)
     if not right:
-        print("some answers are wrong: see 'certified' and 'max |u - peer|'", file=sys.stderr)
+        print("some results are wrong: see 'certified' and 'max |u - peer|'", file=sys.stderr)
     return 0 if right else 1
 
 

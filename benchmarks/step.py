@@ -1,4 +1,4 @@
-"""A training step of the classifier that `forest.py` times, whole and stage by stage."""
+"""A training step of the classifier timed by `forest.py`, as a whole and in stages."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Classifier(nn.Module):
 def train_parser(model: Classifier, batches: Iterable[Batch]) -> None:
     """A step of the encoder and the scorer towards each batch's parses.
 
-    A scorer as initialised gives all words the same few heads: flat trees that are all alike. A
-    little training gives trees as deep, and as different from each other, as parses are.
+    An untrained scorer gives all words the same few heads: flat, nearly equal trees. A little
+    training gives trees as deep and as diverse as parses.
     """
     scorer, lstm = model.trees.scorer, model.encoder.lstm
     assert scorer is not None
@@ -64,7 +64,7 @@ def train_parser(model: Classifier, batches: Iterable[Batch]) -> None:
 
 
 class Trainer:
-    """Steps of a classifier. The rate is 0: the work of a step, on the same trees each time."""
+    """Training steps of a classifier, with learning rate 0 so that trees stay the same."""
 
     def __init__(self, model: Classifier, device: torch.device) -> None:
         self.model, self.device = model.to(device), device
@@ -78,7 +78,7 @@ class Trainer:
         self.optimizer.step()
 
     def stages(self, batch: Batch) -> dict[str, float]:
-        """The same step cut at the borders of its stages: the seconds of each."""
+        """The same step split into its stages: the seconds of each."""
         clock, trees = Clock(self.device), self.model.trees
         assert trees.scorer is not None
         self.optimizer.zero_grad()
@@ -114,13 +114,13 @@ class Trainer:
         return clock.seconds
 
     def gradients(self) -> list[Tensor]:
-        """A copy of what the last step left behind."""
+        """A copy of the gradients of the last step."""
         found = [p.grad for p in self.model.parameters() if p.requires_grad]
         return [g.clone() for g in found if g is not None]
 
 
 class Clock:
-    """Wall time of named blocks, each waiting for the device to finish."""
+    """Wall time of named blocks, each synchronised with the device."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -152,7 +152,7 @@ def best_seconds(
 ) -> dict[str, float]:
     """For each call the best of `repeats` on each item (a batch), averaged over the items.
 
-    The calls take turns, so that a busy machine treats them alike.
+    The calls alternate, so that other load affects them equally.
     """
     best = {name: [float("inf")] * len(items) for name in calls}
     for turn in range(repeats + 1):

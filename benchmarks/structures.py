@@ -2,11 +2,11 @@
 
     python benchmarks/structures.py [--scales 0.3 1 3] [--batch 100] [--peer PYTHON]
 
-Four tables: SparseMAP over chains (20 steps, 10 states) and matchings (20 x 20) beside the peer's
-on the same scores, each answer of ours checked by an oracle that is not ours; the oracle and the
-solver of each family at about that size; sets of a thousand items with near-equal scores, which
-start from the solution in closed form; and the table of `marginals.py`, where torch-struct is
-installed. One thread. The run fails if an answer is wrong, never because of a time.
+Four tables: SparseMAP over chains (20 steps, 10 states) and matchings (20 x 20) against the peer on
+the same scores, with our solutions checked by an independent oracle; the oracle and the solver of
+each family at about that size; sets of a thousand items with near-equal scores, which start from
+the closed-form solution; and the table of `marginals.py`, if torch-struct is installed. One thread.
+The run fails if a solution is wrong, never because of a time.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ SETS: list[tuple[str, NativeStructure, float]] = [
 
 @dataclass
 class Case:
-    """A batch for us and for the peer, and how its answers are checked."""
+    """A batch for both solvers, and the checks of its solutions."""
 
     name: str
     structure: NativeStructure
@@ -122,7 +122,7 @@ def matching_case(scale: float, batch: int, our_oracle: bool) -> Case:
 
 
 def against_peer(table: Table, case: Case, scale: float, run: argparse.Namespace) -> bool:
-    """One row; returns whether every answer of ours is certified."""
+    """Add one row; returns whether all our solutions are certified."""
     posterior = sp.sparsemap(case.scores, case.structure, tol=TOL)
     gaps = certificate(case, posterior.marginals)
     timing = seconds(lambda: sp.sparsemap(case.scores, case.structure, tol=TOL), run.repeats)
@@ -186,7 +186,7 @@ def family_row(
 def set_row(
     table: Table, name: str, structure: NativeStructure, scale: float, repeats: int
 ) -> bool:
-    """One instance of many items, from the solution on; returns whether it converged."""
+    """One instance of many items, from the closed form; returns whether it converged."""
     generator = torch.Generator().manual_seed(0)
     scores = scale * torch.randn(1, ITEMS, dtype=torch.float64, generator=generator)
     posterior = sp.sparsemap(scores, structure)
@@ -199,7 +199,7 @@ def set_row(
 def print_marginals(console: Console, run: argparse.Namespace) -> bool:
     """The table of `marginals.py`; returns whether all numbers agree."""
     if importlib.util.find_spec("torch_struct") is None:
-        console.print("without torch-struct: no marginals (pip install torch-struct)")
+        console.print("torch-struct not found: no marginals (pip install torch-struct)")
         return True
     import marginals
 
@@ -249,13 +249,13 @@ def main() -> int:
             right &= set_row(sets, name, structure, scale, run.repeats)
     console = Console(width=None if sys.stdout.isatty() else 150)
     if run.peer is None:
-        console.print("without lp-sparsemap: our side alone (see benchmarks/README.md)")
+        console.print("lp-sparsemap not found: only our results (see benchmarks/README.md)")
     console.print(beside)
     console.print(every)
     console.print(sets)
     right &= print_marginals(console, run)
     if not right:
-        print("some answers are wrong: see 'certified', 'converged' and 'log Z'", file=sys.stderr)
+        print("some results are wrong: see 'certified', 'converged' and 'log Z'", file=sys.stderr)
     return 0 if right else 1
 
 

@@ -1,11 +1,11 @@
-"""At most k structures with a certificate: `max_support=k` against `max_active=k` and all of them.
+"""At most k structures with a certificate: `max_support=k` against `max_active=k` and a full solve.
 
     python benchmarks/support.py [--families trees chains] [--most 5 10] [--scales 1 3]
 
-`max_support` follows the path of temperatures from the best structure upwards. Beside it stand the
-full solve, `max_active`, which gives the certificate up, and a search for the same temperature by
-halving, with a solve at each of seven. The run fails if an answer of `max_support` keeps more
-structures than it may, is not certified, or is not SparseMAP at the temperature that it names.
+`max_support` follows the temperature path upwards from the best structure. It is compared with the
+full solve, with `max_active`, which has no certificate, and with a bisection of the temperature by
+seven solves. The run fails if a solution of `max_support` has too many structures, is not
+certified, or is not SparseMAP at its temperature.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def by_halving(scores: Tensor, structure: Structure, most: int) -> Tensor:
 
 @dataclass
 class Cost:
-    """What an instance costs by one of the ways."""
+    """The cost of an instance with one method."""
 
     calls: float
     milliseconds: float
@@ -62,7 +62,7 @@ class Cost:
 
 
 def is_right(post: sp.SparsePosterior, scores: Tensor, most: int) -> bool:
-    """Few enough, certified, and the answer of the temperature that is named."""
+    """Whether the support is small enough, certified, and SparseMAP at its temperature."""
     again = sp.sparsemap(scores, post.structure, temperature=post.temperature)
     same = torch.allclose(post.marginals, again.marginals, rtol=0, atol=TOL)
     return same and bool(post.converged.all()) and int(post.sizes.max()) <= most

@@ -1,4 +1,4 @@
-"""How times are taken and shown."""
+"""Measurement and display of times."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def threads(count: int) -> Iterator[None]:
 
 
 def target(value: float, goal: float | None, met: bool, unit: str = "x") -> str:
-    """`value` beside its goal, coloured by whether it is met."""
+    """`value` and its goal, coloured by whether the goal is met."""
     if goal is None:
         return f"{value:.2f}{unit}"
     colour = "green" if met else "red"
