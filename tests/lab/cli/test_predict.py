@@ -114,7 +114,7 @@ def test_what_is_said_beside(pairs: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["predict", str(pairs), "a red fox", "qqq www", "--draw", "0"]) == 0
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 2
-    assert told[0].startswith("sparsewood: warning: no word is known of 1 of 2 sentences")
+    assert told[0].startswith("sparsewood: warning: no word of 1 of 2 sentences")
     assert told[1].startswith("certified ")
     assert told[1].endswith("; unknown words 2 of 5 (40.0%)")
 

@@ -128,7 +128,7 @@ def test_unknown_words_are_told(serves: Serves) -> None:
     assert (known["sides"][0]["unknown"], known["notes"]) == ([], [])
     none = answer(serves(), [typed_sentence("elms elms ash")])
     assert none["sides"][0]["unknown"] == ["elms", "ash"]
-    assert none["notes"] == ["no word is known of the sentence 'elms elms ash'"]
+    assert none["notes"] == ["no word of the sentence 'elms elms ash' is in the vocabulary"]
 
 
 def test_given_trees_must_be_given(serves: Serves) -> None:

@@ -177,7 +177,7 @@ def test_a_run_or_its_model_is_a_parser_and_nothing_else_is(tmp_path: Path, make
     build(treebank(4, seed=0)).save_pretrained(tmp_path / "run" / "model")
     assert type(load_parser(tmp_path / "run")) is DependencyParser
     make("classify")[0].save_pretrained(tmp_path / "other")
-    with pytest.raises(ValueError, match="other: a model for classify, not a parser"):
+    with pytest.raises(ValueError, match="other: is a model for classify, not a parser"):
         load_parser(tmp_path / "other")
 
 

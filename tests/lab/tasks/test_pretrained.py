@@ -235,7 +235,7 @@ def test_nothing_is_unknown_but_what_has_no_subword(make, encoder_folder: Path) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.posterior([Sentence(("foxes", "木"))])
-    with pytest.warns(UserWarning, match="no word is known of the sentence '木'"):
+    with pytest.warns(UserWarning, match="no word of the sentence '木' is in the vocabulary"):
         model.posterior([Sentence(("木",))])
     words, _ = make("classify", encoder=f"hf:{encoder_folder}", composer_input="words")
     assert words.unknown(["oak", "foxes", "木"]) == ["木"]
@@ -295,7 +295,7 @@ def test_bad_options(kind: Any) -> None:
 def test_vectors_that_nothing_would_read_are_refused(corpus, vectors, encoder_folder: Path) -> None:
     told: Any = {"encoder": f"hf:{encoder_folder}"}
     for task, options in (("classify", ModelConfig(**told)), ("parse", ParserConfig(**told))):
-        with pytest.raises(ValueError, match="vectors: the encoder hf:.* takes their place"):
+        with pytest.raises(ValueError, match="vectors: the encoder hf:.* replaces them"):
             build_model(corpus(task), options, vectors)
 
 
@@ -321,7 +321,7 @@ def test_what_is_no_encoder_is_told_in_a_line(save_encoder, tmp_path: Path) -> N
     (slow / "tokenizer.json").unlink()
     (slow / "tokenizer_config.json").unlink()
     transformers.ByT5Tokenizer().save_pretrained(slow)
-    assert "ByT5Tokenizer is no fast tokenizer" in refused(slow)
+    assert "ByT5Tokenizer is not a fast tokenizer" in refused(slow)
 
 
 def test_a_batch_of_another_model_is_refused(make, encoder_folder: Path) -> None:

@@ -143,7 +143,9 @@ def test_a_file_that_has_moved_can_be_named(vector_file, tmp_path) -> None:
 def test_sentences_without_a_known_word(vector_file, tmp_path) -> None:
     saved(vector_file, tmp_path / "m")
     loaded: Any = load_model(tmp_path / "m")
-    with pytest.warns(UserWarning, match="no word is known of the sentence 'qqq www eee'"):
+    with pytest.warns(
+        UserWarning, match="no word of the sentence 'qqq www eee' is in the vocabulary"
+    ):
         loaded.encode([example("qqq www eee")])
     with pytest.warns(UserWarning, match="of 2 of 3 sentences, the first being 'xyzzy'"):
         loaded.encode([example("xyzzy"), example("oak qqq"), example("www")])

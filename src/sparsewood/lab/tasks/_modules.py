@@ -1,4 +1,4 @@
-"""The modules that the options of a model ask for, and what is told of their trees."""
+"""The modules that the options of a model select."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -25,7 +25,7 @@ from sparsewood.structures.dependency import DependencyTrees
 
 
 def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncoder:
-    """What scores dependency trees, unless they are fixed, and composes them."""
+    """The scorer of dependency trees, unless they are fixed, and their composer."""
     latent = estimator.reads_scores
     family = DependencyTrees(
         projective=options.projective, single_root=options.single_root, root=options.known_root
@@ -42,11 +42,11 @@ def latent_trees(options: ModelConfig, estimator: Estimator) -> LatentTreeEncode
 
 
 class SumOfScorers(nn.Module):
-    """The scores of an MLP over the encoder's vectors, plus those of what lies between the words.
+    """The sum of the scores of `nn.MLPArcScorer` and `nn.BetweenArcScorer`.
 
     Args:
-        sizes: of a vector of the encoder, and of an embedding.
-        channels: of `nn.BetweenArcScorer`.
+        sizes: size of a vector of the encoder and of an embedding.
+        channels: channels of `nn.BetweenArcScorer`.
     """
 
     def __init__(self, sizes: tuple[int, int], channels: int) -> None:
@@ -56,13 +56,13 @@ class SumOfScorers(nn.Module):
         self.between = BetweenArcScorer(sizes[1], channels=channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, n, sum of sizes), the vectors of both side by side -> (B, n, n + 1)."""
+        """(B, n, sum of sizes), the concatenated vectors -> (B, n, n + 1)."""
         context, words = x.split(self.sizes, -1)
         return self.mlp(context) + self.between(words)
 
 
 def scorer_of(options: ModelConfig) -> nn.Module:
-    """What scores the arcs of latent trees."""
+    """The arc scorer of latent trees."""
     match options.scorer:
         case "mlp":
             return MLPArcScorer(options.hidden)
@@ -73,14 +73,14 @@ def scorer_of(options: ModelConfig) -> nn.Module:
 
 
 def composer_of(options: ModelConfig, input_size: int) -> nn.Module:
-    """That of the options, over word vectors of this size."""
+    """The composer selected by the options, for word vectors of this size."""
     if options.composer == "messages":
         return TreeMessages(input_size, options.hidden, options.message_steps)
     return COMPOSERS[options.composer](input_size, options.hidden)
 
 
 def with_trees(posterior: Posterior) -> Posterior:
-    """The likeliest tree of each sentence in place of a posterior without trees."""
+    """The most probable tree of each sentence, in place of a posterior without trees."""
     if isinstance(posterior, ChartPosterior):
         return posterior.likeliest()
     if not isinstance(posterior, SoftPosterior):
@@ -91,29 +91,29 @@ def with_trees(posterior: Posterior) -> Posterior:
 
 
 def arcs_from(leaves: Iterable[int], side: PaddedSentences, options: ModelConfig) -> Tensor:
-    """(B, n, n + 1) bool, the arcs from words whose tokens are `leaves`.
+    """(B, n, n + 1) bool, the arcs from words whose tokens are in `leaves`.
 
-    None of a sentence that has no tree without these.
+    No arc is marked in a sentence that has no tree without them.
     """
     leaf = torch.zeros_like(side.tokens, dtype=torch.bool)
-    for token in leaves:  # few; a tensor of them would be copied
+    for token in leaves:  # there are few; a tensor would have to be copied to the device
         leaf |= side.tokens == token
     inside = torch.arange(leaf.shape[1], device=leaf.device) < side.lengths[:, None]
     others, root = inside & ~leaf, options.known_root
     if root is not None:
         others = others[:, root - 1 : root]
-    if root is not None or options.single_root:  # else there is the flat tree
+    if root is not None or options.single_root:  # otherwise the flat tree remains
         leaf &= others.any(1, keepdim=True)
     heads = nn.functional.pad(leaf, (1, 0))
     return heads[:, None].expand(-1, leaf.shape[1], -1)
 
 
 class WordInput(NamedTuple):
-    """What a model reads of a word.
+    """The inputs of a model for a word.
 
     Attributes:
-        context: a vector that has seen the sentence.
-        embedding: one that has not: the only one, or what the composer reads beside the parser.
+        context: whether it reads a vector that depends on the sentence.
+        embedding: whether it reads an embedding, alone or beside `context`.
     """
 
     context: bool
@@ -121,25 +121,25 @@ class WordInput(NamedTuple):
 
 
 def word_input(options: ModelConfig) -> WordInput:
-    """What is read of a word for a composer, or a reader, and for what scores trees."""
+    """The inputs of composer or reader, and of the arc scorer."""
     chosen = from_name(options.estimator)
     words = options.composer_input == "words"
     if isinstance(chosen, Reader):
         context = chosen.input == "context" or (options.pretrained and not words)
         return WordInput(context, not context)
-    # Without a parser, or with one that reads embeddings, nothing else would read context.
+    # Without a parser, or with one that reads embeddings, nothing reads context.
     parser_reads = chosen.reads_scores and options.scorer != "between"
     return WordInput(not words or parser_reads, words)
 
 
 def scores_embeddings(options: ModelConfig) -> bool:
-    """Whether embeddings alone are read for the arc scores."""
+    """Whether the arc scorer reads only embeddings."""
     chosen = from_name(options.estimator)
     return options.scorer == "between" and not isinstance(chosen, Reader) and chosen.reads_scores
 
 
 def has_embeddings(options: ModelConfig) -> bool:
-    """Whether words have embeddings: a pretrained encoder reads none."""
+    """Whether the model has embeddings; a pretrained encoder reads none."""
     read = word_input(options)
     return read.embedding or not options.pretrained
 
@@ -147,12 +147,12 @@ def has_embeddings(options: ModelConfig) -> bool:
 def encoders(
     options: ModelConfig, words: int, pretrained: Pretrained | None = None
 ) -> tuple[SentenceEncoder | PretrainedEncoder, SentenceEncoder | None]:
-    """That of the parser, and that of the composer where it has embeddings of its own.
+    """The encoder of the parser, and that of the composer if it has its own embeddings.
 
     Args:
-        options: of the model.
-        words: of the vocabulary.
-        pretrained: the pretrained encoder, where its weights are to come later.
+        options: options of the model.
+        words: size of the vocabulary.
+        pretrained: the pretrained encoder, if its weights are loaded later.
     """
     size, dropout = options.embedding, options.dropout
     plain = partial(SentenceEncoder, words, size, size, layers=0, dropout=dropout)

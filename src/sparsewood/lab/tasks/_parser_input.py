@@ -1,4 +1,4 @@
-"""Sentences as a parser reads them: known words, rows of word vectors, spellings."""
+"""The input of a parser: known words, rows of word vectors, spellings."""
 
 import unicodedata
 from collections import Counter
@@ -14,9 +14,9 @@ from sparsewood.lab.data.examples import Example, Sentence
 from sparsewood.lab.data.vocabulary import Vocabulary
 from sparsewood.lab.data.windows import Splitter, padded_windows
 
-_PADDING, _UNKNOWN, _START, _END = range(4)  # characters that are none
-_FIRST = 4  # the integer of the first character that is one
-_SPELLED = 24  # characters of a word that are read: of a longer one, the first and the last half
+_PADDING, _UNKNOWN, _START, _END = range(4)  # integers of special symbols
+_FIRST = 4  # integer of the first character
+_SPELLED = 24  # maximum characters of a word: of a longer one, the first and last half
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class ParserBatch:
 
     Attributes:
         rows: (B,) int64, on the CPU: which examples of the split these are.
-        words: (B, n) int64, the words of training; 0 is any other word, and padding.
-        vectors: (B, n) int64, rows of the table of word vectors; 0 where a word has none.
+        words: (B, n) int64, words of the vocabulary; 0 is any other word, and padding.
+        vectors: (B, n) int64, rows of the table of word vectors; 0 for a word without a vector.
         spellings: (U, c) int64, the characters of the distinct words of the batch; 0 is padding.
         spelled: (B, n) int64, which of `spellings` each word has.
-        punctuation: (B, n) bool, the words that are nothing but punctuation.
+        punctuation: (B, n) bool, the words that are punctuation.
         lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
         subwords, owners: as `PaddedSentences` has them, for a pretrained encoder.
@@ -48,11 +48,11 @@ class ParserBatch:
 
     @property
     def units(self) -> int:
-        """How many words these are: the loss is a mean over them."""
+        """The number of words: the loss is a mean over them."""
         return int(host_copy(self.lengths).sum())
 
     def to(self, device: torch.device | str) -> "ParserBatch":
-        """The same on `device`, but for the rows, moved in one transfer."""
+        """The same batch on `device`, except the rows, moved in one transfer."""
         tables = {k: x for k, x in vars(self).items() if k != "rows" and x is not None}
         moved = move(list(tables.values()), device)
         return replace(self, **dict(zip(tables, moved, strict=True)))
@@ -62,8 +62,8 @@ class ParserSplit:
     """The examples of a split, for a parser.
 
     Args:
-        examples: of one sentence each.
-        reader: makes batches of them.
+        examples: examples of one sentence each.
+        reader: makes the batches.
     """
 
     def __init__(self, examples: Sequence[Example], reader: "ParserInput") -> None:
@@ -79,18 +79,18 @@ class ParserSplit:
         return self._reader.batch([self.examples[row].sentences[0] for row in rows], rows)
 
     def units(self, rows: Sequence[int]) -> int:
-        """How many words the examples `rows` have: the loss is a mean over these."""
+        """The number of words of the examples `rows`: the loss is a mean over them."""
         return sum(self.lengths[row] for row in rows)
 
 
 class ParserInput:
-    """From sentences to batches.
+    """Makes batches of sentences.
 
     Args:
-        words: those that training has seen often enough; the first is "<unk>".
-        vector_words: those with a vector; the first is "<unk>", with none.
-        characters: those of the words of training.
-        split_words: into sub-words, for a pretrained encoder.
+        words: the frequent words of the training split; the first is "<unk>".
+        vector_words: the words with a vector; the first is "<unk>", without one.
+        characters: the characters of the words of the training split.
+        split_words: splits words into sub-words, for a pretrained encoder.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class ParserInput:
 
     @property
     def alphabet(self) -> int:
-        """How many integers stand for characters."""
+        """The number of integers for characters."""
         return _FIRST + len(self.characters)
 
     def batch(
         self, sentences: Sequence[Sentence], rows: Sequence[int] | None = None
     ) -> ParserBatch:
-        """The sentences, which are the examples `rows` of a split, as one padded batch."""
+        """The sentences of the examples `rows` of a split, as one padded batch."""
         lengths = torch.tensor([len(s.words) for s in sentences])
         distinct = {word: i for i, word in enumerate({w: None for s in sentences for w in s.words})}
         heads = [s.heads for s in sentences if s.heads is not None]
@@ -142,7 +142,7 @@ class ParserInput:
 
 
 def characters_of(sentences: Iterable[Sentence], min_count: int = 2) -> list[str]:
-    """The characters that occur at least `min_count` times, in their own order."""
+    """The characters that occur at least `min_count` times, sorted."""
     counts = Counter(c for sentence in sentences for word in sentence.words for c in word)
     return sorted(c for c, n in counts.items() if n >= min_count)
 

@@ -1,13 +1,13 @@
-"""What the characters of a word tell of it."""
+"""Word vectors from characters."""
 
 import torch
 from torch import Tensor, nn
 
 
 class Spelling(nn.Module):
-    """A vector for each word from its characters: (U, c) -> (U, filters).
+    """One vector per word from its characters: (U, c) -> (U, filters).
 
-    A convolution over three characters, the largest answer of each filter.
+    A convolution over three characters, with max-pooling.
     """
 
     def __init__(self, alphabet: int, size: int, filters: int) -> None:

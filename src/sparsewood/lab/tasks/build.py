@@ -1,4 +1,4 @@
-"""The tasks, models from corpora, and models from folders."""
+"""The list of tasks; models built from corpora and loaded from folders."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from sparsewood.lab.tasks.task import Model, Task
 TASKS: dict[str, Task] = {
     task.name: task for task in (*classify.TASKS, *nli.TASKS, revdict.TASK, parse.TASK)
 }
-# By name, which is the same in all tasks that have it.
+# By name; tasks that share a measure share its name.
 _OWN = [m for task in TASKS.values() for m in task.metrics.measures if m not in TREES]
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in (*_OWN, *TREES)}
 
@@ -29,7 +29,7 @@ def build_model(
     lowercase: bool = True,
     min_count: int = 1,
 ) -> Model:
-    """The model of the corpus's task, as initialised from the global random state.
+    """A model for the task of a corpus, initialised from the global random state.
 
     The arguments are those of `Model.build`.
     """
@@ -42,11 +42,11 @@ def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> Mode
     """The model that `save_pretrained` wrote to `folder`.
 
     Args:
-        folder: of the model.
-        vectors: where the file of its word vectors lies now, if it has moved.
+        folder: folder of the model.
+        vectors: new path of the file of its word vectors, if it has moved.
 
     Raises:
-        ValueError: if there is none, or it cannot be read.
+        ValueError: if there is none or it cannot be read.
     """
     folder = Path(folder)
     try:
@@ -65,7 +65,7 @@ def load_model(folder: Path | str, *, vectors: Path | str | None = None) -> Mode
 
 
 def model_folder(path: Path) -> Path:
-    """The folder of the model at `path`: that of a model, or of a run that is finished.
+    """The folder of the model at `path`, which is a model or a finished run.
 
     Raises:
         ValueError: if there is none.
@@ -85,9 +85,9 @@ def load_parser(path: Path | str) -> parse.DependencyParser:
     """The parser of a run, or the one that `save_pretrained` wrote to a folder.
 
     Raises:
-        ValueError: if there is none, or it cannot be read.
+        ValueError: if there is none or it cannot be read.
     """
     model = load_model(model_folder(Path(path)))
     if not isinstance(model, parse.DependencyParser):
-        raise ValueError(f"{path}: a model for {model.task}, not a parser")
+        raise ValueError(f"{path}: is a model for {model.task}, not a parser")
     return model

@@ -1,27 +1,28 @@
-"""What the numbers of a result are called, how they are written, and which one matters."""
+"""Measures: names, labels and formats of results, and the validation criterion."""
 
 import math
 from dataclasses import dataclass
 
-_HANDY = range(-3, 6)  # powers of ten of numbers that digits after the point suit
+_HANDY = range(-3, 6)  # powers of ten of numbers that are written with digits after the point
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that is measured on a split.
+    """A number measured on a split.
 
     Attributes:
-        name: in `result.json` and `metrics.jsonl`.
-        label: for people.
-        digits: after the point.
-        unit: "%" or none.
-        higher_is_better: of two models, the better has the higher value.
-        brief: how a line of progress tells it, "accuracy {:.2f}"; None leaves it out.
-        compared: tables of several runs have a column for it.
-        title: above a chart of it by epoch.
-        any_size: values may be tiny or huge: one above 1 has fewer digits after the point, so that
-            it has one more in all, and beyond that so many significant ones are written.
-        narrow: the label above a narrow column, in two lines; by default parted at its first space.
+        name: name in `result.json` and `metrics.jsonl`.
+        label: name in tables and reports.
+        digits: number of digits after the point.
+        unit: "%" or empty.
+        higher_is_better: whether higher values are better.
+        brief: text in lines of progress, "accuracy {:.2f}"; None leaves it out.
+        compared: whether tables of several runs have a column for it.
+        title: title of its chart by epoch.
+        any_size: values may have any magnitude. Larger ones have fewer digits after the point, and
+            very large or small ones are written with `digits` significant digits.
+        narrow: heading of a narrow column, on several lines. Default: the label, split at its first
+            space.
     """
 
     name: str
@@ -36,7 +37,7 @@ class Measure:
     narrow: str = ""
 
     def text(self, value: float, sign: str = "") -> str:
-        """The value in digits; `sign` "+" writes that of positive ones too."""
+        """The value as text; `sign` "+" also writes the sign of positive values."""
         digits, form = self.digits, "f"
         if self.any_size and value != 0 and math.isfinite(value):
             power = math.floor(math.log10(abs(value)))
@@ -48,17 +49,17 @@ class Measure:
 
     @property
     def heading(self) -> str:
-        """The label above a narrow column."""
+        """The heading of a narrow column."""
         return self.narrow or self.label.replace(" ", "\n", 1)
 
 
 @dataclass(frozen=True)
 class MetricSpec:
-    """What is measured of a task.
+    """The metrics of a task.
 
     Attributes:
-        criterion: what validation goes by.
-        measures: all, in the order of tables.
+        criterion: the validation criterion.
+        measures: all measures, in the order of tables.
     """
 
     criterion: Measure
@@ -67,7 +68,7 @@ class MetricSpec:
 
 LOSS = Measure("loss", "loss", 4, higher_is_better=False, brief="loss {:.4f}")
 
-# Of posteriors over trees, whatever the task.
+# Of posteriors over trees, in every task.
 SUPPORT = Measure(
     "support", "trees kept", 2, brief="trees {:.2f}", title="Trees per sentence, mean"
 )
@@ -111,7 +112,7 @@ RIGHT_BRANCHING = Measure(
     title="Spans of the likeliest binary tree that the right-branching one has",
     narrow="right\nbranch-\ning %",
 )
-# A model's trees are of one kind.
+# A model has either dependency trees or binary trees.
 DEPENDENCY_TREES = (SUPPORT, SINGLE, FLAT, AGREEMENT, ATTACHMENT, WITHOUT_BRACKETS)
 BINARY_TREES = (LEFT_BRANCHING, RIGHT_BRANCHING)
 TREES = (*DEPENDENCY_TREES, *BINARY_TREES)

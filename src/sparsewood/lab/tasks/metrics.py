@@ -1,4 +1,4 @@
-"""What is measured of a model: sums over batches that can be merged across processes."""
+"""Metrics: sums over batches that can be merged across processes."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -17,13 +17,13 @@ from sparsewood.status import Status
 
 @dataclass(frozen=True)
 class Output:
-    """What a model says of a batch.
+    """The output of a model for a batch.
 
     Attributes:
-        loss: (B,) of each example; None where a target is unknown.
+        loss: (B,) the loss of each example; None if a target is unknown.
         prediction: (B, labels) the probability of each label, (B,) numbers, or (B, d) unit vectors.
-        posteriors: over the trees of each side.
-        attention: (B, n, m) how much the words of two sides attend to each other, if they do.
+        posteriors: the posteriors over the trees of each side.
+        attention: (B, n, m) the attention between the words of two sides, if there is any.
     """
 
     loss: Tensor | None
@@ -39,17 +39,17 @@ def total_loss(output: Output) -> Tensor:
 
 
 def count_status(posterior: Posterior, *codes: Status) -> int:
-    """How many instances ended in one of these ways; none where nothing had to be solved."""
+    """The number of instances with one of these statuses; 0 if nothing was solved."""
     found = certificate_of(posterior)
     return 0 if found is None else sum(int((found.status == code).sum()) for code in codes)
 
 
 @dataclass
 class Metric(ABC):
-    """Adds up what is said of batch after batch.
+    """Accumulates values over batches.
 
-    What a batch on a GPU comes to stays there until it is asked for: a look at each would make the
-    host wait for the device at each step.
+    The values of a batch on a GPU stay there until they are read: reading them in every step would
+    make the host wait for the device.
     """
 
     def __post_init__(self) -> None:
@@ -57,14 +57,14 @@ class Metric(ABC):
 
     @abstractmethod
     def add(self, output: Output, batch: Any) -> None:
-        """Take one more batch into account, its numbers by `later`."""
+        """Add a batch, whose values are passed to `later`."""
 
     @abstractmethod
     def take(self, numbers: list[float]) -> None:
         """Add the numbers of a batch to the sums."""
 
     def later(self, *numbers: Tensor) -> None:
-        """Numbers of a batch, of any shape, for `take`: at once, or when they are asked for."""
+        """Pass values of a batch, of any shape, to `take`: now, or when they are read."""
         packed = torch.cat([number.detach().double().flatten() for number in numbers])
         if packed.device.type == "cpu":
             self.take(packed.tolist())
@@ -72,7 +72,7 @@ class Metric(ABC):
             self._pending.append(packed)
 
     def settle(self) -> None:
-        """Take what is on a device into account, in one transfer."""
+        """Add the values that are on a device, in one transfer."""
         pending, self._pending = self._pending, []
         if pending:
             numbers = iter(torch.cat(pending).tolist())
@@ -80,12 +80,12 @@ class Metric(ABC):
                 self.take(list(islice(numbers, len(packed))))
 
     def sums(self) -> dict[str, Any]:
-        """All that a metric remembers, by name."""
+        """The state of the metric, by name."""
         self.settle()
         return {sums.name: getattr(self, sums.name) for sums in fields(self)}
 
     def merge(self, other: "Metric") -> None:
-        """Take into account what another one has seen: all fields are sums."""
+        """Add the sums of another metric."""
         if type(other) is not type(self):
             raise TypeError(f"merge: expected {type(self).__name__}, got {type(other).__name__}")
         for sums in fields(self):
@@ -95,7 +95,7 @@ class Metric(ABC):
 
     @abstractmethod
     def values(self) -> dict[str, float]:
-        """The metric by name; empty when nothing was added."""
+        """The values by name; empty if nothing was added."""
 
 
 @dataclass
@@ -119,14 +119,14 @@ class LossMetric(Metric):
 
 @dataclass
 class Accuracy(LossMetric):
-    """The mean loss, and how often the likeliest label is right.
+    """The mean loss, accuracy and macro-F1.
 
-    Values: `accuracy` is the share of examples whose likeliest label is right, `macro_f1` the mean
-    over labels of F1 = 2 TP / (2 TP + FP + FN), both in percent. Labels that are neither right nor
-    predicted anywhere have no F1 and do not count.
+    Values: `accuracy` is the share of examples whose most probable label is correct, `macro_f1` the
+        mean over labels of F1 = 2 TP / (2 TP + FP + FN), both in percent. Labels that are never
+        correct and never predicted have no F1 and are left out.
 
     Attributes:
-        confusion: how many examples have this label and are predicted to have that one.
+        confusion: number of examples by (correct label, predicted label).
     """
 
     confusion: Counter[tuple[int, int]] = field(default_factory=Counter)
@@ -146,7 +146,7 @@ class Accuracy(LossMetric):
         if not self.count:
             return {}
         right: Counter[int] = Counter()
-        seen: Counter[int] = Counter()  # as the right label or as the predicted one: 2 TP + FP + FN
+        seen: Counter[int] = Counter()  # as the correct or the predicted label: 2 TP + FP + FN
         for (target, predicted), n in self.confusion.items():
             seen[target] += n
             seen[predicted] += n
@@ -159,7 +159,7 @@ class Accuracy(LossMetric):
         }
 
     def table(self, labels: Sequence[str]) -> dict[str, dict[str, int]]:
-        """`confusion` by name, without zeros: {right label: {predicted label: examples}}."""
+        """`confusion` by name, without zeros: {correct label: {predicted label: examples}}."""
         self.settle()
         named: dict[str, dict[str, int]] = {}
         for (target, predicted), n in sorted(self.confusion.items()):
@@ -169,16 +169,16 @@ class Accuracy(LossMetric):
 
 @dataclass
 class Ranks(LossMetric):
-    """Where the right word stands among all candidates, 1 being the best.
+    """The rank of the correct word among all candidates; 1 is the best.
 
     Attributes:
-        ranks: of each example.
+        ranks: the rank of each example.
     """
 
     ranks: list[int] = field(default_factory=list)
 
     def extend(self, loss: Tensor, ranks: Tensor) -> None:
-        """Take examples with (B,) losses and ranks into account."""
+        """Add examples with (B,) losses and ranks."""
         self.count += len(ranks)
         self.later(loss.detach().double().sum(), ranks)
 
@@ -201,20 +201,20 @@ class Ranks(LossMetric):
 
 @dataclass
 class TreeStatistics(Metric):
-    """What the posteriors over trees look like, sentence by sentence.
+    """Statistics of the posteriors over trees.
 
     Values: `support` is the mean number of trees, `single` the percentage of sentences with one
-    tree, `flat` the mean probability of the flat tree in percent, `chain` the share of the arcs
-    between words of the likeliest trees that go to the next word, or to the one before, whichever
-    is higher. Where trees are solved for: `unconverged` is the number of sentences whose
-    certificate is missing, `capped` the number of those that a cap, or a limit of the solver, keeps
-    it from. Where heads are known: `agreement` is the mean probability of their arcs and
-    `attachment` the share of words whose head in the likeliest tree is the known one, both in
-    percent of all words; `attachment_without_brackets` is the latter in percent of the words that
-    are scored, where some are not: of list operations, all but the brackets.
+        tree, `flat` the mean probability of the flat tree in percent, `chain` the share of the arcs
+        between words of the most probable trees that go to the next word, or to the previous one,
+        whichever is higher. If trees are solved for: `unconverged` is the number of sentences
+        without a certificate, `capped` the number of those stopped by a cap or a limit of the
+        solver. If heads are known: `agreement` is the mean probability of their arcs and
+        `attachment` the share of words whose head in the most probable tree is the known one, both
+        in percent of all words; `attachment_without_brackets` is the latter in percent of the words
+        that are scored, if some are not: for list operations, all except brackets.
 
-    Attachment is the precision and the recall of edges at once, those from the root among them:
-    every word has one edge in the likeliest tree and one in the known one.
+    Attachment is both the precision and the recall of edges, including those from the root: every
+    word has one edge in either tree.
     """
 
     sizes: Counter[int] = field(default_factory=Counter)
@@ -238,9 +238,9 @@ class TreeStatistics(Metric):
     def add_posterior(
         self, posterior: Posterior, heads: Tensor | None, scored: Tensor | None = None
     ) -> None:
-        """Take the sentences of `posterior` into account, whose heads (B, n) may be known.
+        """Add the sentences of `posterior`, whose heads (B, n) may be known.
 
-        `scored` (B, n) says which words' heads mean something, if not all.
+        `scored` (B, n) marks the words whose heads are meaningful, if not all are.
         """
         found = certificate_of(posterior)
         self.solved_for += 0 if found is None else len(found)
@@ -279,12 +279,12 @@ class TreeStatistics(Metric):
         return values
 
     def histogram(self) -> dict[int, int]:
-        """How many sentences keep so many trees."""
+        """The number of sentences by number of trees kept."""
         self.settle()
         return dict(sorted(self.sizes.items()))
 
 
-# What `TreeStatistics.take` is given first, in this order: see the three functions below.
+# The first arguments of `TreeStatistics.take`, in order; see the three functions below.
 _COUNTED = (
     *("unconverged", "capped"),
     *("flat", "arcs", "to_next", "to_previous"),
@@ -293,7 +293,7 @@ _COUNTED = (
 
 
 def _certificate(found: SparsePosterior | None, like: Tensor) -> list[Tensor]:
-    """How many sentences have no certificate, and how many of them a cap or limit keeps it from."""
+    """The number of sentences without a certificate, and of those stopped by a cap or limit."""
     if found is None:
         return [like.new_zeros(2)]
     status = found.status
@@ -302,7 +302,7 @@ def _certificate(found: SparsePosterior | None, like: Tensor) -> list[Tensor]:
 
 
 def _shape(posterior: Posterior) -> list[Tensor]:
-    """The weight of flat trees; arcs between words of the likeliest, and those of a chain."""
+    """The weight of flat trees; arcs of the most probable trees, and those of a chain."""
     weights = posterior.weights.detach().double()
     likeliest = posterior.mode
     words = torch.arange(1, likeliest.shape[-1] + 1, device=likeliest.device)
@@ -313,7 +313,7 @@ def _shape(posterior: Posterior) -> list[Tensor]:
 
 
 def _attachment(posterior: Posterior, heads: Tensor | None, scored: Tensor | None) -> list[Tensor]:
-    """Words, those attached as known, the probability of known arcs; words scored and attached."""
+    """Words, attached words, probability of known arcs; scored words, of these attached."""
     weights, instance = posterior.weights.detach().double(), posterior.instance
     if heads is None:
         return [weights.new_zeros(5)]

@@ -1,4 +1,4 @@
-"""What the models of all tasks share: words, encoder, trees."""
+"""The base of models of latent trees: words, encoder, trees."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -36,26 +36,26 @@ from sparsewood.posterior import Posterior
 
 
 class TreeModel(WordModel, Model):
-    """Words -> embeddings -> BiLSTM -> trees -> composer -> a vector for each tree.
+    """Words -> embeddings -> BiLSTM -> trees -> composer -> one vector per tree.
 
-    Where the option `estimator` names a reader there are no dependency trees, and that reads the
-    embeddings, or the vectors of the BiLSTM: a vector for each sentence. A pretrained encoder takes
-    the place of embeddings and BiLSTM.
+    If the option `estimator` names a reader, there are no dependency trees: the reader maps the
+    embeddings, or the vectors of the BiLSTM, to one vector per sentence. A pretrained encoder
+    replaces embeddings and BiLSTM.
 
     Args:
-        options: the shape of the model, a `config_class` or what `config.json` has of one.
+        options: the shape of the model, a `config_class` or its entry in `config.json`.
         words: the vocabulary; the first is "<unk>".
-        labels: what the integers of the targets stand for.
-        lowercase: look words up in lower case.
-        vectors: the file that the embeddings started from. Out of training, words outside the
-            vocabulary get their vectors from it, if it is there unchanged.
-        pretrained: a pretrained encoder, with any weights. Default: that of the option `encoder`,
-            with its own.
-        task: name of the task, where the class serves several. Default: the first of them.
+        labels: the names of the integer targets.
+        lowercase: convert words to lower case.
+        vectors: the file that initialised the embeddings. Outside training, words outside the
+            vocabulary get their vectors from it, if it has not changed.
+        pretrained: a pretrained encoder without its weights. Default: the encoder named by the
+            option `encoder`, with its weights.
+        task: name of the task, if the class serves several. Default: the first of them.
     """
 
     config_class: ClassVar[type[ModelConfig]] = ModelConfig
-    tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` has a say
+    tunes_vectors: ClassVar[bool] = True  # whether `tune_vectors` applies
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class TreeModel(WordModel, Model):
 
     @abstractmethod
     def add_layers(self) -> None:
-        """Give the model what is the task's own, from the vector of a tree on."""
+        """Add the layers of the task, after the vectors of trees."""
 
     @classmethod
     def build(
@@ -101,9 +101,9 @@ class TreeModel(WordModel, Model):
         lowercase: bool = True,
         min_count: int = 1,
     ) -> Self:
-        """With `vectors` the vocabulary is that of all splits, since a word that was not seen in
-        training has a vector too; without, that of the training split. Where there are no
-        embeddings, it is the words of the option `leaves`.
+        """With `vectors`, the vocabulary has the words of all splits, since unseen words have
+        vectors too; otherwise those of the training split. Without embeddings, it has the words of
+        the option `leaves`.
         """
         if vectors is not None and not options.reads_vectors:
             raise ValueError(unread_vectors(options.encoder))
@@ -134,14 +134,14 @@ class TreeModel(WordModel, Model):
 
     @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
-        """What the integers of the targets stand for."""
+        """The names of the integer targets."""
         return corpus.labels
 
     def fit(self, examples: Sequence[Example]) -> None:
-        """Remember what answers need to know of the training split."""
+        """Store statistics of the training split that predictions need."""
 
     def start_from(self, vectors: WordVectors | None) -> None:
-        """Start the embeddings from word vectors, if any."""
+        """Initialise the embeddings from word vectors, if any."""
         if vectors is not None:
             self.set_vectors(vectors.lookup(self.vocabulary.words))
 
@@ -171,7 +171,7 @@ class TreeModel(WordModel, Model):
 
     @property
     def _chosen(self) -> Estimator | Reader:
-        """What the option `estimator` names, as it is now."""
+        """The current estimator or reader."""
         if self.reader is not None:
             return self.reader.kind
         assert self.trees is not None
@@ -179,12 +179,12 @@ class TreeModel(WordModel, Model):
 
     @property
     def estimator(self) -> Estimator | None:
-        """Of the trees that are composed; None for a model with a reader."""
+        """The estimator of the trees; None for a model with a reader."""
         return None if self.trees is None else self.trees.estimator
 
     @property
     def temperature(self) -> float | None:
-        """Of the trees at test, None where they have none; may be set, as the search then does."""
+        """The temperature of the trees at test time, None without one. It can be set."""
         chosen = self._chosen
         if isinstance(chosen, Reader):
             return chosen.temperature_at_test
@@ -217,7 +217,7 @@ class TreeModel(WordModel, Model):
 
     @property
     def _lstm(self) -> nn.LSTM | None:
-        """That of the encoder; None where the parser reads embeddings, as the composer does."""
+        """The LSTM of the encoder; None if the parser reads embeddings, as the composer does."""
         assert isinstance(self.encoder, SentenceEncoder)
         return self.encoder.lstm
 
@@ -228,8 +228,8 @@ class TreeModel(WordModel, Model):
     def encode(self, examples: Sequence[Example]) -> EncodedSplit:
         """The examples as integers.
 
-        Out of training, words outside the vocabulary are taken in, and a warning tells of sentences
-        none of whose words is known.
+        Outside training, unknown words are looked up in the file of word vectors, and a warning
+        names sentences without any known word.
         """
         if not self.training:
             self.read_words([s.words for example in examples for s in example.sentences])
@@ -237,29 +237,29 @@ class TreeModel(WordModel, Model):
         return EncodedSplit(examples, self.vocabulary, targets, self.split_words)
 
     def targets_of(self, examples: Sequence[Example]) -> Tensor:
-        """What is to be said of the examples, as `Batch.targets` has it."""
+        """The targets of the examples, as in `Batch.targets`."""
         return class_targets(examples, self.labels)
 
     def context(self, side: PaddedSentences) -> Tensor:
-        """(B, n, hidden) the vectors of the encoder, embeddings where it is nothing else."""
+        """(B, n, hidden) the vectors of the encoder, or embeddings if it has no other layer."""
         if not isinstance(self.encoder, PretrainedEncoder):
             return self.encoder(side.tokens, side.lengths)
         assert side.subwords is not None, "the batch was made for another model"
         return self.encoder(side.subwords, side.owners, *side.tokens.shape)
 
     def read(self, side: PaddedSentences) -> tuple[Posterior, Tensor]:
-        """The trees of the sentences of one side, and a vector (T, hidden) for each tree.
+        """The posterior over the trees of one side, and the vectors (T, hidden) of the trees.
 
-        With a reader, a posterior of weight 1 and a vector (B, hidden) for each sentence.
+        With a reader, a posterior with weight 1 and the vectors (B, hidden) of the sentences.
         """
         return self.composed(side, self.context(side))
 
     def composed(
         self, side: PaddedSentences, x: Tensor, words: Tensor | None = None
     ) -> tuple[Posterior, Tensor]:
-        """What `read` returns, of word vectors `x`.
+        """What `read` returns, given word vectors `x`.
 
-        Composer and reader read `words` (B, n, .) in place of what they are told to by the options.
+        If `words` (B, n, .) are given, composer and reader read them instead of their usual input.
         """
         if self.reader is not None:
             posterior, vectors = self.reader(x if words is None else words, side.lengths)
@@ -278,14 +278,14 @@ class TreeModel(WordModel, Model):
         return posterior, self.dropout(roots)
 
     def trees_of(self, side: PaddedSentences, x: Tensor) -> Posterior:
-        """Those of word vectors `x`, not composed; there must be no reader."""
+        """The posterior over trees given word vectors `x`, for a model without a reader."""
         assert self.trees is not None
         heads, forbidden = self._told(side)
         scored = self._scored(side, x)
         return self.trees.posterior(scored, side.lengths, heads, forbidden=forbidden)
 
     def _scored(self, side: PaddedSentences, x: Tensor) -> Tensor:
-        """What the scorer reads where the encoder's vectors are `x`."""
+        """The input of the scorer, given the encoder's vectors `x`."""
         assert self.trees is not None
         if not isinstance(self.trees.scorer, SumOfScorers):
             return x
@@ -293,14 +293,14 @@ class TreeModel(WordModel, Model):
         return torch.cat([x, self.dropout(self.encoder.embedding(side.tokens))], -1)
 
     def _told(self, side: PaddedSentences) -> tuple[Tensor | None, Tensor | None]:
-        """What is known of the trees of one side beforehand: heads, and arcs that none has."""
+        """What is known about the trees of one side: given heads, and forbidden arcs."""
         assert self.trees is not None
         heads = side.heads if self.reads_heads else None
         latent = self.trees.scorer is not None
         return heads, self._forbidden(side, latent=latent)
 
     def _words(self, side: PaddedSentences, estimator: Estimator) -> Tensor | None:
-        """(B, n, embedding), what the composer reads; None where that is what the parser reads."""
+        """(B, n, embedding) the input of the composer; None if it reads the parser's input."""
         if self.second is not None:
             return self.second(side.tokens, side.lengths)
         if self.options.composer_input == "context" or not estimator.reads_scores:
@@ -309,16 +309,17 @@ class TreeModel(WordModel, Model):
         return self.dropout(self.encoder.embedding(side.tokens))
 
     def _forbidden(self, side: PaddedSentences, *, latent: bool) -> Tensor | None:
-        """(B, n, n + 1) bool, the arcs from words that are leaves; None without such words."""
+        """(B, n, n + 1) bool, the arcs from words in `leaves`; None without such words."""
         if not self.options.leaves or not latent:
             return None
         known = [w for w in map(self.vocabulary.form, self.options.leaves) if w in self.vocabulary]
         return arcs_from(self.vocabulary.encode(known), side, self.options)
 
     def said(self, loss: Tensor | None, prediction: Tensor, *posteriors: Posterior) -> Output:
-        """An output, the bonus for the entropy of the posteriors taken off the loss in training.
+        """The output; in training, the weighted entropy of the posteriors is subtracted from the
+        loss.
 
-        Out of training posteriors without trees are told of by their likeliest ones.
+        Outside training, posteriors without trees are replaced by their most probable trees.
         """
         if not self.training:
             return Output(loss, prediction, tuple(map(with_trees, posteriors)))

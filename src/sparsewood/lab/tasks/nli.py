@@ -15,8 +15,8 @@ from sparsewood.nn.cross_attention import CrossAttention
 from sparsewood.posterior import Posterior
 from sparsewood.structures.matching import Matching
 
-_Side = tuple[PaddedSentences, Tensor]  # sentences, and vectors (B, n, .) of their words
-_Composed = tuple[Posterior, Tensor]  # over trees, and a vector (T, hidden) for each
+_Side = tuple[PaddedSentences, Tensor]  # sentences and the vectors (B, n, .) of their words
+_Composed = tuple[Posterior, Tensor]  # the posterior over trees and their vectors (T, hidden)
 
 
 class PairModel(TargetModel):
@@ -28,13 +28,13 @@ class PairModel(TargetModel):
     With u and v the vectors of the two trees, p(y | g, h, x) is a softmax over a tanh layer of
     [u; v; u - v; u * v]. Premise and hypothesis share encoder, scorer and composer.
 
-    Niculae, Martins & Cardie (2018), section 4.2. With `attention`, the outlook of that paper: ESIM
-    over latent trees. What is composed are then words that know what they attend to in the other
-    sentence (`nn.CrossAttention`). Over "subtrees", a first composer reads the words along
-    each tree, the words plus the expected states of their subtrees attend to each other, and a
-    second one composes what comes of that along the same trees, as the tree-structured model of
-    Chen et al. (2017), "Enhanced LSTM for natural language inference", section 3, does along a
-    parser's. Trees are scored without a look at the other sentence.
+    Niculae, Martins & Cardie (2018), section 4.2. `attention` adds ESIM over latent trees, which
+    that paper suggests: the composer reads the words combined with what they attend to in the other
+    sentence (`nn.CrossAttention`). Over "subtrees", a first composer reads the words along each
+    tree, the words plus the expected states of their subtrees attend to each other, and a second
+    composer reads the results along the same trees, like the tree model of Chen et al. (2017),
+    "Enhanced LSTM for natural language inference", section 3, along parser-produced trees. The
+    scores of trees do not depend on the other sentence.
     """
 
     task = "nli"
@@ -67,9 +67,10 @@ class PairModel(TargetModel):
     def read_pair(
         self, left: PaddedSentences, right: PaddedSentences
     ) -> tuple[_Composed, _Composed, Tensor | None]:
-        """What `read` returns of each side, which has looked at the other if there is attention.
+        """What `read` returns for each side, after cross-attention if there is any, and the
+        attention.
 
-        That comes last, (B, n, m): the mean of both ways.
+        The attention is (B, n, m), the mean over both directions, or None.
         """
         if self.attention is None:
             return self.read(left), self.read(right), None
@@ -86,7 +87,7 @@ class PairModel(TargetModel):
         assert isinstance(second, TreeComposer)
         (g, x), (h, y) = ((self.trees_of(*side), side[1]) for side in (left, right))
         forests = g.forest(), h.forest()
-        # A word is heard beside its subtree: without it, attention hardly learns.
+        # The word is added to its subtree: without it, attention hardly learns.
         x = x + self.dropout(first.subtrees(x, forests[0], g.weights))
         y = y + self.dropout(first.subtrees(y, forests[1], h.weights))
         a, b, attention = self._joined((left[0], x), (right[0], y))
@@ -94,7 +95,7 @@ class PairModel(TargetModel):
         return (g, u), (h, v), attention
 
     def _joined(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor, Tensor]:
-        """The vectors of both sides, each knowing what it attends to; and the attention."""
+        """The vectors of both sides after cross-attention, and the attention."""
         assert self.attention is not None
         (one, x), (other, y) = left, right
         lengths = one.lengths, other.lengths

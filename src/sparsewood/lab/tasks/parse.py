@@ -1,4 +1,4 @@
-"""A dependency parser: words in, one tree for each sentence out."""
+"""A dependency parser: from words to one tree per sentence."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -26,25 +26,25 @@ from sparsewood.nn.scorers import BiaffineArcScorer
 from sparsewood.posterior import Posterior
 from sparsewood.structures.dependency import DependencyTrees
 
-_BUDGET = 5000  # the most words, padding included, that are parsed at a time
+_BUDGET = 5000  # maximum words per batch of `parse`, including padding
 
 
 class DependencyParser(Model):
     """Words -> word vectors and spellings -> BiLSTM -> biaffine arc scores -> the best tree.
 
-    The parser of Dozat & Manning (2017), without tags and labels. A word is three vectors side by
-    side: a learned one, a fixed one that is projected, and what a convolution says of its
-    characters (Ma & Hovy 2016). Each of the three is left out for some words while training. A
-    pretrained encoder takes the place of all that comes before the scorer. Trees have one root.
+    The parser of Dozat & Manning (2017), without tags and labels. A word is the concatenation of
+    three vectors: a learned one, a projected fixed one, and the output of a convolution over its
+    characters (Ma & Hovy 2016). In training, each of the three is dropped for some words. A
+    pretrained encoder replaces everything before the scorer. Trees have one root.
 
     Args:
         options: the shape of the parser.
         words: the words with a learned embedding; the first is "<unk>".
-        characters: those with a learned embedding.
+        characters: the characters with a learned embedding.
         vector_words: the words with a fixed vector; the first is "<unk>", whose vector is zero.
-        vector_size: of those; 0: there are none.
-        pretrained: a pretrained encoder, with any weights. Default: that of the option `encoder`,
-            with its own.
+        vector_size: size of the fixed vectors; 0 without them.
+        pretrained: a pretrained encoder without its weights. Default: the encoder named by the
+            option `encoder`, with its weights.
     """
 
     task = "parse"
@@ -74,12 +74,12 @@ class DependencyParser(Model):
         self.scorer = BiaffineArcScorer(2 * options.hidden, options.arc, dropout=options.dropout)
 
     def _add_bilstm(self, vector_size: int) -> None:
-        """Give the parser a BiLSTM, and what it reads."""
+        """Add the BiLSTM and its inputs."""
         options, words = self.options, len(self.input.words)
         self.embedding = nn.Embedding(words, options.embedding)
         self.spelling = Spelling(self.input.alphabet, options.characters, options.filters)
         width = options.embedding + options.filters
-        # Half precision is kept on disk and in memory: the numbers have few digits anyway.
+        # Half precision saves space; the vectors have few significant digits anyway.
         table = torch.zeros(len(self.input.vector_words), vector_size, dtype=torch.float16)
         self.register_buffer("vectors", table)
         if vector_size:
@@ -103,9 +103,9 @@ class DependencyParser(Model):
         lowercase: bool = True,
         min_count: int = 1,
     ) -> Self:
-        """Of the words, the learned embeddings have those of the training split that are frequent
-        enough, the fixed vectors all that have one. Spellings tell upper from lower case. A
-        pretrained encoder has no use for any of them.
+        """Learned embeddings are for frequent words of the training split, fixed vectors for all
+        words that have one. Spellings distinguish upper and lower case. A pretrained encoder uses
+        none of these.
         """
         if options.pretrained:
             if vectors is not None:
@@ -174,7 +174,7 @@ class DependencyParser(Model):
     def forward(self, batch: ParserBatch) -> Output:
         """The loss of each sentence is a sum over its words; the prediction is the arc scores.
 
-        Out of training the posterior is the best tree of each sentence.
+        Outside training, the posterior is the best tree of each sentence.
         """
         scores, loss = self.scores(batch), None
         if batch.heads is not None:
@@ -190,7 +190,7 @@ class DependencyParser(Model):
         return Posterior.uniform(self.structure, heads, batch, shape, lengths, scores.dtype)
 
     def outcomes(self, output: Output, batch: ParserBatch) -> None:
-        """None: attachment is a mean over words, of which sentences have more or fewer."""
+        """None: attachment is a mean over words, not over sentences."""
 
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
         return [LossMetric() if training else Attachment()]
@@ -203,7 +203,7 @@ class DependencyParser(Model):
         return self._best(self.scores(batch), batch.lengths)
 
     def unknown(self, words: Iterable[str]) -> list[str]:
-        """Those of which the parser sees nothing but the spelling, or has no sub-word."""
+        """The `words` with only a spelling, or without a sub-word."""
         if self.encoder is not None:
             text = list(words)
             never = self.encoder.split.unknown(text)
@@ -218,7 +218,7 @@ class DependencyParser(Model):
 
         Args:
             sentences: of at least one word each.
-            budget: the most words, padding included, that are worked on at a time.
+            budget: maximum words per batch, including padding.
         """
         heads: list[tuple[int, ...]] = [()] * len(sentences)
         for row, tree in self.parsed(sentences, budget=budget):
@@ -228,7 +228,7 @@ class DependencyParser(Model):
     def parsed(
         self, sentences: Sequence[Sequence[str]], *, budget: int = _BUDGET
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """As `parse`, but as they come: which sentence, and its heads. Short ones come first."""
+        """As `parse`, but yields the index and the heads of each sentence, shorter ones first."""
         for row, words in enumerate(sentences):
             if not words:
                 raise ValueError(f"sentence {row} has no words")
@@ -246,13 +246,13 @@ class DependencyParser(Model):
             self.train(training)
 
     def _drop_words(self, x: Tensor) -> Tensor:
-        """Zero for some words, the others scaled up: (B, n, d)."""
+        """Dropout of whole words: (B, n, d)."""
         return x * nn.functional.dropout(
             x.new_ones(*x.shape[:2], 1), self.options.dropout, self.training
         )
 
     def _drop_features(self, x: Tensor) -> Tensor:
-        """Zero for some features, the same of all words of a sentence: (B, n, d).
+        """Dropout of features, the same for all words of a sentence: (B, n, d).
 
         Gal & Ghahramani (2016), "A theoretically grounded application of dropout in RNNs".
         """

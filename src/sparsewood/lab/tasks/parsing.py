@@ -1,4 +1,4 @@
-"""Heads from a parser, kept on disk: a spaCy pipeline, or a parser of this package."""
+"""Heads from a parser, cached on disk: a spaCy pipeline or a parser trained here."""
 
 import hashlib
 import re
@@ -17,27 +17,27 @@ from sparsewood.lab.data.sources.base import Source
 from sparsewood.lab.tasks.build import load_parser, model_folder
 
 DEFAULT_PIPELINE = "en_core_web_sm"
-_SAVE_EVERY = 20_000  # sentences, so that little is lost when a long run is stopped
+_SAVE_EVERY = 20_000  # sentences between two saves of the cache
 
 Words = tuple[str, ...]
 Heads = tuple[int, ...]
 
 
 def load_corpus(source: Source) -> Corpus:
-    """What `source` reads, parsed where it has no heads and a parser is named.
+    """The corpus of `source`, parsed if it has no heads and a parser is given.
 
     Raises:
-        ValueError: naming the path, line or column at fault.
+        ValueError: with the path, line or column of the error.
     """
     corpus = source.load()
     return corpus if source.parser is None else parse_corpus(corpus, source.parser)
 
 
 def parse_corpus(corpus: Corpus, parser: str, *, progress: bool = True) -> Corpus:
-    """The corpus with heads for the sentences that have none, over the words they have.
+    """The corpus with parsed heads for sentences that have none.
 
     Args:
-        corpus: of any task.
+        corpus: a corpus of any task.
         parser: as for `parse_sentences`.
         progress: show a bar while parsing.
 
@@ -62,8 +62,8 @@ def parse_sentences(
 
     Args:
         sentences: of at least one word each.
-        parser: "spacy" or "spacy:PIPELINE", a pipeline that is installed; or the folder of a run
-            of `sparsewood train parse`, or of its model.
+        parser: "spacy" or "spacy:PIPELINE" for an installed pipeline; or the folder of a run of
+            `sparsewood train parse`, or of its model.
         progress: show a bar while parsing.
 
     Raises:
@@ -77,7 +77,7 @@ def parse_sentences(
 
 
 def _check(parser: str) -> None:
-    """Either spaCy or a folder."""
+    """Raise ValueError unless the parser is spaCy or a folder."""
     if parser.partition(":")[0] != "spacy" and not Path(parser).is_dir():
         raise ValueError(
             "parser: expected 'spacy', 'spacy:PIPELINE' or the folder of a parser that sparsewood "
@@ -90,8 +90,8 @@ def spacy_heads(
 ) -> list[Heads]:
     """The heads of each sentence by a spaCy pipeline, one root each.
 
-    Where the pipeline finds several roots, for it sees several sentences, the later ones hang from
-    the first.
+    If the pipeline finds several roots, because it splits the sentence, the later ones become
+    dependents of the first.
     """
     spacy = require("spacy", extra="parse")
     try:
@@ -101,27 +101,27 @@ def spacy_heads(
             f"the spaCy pipeline {pipeline!r} is not installed: python -m spacy download {pipeline}"
         ) from error
     if not nlp.has_pipe("parser"):
-        raise ValueError(f"the spaCy pipeline {pipeline!r} has no parser of dependencies")
+        raise ValueError(f"the spaCy pipeline {pipeline!r} has no dependency parser")
 
     def parse(new: Sequence[Words]) -> Iterator[tuple[Words, Heads]]:
         docs = nlp.pipe(spacy.tokens.Doc(nlp.vocab, words=list(words)) for words in new)
         for words, doc in zip(new, docs, strict=True):
             yield words, _single_root([_head(token) for token in doc])
 
-    name = re.sub(r"\W+", "_", pipeline)  # it may be a path
+    name = re.sub(r"\W+", "_", pipeline)  # the pipeline may be a path
     title = f"parsing with {pipeline}" if progress else None
     return _cached(sentences, parse, f"{name}-{nlp.meta['version']}", title)
 
 
 def own_heads(sentences: Sequence[Words], folder: Path, *, progress: bool = True) -> list[Heads]:
-    """The heads of each sentence by the parser that `folder` holds, one root each."""
+    """The heads of each sentence by the parser in `folder`, one root each."""
     folder = model_folder(folder)
     parser = load_parser(folder).to("cuda" if torch.cuda.is_available() else "cpu")
 
     def parse(new: Sequence[Words]) -> Iterator[tuple[Words, Heads]]:
         return ((new[row], heads) for row, heads in parser.parsed(new))
 
-    digest = hashlib.blake2b(digest_size=8)  # the parser is what its files say, wherever it lies
+    digest = hashlib.blake2b(digest_size=8)  # identifies the parser by its files, wherever they are
     for name in ("config.json", "model.safetensors"):
         digest.update((folder / name).read_bytes())
     title = f"parsing with {folder}" if progress else None
@@ -134,7 +134,7 @@ def _cached(
     name: str,
     title: str | None,
 ) -> list[Heads]:
-    """The heads of each sentence: those that are kept as `name`, the others from `parse`."""
+    """The heads of each sentence, from the cache `name` or else from `parse`."""
     path = cache_folder() / "parses" / f"{name}.tsv"
     known = _read_cache(path)
     new = [words for words in dict.fromkeys(sentences) if _key(words) not in known]

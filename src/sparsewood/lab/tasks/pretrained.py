@@ -19,12 +19,12 @@ _PREFIX = "hf:"
 
 
 def pretrained_name(encoder: str) -> str | None:
-    """The hub's name, or the folder, that the option `encoder` has after "hf:"; None without."""
+    """The name or folder after "hf:" in the option `encoder`; None for the BiLSTM."""
     return encoder.removeprefix(_PREFIX) if encoder.startswith(_PREFIX) else None
 
 
 def encoder_checks(encoder: str, tuned: bool) -> list[tuple[str, bool, str]]:
-    """What `check` asks of the options `encoder` and `tune_encoder`."""
+    """The checks of the options `encoder` and `tune_encoder`."""
     name = pretrained_name(encoder)
     return [
         ("encoder", encoder == BILSTM or bool(name), f"{BILSTM!r}, or 'hf:' and a name or folder"),
@@ -33,19 +33,19 @@ def encoder_checks(encoder: str, tuned: bool) -> list[tuple[str, bool, str]]:
 
 
 def unread_vectors(encoder: str) -> str:
-    """What is wrong with word vectors beside a pretrained encoder."""
-    return f"vectors: the encoder {encoder} takes their place; leave them out"
+    """The error message for word vectors with a pretrained encoder."""
+    return f"vectors: the encoder {encoder} replaces them; leave them out"
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """All of a pretrained encoder but its weights, as JSON holds it.
+    """A pretrained encoder without its weights, as JSON.
 
     Attributes:
-        config: of transformers.
-        tokenizer: as `tokenizer.json` has it.
-        unknown: the sub-word of words that have no other.
-        limit: the most sub-words that are read together; None: any number.
+        config: configuration of transformers.
+        tokenizer: content of `tokenizer.json`.
+        unknown: the sub-word for unknown words.
+        limit: maximum sub-words per window; None for no limit.
     """
 
     config: dict[str, Any]
@@ -55,10 +55,10 @@ class Pretrained:
 
     @classmethod
     def load(cls, name: str) -> tuple["Pretrained", nn.Module]:
-        """The encoder of a folder, or of that name on the Hugging Face hub, and its network.
+        """The encoder in a folder, or with that name on the Hugging Face hub, and its network.
 
         Raises:
-            ValueError: if it cannot be had, saying why.
+            ValueError: if it cannot be loaded, with the reason.
         """
         transformers = require("transformers", extra="hf")
         place = Path(name).expanduser()
@@ -67,23 +67,23 @@ class Pretrained:
         where = str(place) if place.is_dir() else name
         try:
             with _quiet(transformers):
-                transformers.AutoConfig.from_pretrained(where)  # asks a hub that is away only once
+                transformers.AutoConfig.from_pretrained(where)  # fails early without a hub
                 tokenizer = transformers.AutoTokenizer.from_pretrained(where)
                 network = _without_pooler(transformers.AutoModel.from_pretrained, where)
                 return cls._of(tokenizer, network), network
-        except Exception as error:  # what is no such encoder fails in many ways
+        except Exception as error:  # other folders fail in many ways
             reason = " ".join(str(error).partition("\n")[0].split()) or type(error).__name__
             raise ValueError(f"model.encoder: {name!r} cannot be read ({reason})") from error
 
     @classmethod
     def _of(cls, tokenizer: Any, network: Any) -> "Pretrained":
         if not tokenizer.is_fast:
-            raise ValueError(f"{type(tokenizer).__name__} is no fast tokenizer")
+            raise ValueError(f"{type(tokenizer).__name__} is not a fast tokenizer")
         size = network.get_input_embeddings().num_embeddings
         if len(tokenizer) > size:
             raise ValueError(f"the tokenizer has {len(tokenizer)} sub-words, the encoder {size}")
         config = json.loads(network.config.to_json_string(use_diff=False))
-        config.pop("_name_or_path", None)  # where it was is of no use to those who get the model
+        config.pop("_name_or_path", None)  # the original path is useless elsewhere
         unknown = tokenizer.unk_token_id
         return cls(
             config,
@@ -94,35 +94,35 @@ class Pretrained:
 
     @classmethod
     def saved_in(cls, config: Mapping[str, Any]) -> "Pretrained | None":
-        """That in the configuration of a model, if there is one."""
+        """The pretrained encoder in the configuration of a model, if any."""
         told = config.get("pretrained")
         return None if told is None else cls(**told)
 
     def network(self) -> nn.Module:
-        """The network, with any weights."""
+        """The network, with untrained weights."""
         transformers = require("transformers", extra="hf")
         with _quiet(transformers):
             config = transformers.AutoConfig.for_model(**self.config)
             return _without_pooler(transformers.AutoModel.from_config, config)
 
     def subwords(self) -> SubWords:
-        """What splits words for it."""
+        """The splitter into sub-words."""
         return SubWords(self.tokenizer, self.unknown, self.limit)
 
 
 class PretrainedEncoder(nn.Module):
     """A pretrained encoder: sub-words -> word vectors (B, n, hidden_size).
 
-    The vector of a word is a linear layer of the mean of the last hidden states of its sub-words.
-    Padding is never read: a sentence gets the vectors it would get alone.
+    The vector of a word is a linear layer over the mean of the last hidden states of its sub-words.
+    Padding is never read: vectors do not depend on the other sentences of the batch.
 
     Args:
-        network: of transformers: what it is called with is `input_ids` and `attention_mask`.
-        shape: what `network` and its tokenizer are.
-        hidden_size: of the vectors returned.
-        tuned: whether training changes the network. If not, it is as out of training, without
-            dropout, all the time, and nothing is remembered for gradients.
-        dropout: on the result, while training.
+        network: a network of transformers, called with `input_ids` and `attention_mask`.
+        shape: configuration and tokenizer of `network`.
+        hidden_size: size of the returned vectors.
+        tuned: whether training changes the network. If not, it stays in evaluation mode, without
+            dropout and gradients.
+        dropout: dropout on the result in training.
     """
 
     def __init__(
@@ -154,10 +154,11 @@ class PretrainedEncoder(nn.Module):
         tuned: bool,
         dropout: float = 0.0,
     ) -> "PretrainedEncoder":
-        """That of the option `encoder`, "hf:NAME", or where its shape is given, with any weights.
+        """The encoder of the option `encoder`, "hf:NAME"; with untrained weights if its shape is
+        given.
 
         Raises:
-            ValueError: if it cannot be had, saying why.
+            ValueError: if it cannot be loaded, with the reason.
         """
         if shape is None:
             shape, network = Pretrained.load(pretrained_name(encoder) or "")
@@ -175,19 +176,19 @@ class PretrainedEncoder(nn.Module):
 
         Args:
             subwords: (R, p) int64, -1 beyond the end of a window.
-            owners: (R, p) int64, b * n + i for word i of sentence b; -1: no word's.
-            batch: B, how many sentences there are.
-            n: words of a sentence, padding included.
+            owners: (R, p) int64, b * n + i for word i of sentence b; -1 for special sub-words.
+            batch: B, the number of sentences.
+            n: words of a sentence, including padding.
 
         Returns:
-            (B, n, hidden_size), zero where a word has no sub-word: beyond the end of a sentence.
+            (B, n, hidden_size), zero for words without a sub-word, beyond the end of a sentence.
         """
         inside = subwords >= 0
         ids = torch.where(inside, subwords, self._padding)
         with nullcontext() if self.tuned else torch.no_grad():
             states = self.network(input_ids=ids, attention_mask=inside.long()).last_hidden_state
         states = states.to(self.projection.weight.dtype).flatten(0, 1)
-        rest = batch * n  # takes what is no word's
+        rest = batch * n  # an extra row for special sub-words
         rows = torch.where(owners < 0, rest, owners).flatten()
         sums = states.new_zeros(rest + 1, states.shape[1]).index_add(0, rows, states)[:rest]
         counts = states.new_zeros(rest + 1).index_add(0, rows, torch.ones_like(states[:, 0]))[:rest]
@@ -197,14 +198,14 @@ class PretrainedEncoder(nn.Module):
 
 
 def saved(encoder: nn.Module | None) -> dict[str, Any]:
-    """The entry of the configuration of a model that has the pretrained encoder, if it is one."""
+    """The entry of a pretrained encoder in the configuration of a model, if it is one."""
     return {"pretrained": asdict(encoder.shape)} if isinstance(encoder, PretrainedEncoder) else {}
 
 
 def _without_pooler(make: Any, source: Any) -> nn.Module:
-    """A network in float32, of an encoder and a decoder the encoder.
+    """A network in float32; of an encoder-decoder, the encoder.
 
-    Nothing reads what a pooler says, and not all networks can do without.
+    The pooler is left out if possible: its output is not used.
     """
     try:
         network = make(source, add_pooling_layer=False)
@@ -216,11 +217,11 @@ def _without_pooler(make: Any, source: Any) -> nn.Module:
 
 
 def _limit(tokenizer: Any, network: Any) -> int | None:
-    """The most sub-words that the network reads together; None: any number."""
+    """The maximum sub-words per window; None for no limit."""
     told = [tokenizer.model_max_length, getattr(network.config, "max_position_embeddings", None)]
     for name, module in network.named_modules():
         if isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
-            # Where padding has a position of its own, those of words come after it.
+            # If padding has its own position, positions of words start after it.
             before = 0 if module.padding_idx is None else module.padding_idx + 1
             told.append(module.num_embeddings - before)
     known = [int(limit) for limit in told if limit is not None and 0 < limit < 1_000_000_000]
@@ -229,7 +230,7 @@ def _limit(tokenizer: Any, network: Any) -> int | None:
 
 @contextmanager
 def _quiet(transformers: Any) -> Iterator[None]:
-    """Within it transformers and the hub tell nothing of their own accord, and show no bars."""
+    """Silence transformers and the hub: no messages, no progress bars."""
     logs = (transformers.utils.logging, hub_logging)
     levels = [log.get_verbosity() for log in logs]
     bars = logs[0].is_progress_bar_enabled()

@@ -1,10 +1,10 @@
 """The names that the option `estimator` of a model may have.
 
-A name is that of an estimator, which says where the trees come from, or of a reader, which reads a
-sentence without dependency trees. A new reader needs a line in `READERS`.
+A name selects an estimator, the source of the trees, or a reader, which reads a sentence without
+dependency trees. A new reader needs a line in `READERS`.
 
 In the workbench `sparsemap` keeps at most `MAX_ACTIVE` trees; `sparsemap:max_active=none` removes
-that cap. (`sp.SparseMAP()` of the library has none.) Names that are written always say which.
+that cap. (`sp.SparseMAP()` of the library has no cap.) Names written to files always include it.
 """
 
 from abc import ABC, abstractmethod
@@ -29,12 +29,11 @@ MAX_ACTIVE = 10  # trees that `sparsemap` keeps: the solver of the paper stopped
 
 
 class Reader(ABC):
-    """A frozen dataclass of options that makes a module: word vectors -> a vector a sentence.
+    """A frozen dataclass of options that builds a module: word vectors -> one vector per sentence.
 
     Attributes:
-        input: what is read of a word: the embedding ("words"), or the vector of the BiLSTM, which
-            has seen the sentence ("context").
-        learns_trees: whether there are trees, which depend on what a model learns.
+        input: the input per word: its embedding ("words") or the vector of the BiLSTM ("context").
+        learns_trees: whether there are trees that the model learns.
     """
 
     input: Input
@@ -45,22 +44,22 @@ class Reader(ABC):
         """The module: (B, n, input_size) and lengths (B,) -> (B, hidden_size)."""
 
     def read(self, module: nn.Module, x: Tensor, lengths: Tensor) -> tuple[Posterior, Tensor]:
-        """A posterior of weight 1 for each sentence, and the vectors (B, hidden_size)."""
+        """A posterior with weight 1 per sentence, and the vectors (B, hidden_size)."""
         vectors = module(x, lengths)
         return without_structure(vectors), vectors
 
     @property
     def temperature_at_test(self) -> float | None:
-        """That of the trees; None without."""
+        """The temperature of the trees at test time; None without one."""
         return None
 
     def parser_parameters(self, module: nn.Module) -> list[nn.Parameter]:
-        """Those that do no more than say which trees are likely."""
+        """The parameters that only affect the distribution over trees."""
         return []
 
 
 def without_structure(vectors: Tensor) -> Posterior:
-    """The posterior over the one way there is to read each of B sentences, from (B, .) vectors."""
+    """A posterior over a single structure for each of B sentences, for (B, .) vectors."""
     only = torch.zeros(len(vectors), dtype=torch.int64, device=vectors.device)
     return Posterior.uniform(Simplex(), only, only.shape, (1,), None, vectors.dtype)
 
@@ -77,7 +76,7 @@ class Mean(Reader):
 
 @dataclass(frozen=True)
 class _Chosen(Reader):
-    """A reader that may be told what to read of a word."""
+    """A reader with a choice of input."""
 
     input: Input = "words"
 
@@ -130,7 +129,7 @@ class Chart(_Chosen):
 
     @property
     def temperature_at_test(self) -> float | None:
-        # Of several splits the best is the same at any temperature.
+        # The best split is the same at any temperature.
         return self.temperature if self.choice == "soft" else None
 
     def parser_parameters(self, module: nn.Module) -> list[nn.Parameter]:
@@ -168,7 +167,7 @@ class SentenceReader(nn.Module):
 
     Args:
         kind: the reader.
-        sizes: of an embedding and of a vector of the encoder, which is that of the vectors made.
+        sizes: size of an embedding, and of a vector of the encoder, which is also the output size.
     """
 
     def __init__(self, kind: Reader, sizes: tuple[int, int]) -> None:
@@ -177,11 +176,11 @@ class SentenceReader(nn.Module):
         self.net = kind.build(sizes[0] if kind.input == "words" else sizes[1], sizes[1])
 
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Posterior, Tensor]:
-        """A posterior of weight 1 for each sentence, and the vectors (B, hidden)."""
+        """A posterior with weight 1 per sentence, and the vectors (B, hidden)."""
         return self.kind.read(self.net, x, lengths)
 
     def set(self, name: str, value: float) -> None:
-        """Give an option of the reader another value."""
+        """Set an option of the reader."""
         self.kind = replace(cast(Any, self.kind), **{name: value})
         setattr(self.net, name, value)
 
@@ -196,7 +195,7 @@ READERS: dict[str, tuple[type[Reader], dict[str, Any]]] = {
 
 
 def known_names() -> Names:
-    """All that the option `estimator` may name: estimators, and readers."""
+    """All names for the option `estimator`: estimators and readers."""
     return {**NAMES, **READERS}
 
 
@@ -211,10 +210,10 @@ def name_of(value: Estimator | Reader) -> str:
 
 
 def name_stored(text: str) -> str:
-    """The current name of what a file names, which may be of an earlier version.
+    """The current name of an estimator or reader that any version has saved.
 
-    A `sparsemap` whose name said nothing of `max_active` had no cap there. What has no such name
-    stays as it is.
+    In earlier versions, `sparsemap` without `max_active` had no cap. Unknown names are returned as
+    they are.
     """
     try:
         return name_of(parse_among(text, known_names()))
@@ -232,16 +231,16 @@ def scores_arcs(name: str) -> bool:
 
 
 def earlier_name(text: str) -> str:
-    """What earlier versions called the estimator or the reader of this name."""
+    """The name that earlier versions had for this estimator or reader."""
     return name_among(from_name(text), known_names())
 
 
 def _defaults(cls: type, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The cap on SparseMAP, unless `max_support` limits the trees in its place."""
+    """The default cap of SparseMAP, unless `max_support` limits the trees."""
     capped = cls is SparseMAP and options.get("max_support") is None
     return {"max_active": MAX_ACTIVE} if capped else {}
 
 
 def learns_trees(value: Estimator | Reader) -> bool:
-    """Whether there are trees that depend on what a model learns."""
+    """Whether there are trees that the model learns."""
     return value.learns_trees if isinstance(value, Reader) else value.reads_scores

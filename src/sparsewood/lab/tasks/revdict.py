@@ -1,4 +1,4 @@
-"""The reverse dictionary: from a definition to the word that it defines."""
+"""The reverse dictionary: from a definition to the defined word."""
 
 from dataclasses import dataclass
 
@@ -58,18 +58,17 @@ class DictionaryConfig(ModelConfig):
 
 
 class ReverseDictionary(TreeModel):
-    """A unit vector for each tree of a definition, compared with those of the candidates.
+    """One unit vector per tree of a definition, compared with the vectors of candidates.
 
-    With r(h, x) the vector of tree h and v(h, x) = W r(h, x) scaled to unit norm, the answer is the
-    mean m(x) = sum_h p(h | x) v(h, x), and candidates are ranked by their cosine with it. With l(v)
-    the objective of a unit vector (`objective_loss`), the loss of an example is
+    With r(h, x) the vector of tree h and v(h, x) = W r(h, x) scaled to unit norm, the prediction is
+    the mean m(x) = sum_h p(h | x) v(h, x), and candidates are ranked by their cosine with it. With
+    l(v) the objective of a unit vector (`objective_loss`), the loss of an example is
 
         marginal    l(m(x) / ||m(x)||)                  that of the answer, as it is ranked
         expected    sum_h p(h | x) l(v(h, x))           that of each tree on its own
 
-    With "marginal" the softmax over V candidates is made once for an example, with "expected" once
-    for each of its trees; with one tree they are equal. Input and output vectors have unit norm and
-    are fixed.
+    "marginal" computes one softmax over all candidates per example, "expected" one per tree; with
+    one tree they are equal. Input and output vectors have unit norm and are fixed.
 
     Niculae, Martins & Cardie (2018), section 4.3; Hill et al. (2016).
 
@@ -111,7 +110,7 @@ class ReverseDictionary(TreeModel):
         return normalize(vectors, dim=-1)
 
     def set_candidates(self, vectors: Tensor) -> None:
-        """The vectors (labels, embedding) of the candidates; zero for a word that has none."""
+        """Set the vectors (labels, embedding) of the candidates; zero for words without one."""
         if vectors.shape != self.candidates.shape:
             raise ValueError(
                 f"candidates: expected {tuple(self.candidates.shape)} for {len(self.labels)} "
@@ -132,7 +131,7 @@ class ReverseDictionary(TreeModel):
         return self.said(loss, unit, posterior)
 
     def _loss(self, vectors: Tensor, targets: Tensor) -> Tensor:
-        """The objective (T,) of unit vectors (T, d); out of training nothing is drawn."""
+        """The objective (T,) of unit vectors (T, d); outside training it is deterministic."""
         options = self.options
         return objective_loss(
             vectors,
@@ -146,13 +145,13 @@ class ReverseDictionary(TreeModel):
         )
 
     def rank(self, prediction: Tensor, targets: Tensor) -> Tensor:
-        """(B,) how many candidates are at least as near to (B, d) predictions as the targets."""
+        """(B,) the number of candidates at least as close to (B, d) predictions as the target."""
         scores = prediction @ self.candidates.T
         right = scores.gather(1, targets[:, None])
         return (scores >= right).sum(-1)
 
     def nearest(self, prediction: Tensor, k: int) -> list[list[tuple[str, float]]]:
-        """The `k` candidates nearest to each of (B, d) predictions, and their cosines."""
+        """The `k` candidates closest to each of (B, d) predictions, with their cosines."""
         cosines, index = (prediction @ self.candidates.T).topk(min(k, len(self.labels)))
         return [
             [(self.labels[i], c) for i, c in zip(row, scores, strict=True)]
@@ -164,12 +163,12 @@ class ReverseDictionary(TreeModel):
         return dict(self.nearest(output.prediction[i : i + 1], k)[0])
 
     def new_metric(self, *, training: bool) -> LossMetric:
-        # Ranking all candidates at each step of training would cost too much.
+        # Ranking all candidates in every training step would be too expensive.
         return LossMetric() if training else _ModelRanks(self)
 
 
 class _ModelRanks(Ranks):
-    """The ranks by a model."""
+    """Ranks computed by a model."""
 
     def __init__(self, model: ReverseDictionary) -> None:
         super().__init__()
@@ -195,7 +194,7 @@ TASK = Task(
     ReverseDictionary,
     DictionaryConfig,
     MetricSpec(LOSS, (LOSS, _MEDIAN_RANK, _AT_10, _AT_100, *TREES)),
-    form="{:.3f}",  # of cosines
+    form="{:.3f}",  # cosines
     few=True,
     sides=("definition",),
     example=("a small wood",),

@@ -1,4 +1,4 @@
-"""From words to sub-words: a fast tokenizer, and windows no longer than an encoder can read."""
+"""From words to sub-words: a fast tokenizer, and windows of limited length."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -8,20 +8,20 @@ from typing import Any
 from sparsewood.lab._extras import require
 from sparsewood.lab.data.windows import Window
 
-_PROBE = list("aeionst")  # of which every tokenizer knows one
+_PROBE = list("aeionst")  # every tokenizer knows at least one
 
 
 class SubWords:
-    """Splits words by a fast tokenizer, whatever their case: that is the tokenizer's to decide.
+    """Splits words with a fast tokenizer, which decides about upper and lower case.
 
-    Every word has at least one sub-word: where the tokenizer finds none, the unknown one. A
-    sentence of more sub-words than an encoder can read comes in windows that overlap by half, and
-    each sub-word is read for its word in the one in which it is not near an end.
+    Every word has at least one sub-word, possibly the unknown one. A sentence with more sub-words
+    than an encoder can read is split into windows that overlap by half, and each sub-word is read
+    in the window in which it is further from the ends.
 
     Args:
-        tokenizer: as its `tokenizer.json` has it.
+        tokenizer: content of `tokenizer.json`.
         unknown: the unknown sub-word.
-        limit: the most sub-words of a window, special ones included; None: any number.
+        limit: maximum sub-words of a window, including special ones; None for no limit.
     """
 
     def __init__(self, tokenizer: str, unknown: int, limit: int | None) -> None:
@@ -29,7 +29,7 @@ class SubWords:
         self._tokenizer = require("tokenizers", extra="hf").Tokenizer.from_str(tokenizer)
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        # To these a word without a space before it is the rest of another one.
+        # For these, a word without a preceding space continues another word.
         self._spaced = _mentions(json.loads(tokenizer)["pre_tokenizer"], "ByteLevel")
         probe = self._tokenizer.encode(_PROBE, is_pretokenized=True)
         inside = [i for i, word in enumerate(probe.word_ids) if word is not None]
@@ -45,7 +45,7 @@ class SubWords:
             return [self._window(subwords, owners)]
         room, step = self._room, -(-self._room // 2)
         starts = range(0, len(subwords) - room + step, step)
-        # From where on a window is read for words: at the last one's end, all has been.
+        # Where reading starts in each window; the last one is read to its end.
         cuts = [0, *(start + (room - step) // 2 for start in starts[1:]), len(subwords)]
         windows: list[Window] = []
         for k, start in enumerate(starts):
@@ -55,12 +55,12 @@ class SubWords:
         return windows
 
     def unknown(self, words: Iterable[str]) -> set[str]:
-        """Those of `words` of which nothing but the unknown sub-word is left."""
+        """The `words` that consist only of the unknown sub-word."""
         nothing = {self.unknown_subword}
         return {word for word in set(words) if set(self._split([word])[0]) == nothing}
 
     def _split(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
-        """The sub-words, without special ones, and the word of each."""
+        """The sub-words, without special ones, and the index of the word of each."""
         text = [f" {word}" for word in words] if self._spaced else list(words)
         found = self._tokenizer.encode(text, is_pretokenized=True, add_special_tokens=False)
         subwords, owners = found.ids, found.word_ids
@@ -79,7 +79,7 @@ class SubWords:
 
 
 def _mentions(step: Any, kind: str) -> bool:
-    """Whether a step of a tokenizer, or one within it, is of this kind."""
+    """Whether a step of a tokenizer, or a step nested in it, is of this kind."""
     if isinstance(step, dict):
         return step.get("type") == kind or any(_mentions(part, kind) for part in step.values())
     return isinstance(step, list) and any(_mentions(part, kind) for part in step)

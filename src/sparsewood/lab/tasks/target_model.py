@@ -1,4 +1,4 @@
-"""Models whose answer is what a target makes of the scores of each structure."""
+"""Models with a target: its answer and loss are functions of the scores of each structure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from sparsewood.posterior import Posterior
 
 
 class TargetModel(TreeModel):
-    """A model of trees that computes a vector r of each structure; the target has the rest.
+    """A model of trees that computes a vector r per structure, with a target.
 
     The scores of a structure are W r + b. The class serves one task per target: "classify",
     "classify-number" and "classify-labels", for example.
@@ -53,10 +53,10 @@ class TargetModel(TreeModel):
         """The output for a batch.
 
         Args:
-            vectors: (T, hidden), of each structure, or of each pair of them.
-            structures: the posterior over these.
-            targets: of the batch.
-            posteriors: over the trees of each side.
+            vectors: (T, hidden), one per structure or pair of structures.
+            structures: the posterior over them.
+            targets: targets of the batch.
+            posteriors: the posteriors over the trees of each side.
         """
         scores = widened(self.output(vectors))
         prediction, loss = self.target.judge(scores, structures, targets, self.options.loss)

@@ -1,4 +1,4 @@
-"""What training needs of a task and of its model, and nothing else."""
+"""The interface of tasks and their models: all that training, reports and commands use."""
 
 import json
 from abc import abstractmethod
@@ -25,7 +25,7 @@ from sparsewood.lab.tasks.pretrained import PretrainedEncoder
 from sparsewood.lab.tasks.readers import name_stored, scores_arcs
 from sparsewood.posterior import Posterior
 
-PLUS = " + "  # between an estimator and what else tells a run apart
+PLUS = " + "  # between an estimator and other options in the name of a run
 
 _CARD = """\
 ---
@@ -43,23 +43,23 @@ model = load_model("this folder")
 
 
 class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_card_template=_CARD):
-    """What training needs of a model.
+    """The interface of models.
 
     `save_pretrained(folder)` writes the weights and `config.json`; `from_pretrained(folder)` and
-    `load_model(folder)` make the model anew from them.
+    `load_model(folder)` load it again.
     """
 
     task: str  # name of the task, as `config.json` and sources have it
-    options: Any  # of the task's `config`
+    options: Any  # an instance of the task's `config`
 
     @property
     def estimator(self) -> Estimator | None:
-        """Of the trees that are composed; None where trees are the answer, or there are none."""
+        """The estimator of composed trees; None for a parser and for models without trees."""
         return None
 
     @property
     def temperature(self) -> float | None:
-        """Of the posterior over trees; None where it has none."""
+        """The temperature of the posterior over trees; None if it has none."""
         return None
 
     @temperature.setter
@@ -67,33 +67,33 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         raise AttributeError(f"a model for {self.task} has no temperature")
 
     def set_latent(self, name: str, value: float) -> None:
-        """Set a number of the estimator of latent trees, or the scale of the "noise" on scores."""
+        """Set a numeric option of the estimator of latent trees, or the scale of the "noise"."""
         raise AttributeError(f"a model for {self.task} has no latent trees")
 
     def parser_parameters(self) -> list[nn.Parameter]:
-        """Those learned parameters that do no more than say which trees are likely."""
+        """The trained parameters that only affect the distribution over trees."""
         return []
 
     def encoder_parameters(self) -> list[nn.Parameter]:
-        """Those learned parameters that a pretrained encoder came with."""
+        """The trained parameters of the pretrained encoder."""
         found = (m.network for m in self.modules() if isinstance(m, PretrainedEncoder))
         return [p for network in found for p in network.parameters() if p.requires_grad]
 
     @staticmethod
     def words_of(text: str) -> tuple[str, ...]:
-        """The words of a text that somebody types, split as those of the corpora are."""
+        """The words of typed text, tokenized like the corpora."""
         return tokenize(text)
 
     @property
     def reads_operations(self) -> bool:
-        """Whether sentences are list operations, and nothing else."""
+        """Whether all sentences are list operations."""
         return False
 
     def sentence_of(self, text: str) -> Sentence:
-        """The sentence of a text that somebody types; list operations come with their trees.
+        """The sentence of typed text; list operations come with their trees.
 
         Raises:
-            ValueError: if the model reads list operations and the text is none.
+            ValueError: if the model reads list operations and the text is not one.
         """
         if self.reads_operations:
             return read_expression(text)
@@ -101,7 +101,7 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
 
     @property
     def reads_heads(self) -> bool:
-        """Whether sentences must come with heads, out of training too."""
+        """Whether the model needs the heads of sentences, also at test time."""
         return False
 
     @classmethod
@@ -118,29 +118,29 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
         """A model for `corpus`, as initialised from the global random state.
 
         Args:
-            corpus: of the task.
-            options: of the task's `config`.
-            vectors: of words.
-            lowercase: look words up in lower case.
-            min_count: rarer words are unknown, where embeddings are learned.
+            corpus: a corpus of the task.
+            options: an instance of the task's `config`.
+            vectors: word vectors.
+            lowercase: convert words to lower case.
+            min_count: minimum count of a word with a learned embedding.
         """
 
     @classmethod
     @abstractmethod
     def from_config(cls, config: Mapping[str, Any]) -> Self:
-        """The model that `config` describes, with any weights."""
+        """The model described by `config`, with untrained weights."""
 
     def config(self) -> dict[str, Any]:
-        """The task and the arguments of the model, as JSON holds them."""
+        """The task and the arguments of the model, as JSON."""
         return {"task": self.task}
 
     @classmethod
     def check(cls, corpus: Corpus) -> None:
-        """Raise ValueError if `corpus` is none to train on."""
+        """Raise ValueError if the model cannot be trained on `corpus`."""
 
     @abstractmethod
     def encode(self, examples: Sequence[Example]) -> Split:
-        """The examples, out of which batches are made."""
+        """The examples as a split that makes batches."""
 
     @abstractmethod
     def forward(self, batch: Any) -> Output:
@@ -148,43 +148,43 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
 
     @abstractmethod
     def new_metrics(self, *, training: bool = False) -> list[Metric]:
-        """Empty ones of this task; in training, those that cost little."""
+        """Empty metrics of this task; in training, only cheap ones."""
 
     def measured(self, metrics: Sequence[Metric]) -> dict[str, Any]:
-        """What `metrics` have come to: numbers by name, and what is told besides."""
+        """The values of `metrics` by name, and other results such as tables."""
         return {name: value for metric in metrics for name, value in metric.values().items()}
 
     def outcomes(self, output: Output, batch: Any) -> Tensor | None:
-        """(B,) the criterion of each example; None where that of a split is not their mean."""
+        """(B,) the criterion of each example; None if that of a split is not their mean."""
         assert output.loss is not None, "outcomes need targets"
         return output.loss.double()
 
     def answers(self, output: Output, i: int, k: int) -> dict[str, float]:
-        """The `k` best answers to example `i`, with numbers; none where trees are the answer."""
+        """The `k` best answers to example `i`, with numbers; empty for a parser."""
         return {}
 
     def verdict(self, answers: dict[str, float]) -> dict[str, Any]:
-        """What `answers` come to: "label", the best of them, "labels" or "number"."""
+        """The prediction in `answers` as JSON: an entry "label", "labels" or "number"."""
         return {"label": next(iter(answers))} if answers else {}
 
     def problems(self, batch: Any) -> tuple[Problem, ...]:
-        """What is solved for the trees of each side of a batch on the model's device, out of
-        training; none where trees are not scored.
+        """The inference problems of the trees of each side of a batch on the model's device, in
+        evaluation mode; empty if trees are not scored.
         """
         return ()
 
     @abstractmethod
     def posterior(self, sentences: Sequence[Sentence]) -> Posterior:
-        """Over the trees of sentences."""
+        """The posterior over the trees of sentences."""
 
     @abstractmethod
     def unknown(self, words: Iterable[str]) -> list[str]:
-        """Those of `words` that the model knows nothing of."""
+        """The `words` that are unknown to the model."""
 
     def _save_pretrained(self, save_directory: Path) -> None:
-        # On a GPU the weights of an LSTM share one storage, which safetensors refuses: copies.
+        # Copies, as the weights of an LSTM share storage on a GPU, which safetensors refuses.
         weights = {name: x.detach().cpu().clone() for name, x in self.state_dict().items()}
-        # Written by Python, whose errors name the file and the reason: a full disk, say.
+        # Written by Python, whose errors name the file and the reason, such as a full disk.
         packed = save(weights, metadata={"format": "pt"})
         (save_directory / SAFETENSORS_SINGLE_FILE).write_bytes(packed)
         text = json.dumps(self.config(), indent=2, ensure_ascii=False)
@@ -193,23 +193,24 @@ class Model(nn.Module, PyTorchModelHubMixin, library_name="sparsewood", model_ca
 
 @dataclass(frozen=True)
 class Task:
-    """What training needs of a task.
+    """All that training, reports and commands use of a task.
 
     Attributes:
-        name: as sources and `config.json` have it.
-        model: it builds, encodes, says and saves.
-        config: the dataclass of the model's options; `needs_heads` says whether examples need some.
-        metrics: what is measured, and what validation goes by.
-        form: of the numbers of the labels that it answers with; None where it answers with trees.
-        answer: what it answers with: a class, or a word; a number; or any number of labels.
-        few: there are too many labels to list them all.
-        varies: the option of the model that tells runs on the same data apart.
-        also: options that do so besides where they are not at their defaults.
+        name: the name in sources and `config.json`.
+        model: the class of the models.
+        config: the dataclass of the model's options; `needs_heads` says whether examples need
+            heads.
+        metrics: the metrics and the validation criterion.
+        form: format of the numbers in answers; None if the answers are trees.
+        answer: the kind of answer: a class or a word, a number, or any number of labels.
+        few: list only the best labels, as there are too many.
+        varies: the option of the model that distinguishes runs on the same data.
+        also: further options that do so if they are not at their defaults.
         sides: what the sentences of an example are called.
         example: an example to try a model with, one text per side.
-        options: what runs begin with where that is not the default of `config`, which stays what
-            configurations mean that do not name it.
-        training: defaults of `TrainingConfig` that are the task's own.
+        options: defaults of new runs that differ from those of `config`. Configurations that lack
+            an option have the default of `config`.
+        training: defaults of `TrainingConfig` that differ for this task.
     """
 
     name: str
@@ -227,23 +228,23 @@ class Task:
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def default_options(self, **options: Any) -> Any:
-        """The options of a model that runs begin with, but for `options`."""
+        """The model options of a new run, with `options` replaced."""
         return self.config(**{**self.options, **options})
 
     def completed(self, options: Any) -> Any:
-        """`options`, the task's own at their defaults where they are of a class that has none."""
+        """`options` as an instance of `config`, with defaults added if they are of a base class."""
         if type(options) is not self.config and isinstance(options, self.config.__mro__[1:-1]):
             return self.config(**vars(options))
         return options
 
     def variant(self, options: Any) -> str:
-        """The option that tells runs apart, as messages name it: "estimator flat"."""
+        """The name of a run in messages: "estimator flat"."""
         return f"{self.varies} {self.row(vars(options))}"
 
     def row(self, options: Mapping[str, Any]) -> str:
-        """What runs with these options of the model are in tables: "flat", "flat + softmax".
+        """The name of runs with these model options in tables: "flat", "flat + softmax".
 
-        Those that are not there are at their defaults. Options of any version will do.
+        Missing options are at their defaults. Options of any version are accepted.
         """
         default = vars(self.config())
         own = str(options.get(self.varies, "unknown"))

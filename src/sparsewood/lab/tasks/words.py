@@ -1,4 +1,4 @@
-"""The words that a model knows: its vocabulary, their embeddings, and a file with more of them."""
+"""The words of a model: its vocabulary, their embeddings, and a file with more of them."""
 
 import warnings
 from collections.abc import Iterable, Sequence, Set
@@ -13,19 +13,19 @@ from sparsewood.lab.tasks.pretrained import PretrainedEncoder
 from sparsewood.lab.tasks.subwords import SubWords
 from sparsewood.nn.encoder import SentenceEncoder
 
-_LOOKS = 8  # into a file of vectors for some words, before all of it is read and kept
-_FORGOTTEN = 100_000  # words without a vector, of which no more are remembered
+_LOOKS = 8  # look-ups in a file of vectors before all of it is loaded
+_FORGOTTEN = 100_000  # maximum number of remembered words without a vector
 
 
 class WordModel(nn.Module):
-    """What reads words, whichever task it is for.
+    """A module that reads words.
 
     Args:
-        encoder: with an embedding for each word of the vocabulary, or pretrained.
+        encoder: an encoder with an embedding per word of the vocabulary, or a pretrained one.
         vocabulary: the words.
-        vectors: the file that the embeddings started from, if any.
-        tuned: whether training changes vectors that are given.
-        second: another encoder, with embeddings of its own for the same words.
+        vectors: the file that initialised the embeddings, if any.
+        tuned: whether training changes given vectors.
+        second: another encoder, with its own embeddings of the same words.
     """
 
     def __init__(
@@ -43,18 +43,18 @@ class WordModel(nn.Module):
         self.vocabulary = vocabulary
         self.vectors = vectors
         self._tuned = tuned
-        self._without: set[str] = set()  # words that the file has no vectors for
-        self._reachable: bool | None = None  # whether it is as it was; None before the first look
-        self._looks = 0  # how often it was read
-        self._table: WordVectors | None = None  # all of it, once it was read often
+        self._without: set[str] = set()  # words without a vector in the file
+        self._reachable: bool | None = None  # whether the file is unchanged; None: unchecked
+        self._looks = 0  # how often the file was read
+        self._table: WordVectors | None = None  # the whole file, once it was read often
 
     def read_words(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Take the words in, and warn of sentences none of whose words is known."""
+        """Look up unknown words, and warn about sentences without any known word."""
         self.take_in(word for words in sentences for word in words)
         self._warn_of_unknown(sentences)
 
     def set_vectors(self, vectors: Tensor) -> None:
-        """Start the embeddings from (V, embedding) pretrained vectors, fixed unless tuned."""
+        """Initialise the embeddings with (V, embedding) vectors, which are fixed unless tuned."""
         for encoder in self._encoders:
             weight = encoder.embedding.weight
             if vectors.shape != weight.shape:
@@ -68,29 +68,29 @@ class WordModel(nn.Module):
 
     @property
     def reads_operations(self) -> bool:
-        """Whether sentences are list operations, and nothing else, as the vocabulary has it."""
+        """Whether the vocabulary has only words of list operations."""
         return are_list_operations(self.vocabulary.words[1:])
 
     @property
     def _encoders(self) -> list[SentenceEncoder]:
-        """Those with embeddings."""
+        """The encoders with embeddings."""
         both = (self.encoder, self.second)
         return [encoder for encoder in both if isinstance(encoder, SentenceEncoder)]
 
     @property
     def split_words(self) -> SubWords | None:
-        """What splits words for a pretrained encoder; None without one."""
+        """The splitter into sub-words of a pretrained encoder; None without one."""
         return self.encoder.split if isinstance(self.encoder, PretrainedEncoder) else None
 
     def embedded(self, vectors: Tensor) -> Tensor:
-        """The embeddings that start from these vectors (words, embedding)."""
+        """The initial embeddings for these vectors (words, embedding)."""
         return vectors
 
     def take_in(self, words: Iterable[str]) -> None:
-        """Look words that are outside the vocabulary up in the file of word vectors.
+        """Look up words outside the vocabulary in the file of word vectors.
 
-        Those that it holds join the vocabulary. Fixed vectors are what training would have used;
-        where vectors were tuned, the untuned one is the best guess there is.
+        Words found are added to the vocabulary. Fixed vectors are those that training would have
+        used; if vectors were fine-tuned, the original vector is the best available guess.
         """
         text = [self.vocabulary.form(word) for word in words]
         new = {w for w in text if w not in self.vocabulary} - self._without
@@ -128,9 +128,9 @@ class WordModel(nn.Module):
         return self._table or load_vectors(name, words, cache=False)
 
     def unknown(self, words: Iterable[str]) -> list[str]:
-        """Those of `words` that the model knows nothing of: no embedding, or one of zeros.
+        """The `words` that are unknown to the model: without an embedding, or with one of zeros.
 
-        To a pretrained encoder only those are unknown that it has no sub-word for.
+        With a pretrained encoder, only words without a sub-word are unknown.
         """
         text = list(words)
         if self.split_words is not None:
@@ -139,7 +139,7 @@ class WordModel(nn.Module):
         if not self._encoders:
             return text
         index = self.vocabulary.encode(text)
-        distinct = sorted(set(index))  # few of a large vocabulary, where one sentence is asked for
+        distinct = sorted(set(index))  # a few rows of a large vocabulary
         rows = self._encoders[0].embedding.weight.detach()[distinct]
         known = dict(zip(distinct, (rows != 0).any(-1).tolist(), strict=True)) | {0: False}
         return [word for word, i in zip(text, index, strict=True) if not known[i]]
@@ -151,4 +151,4 @@ class WordModel(nn.Module):
             words = " ".join(blank[0])
             which = "the sentence" if len(sentences) == 1 else f"{len(blank)} of {len(sentences)}"
             which += "" if len(sentences) == 1 else " sentences, the first being"
-            warnings.warn(f"no word is known of {which} {words[:60]!r}", stacklevel=4)
+            warnings.warn(f"no word of {which} {words[:60]!r} is in the vocabulary", stacklevel=4)

@@ -1,4 +1,4 @@
-"""What all kinds of targets have in common."""
+"""The interface of targets."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,19 +16,19 @@ Loss = Literal["marginal", "expected"]
 
 
 class Target(nn.Module, ABC):
-    """What is said of an example, given scores for each of its structures.
+    """What a model predicts of an example, given scores of each of its structures.
 
-    A model gives scores (T, size), those of every structure h of a batch, or of every pair of
-    structures of two sentences, one after the other. The rest is here: the answer, which is an
-    expectation over structures, its loss, and what is measured of it.
+    A model computes scores (T, size) of all structures of a batch, or of all pairs of structures of
+    two sentences. The target computes the prediction, an expectation over structures, its loss and
+    its metrics.
 
     Args:
-        labels: what there is to be told apart; none of numbers.
+        labels: the names of the labels; empty for numbers.
     """
 
     kind: ClassVar[TargetKind]
     metrics: ClassVar[MetricSpec]
-    form: ClassVar[str]  # of the numbers of an answer
+    form: ClassVar[str]  # format of the numbers in answers
 
     def __init__(self, labels: Sequence[str]) -> None:
         super().__init__()
@@ -40,50 +40,51 @@ class Target(nn.Module, ABC):
 
     @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
-        """What there is to be told apart in a corpus."""
+        """The names of the labels of a corpus."""
         return corpus.labels
 
     def fit(self, examples: Sequence[Example]) -> None:
-        """Remember what answers need to know of the training split."""
+        """Store statistics of the training split that predictions need."""
 
     @property
     def size(self) -> int:
-        """The scores of a structure."""
+        """The number of scores per structure."""
         return len(self.labels)
 
     @abstractmethod
     def encode(self, examples: Sequence[Example]) -> Tensor:
-        """The targets (n, ...) of examples, as `Batch.targets` has them."""
+        """The targets (n, ...) of examples, as in `Batch.targets`."""
 
     @abstractmethod
     def judge(
         self, scores: Tensor, posterior: Posterior | PairPosterior, targets: Tensor, loss: Loss
     ) -> tuple[Tensor, Tensor | None]:
-        """The prediction (B, ...), and the loss (B,), None where a target is unknown.
+        """The prediction (B, ...) and the loss (B,); the loss is None if a target is unknown.
 
         Args:
-            scores: (T, size), of each structure.
-            posterior: over the structures of B examples, T in all.
-            targets: (B, ...), as `encode` gives them.
-            loss: that of the expected answer, or the expected one of each structure's answer.
+            scores: (T, size) the scores of each structure.
+            posterior: the posterior over the structures of B examples, T in all.
+            targets: (B, ...) as returned by `encode`.
+            loss: "marginal", the loss of the expected prediction, or "expected", the expected loss
+                of each structure's prediction.
         """
 
     @abstractmethod
     def new_metric(self, *, training: bool) -> LossMetric:
-        """An empty metric of the answers; in training, one that costs little."""
+        """An empty metric of the predictions; in training, a cheap one."""
 
     def told(self, metric: LossMetric) -> dict[str, Any]:
-        """What is told of a metric beside its numbers."""
+        """Results of a metric other than numbers."""
         return {}
 
     def outcomes(self, prediction: Tensor, targets: Tensor) -> Tensor | None:
-        """(B,) the criterion of each example; None: its loss."""
+        """(B,) the criterion of each example; None if that is its loss."""
         return None
 
     @abstractmethod
     def answers(self, prediction: Tensor, k: int) -> dict[str, float]:
-        """The best answers to one example, `k` of them where there are so many, with numbers."""
+        """The best answers to one example, at most `k`, with numbers."""
 
     @abstractmethod
     def verdict(self, answers: Mapping[str, float]) -> dict[str, Any]:
-        """What it comes to, as JSON has it: the one entry to read where one is wanted."""
+        """The prediction in `answers` as JSON: an entry "label", "labels" or "number"."""

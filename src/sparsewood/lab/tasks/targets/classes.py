@@ -1,4 +1,4 @@
-"""One class of each example."""
+"""One class per example."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,9 @@ MACRO_F1 = Measure("macro_f1", "macro-F1", 2, "%", narrow="macro-\nF1")
 
 
 class Classes(Target):
-    """p(y | x) = sum_h p(h | x) softmax(scores of h)_y; see `mixture_loss`. The best is told."""
+    """p(y | x) = sum_h p(h | x) softmax(scores of h)_y; see `mixture_loss`. The best class is
+    predicted.
+    """
 
     kind = "class"
     metrics = MetricSpec(ACCURACY, (LOSS, ACCURACY, MACRO_F1, *TREES))
@@ -28,7 +30,7 @@ class Classes(Target):
     @classmethod
     def check(cls, corpus: Corpus) -> None:
         if len(corpus.labels) < 2:
-            raise ValueError(f"expected at least two labels to tell apart, got {corpus.labels}")
+            raise ValueError(f"expected at least two labels, got {corpus.labels}")
 
     def encode(self, examples: Sequence[Example]) -> Tensor:
         return class_targets(examples, self.labels)
@@ -48,7 +50,7 @@ class Classes(Target):
         return (prediction.argmax(-1) == targets).double() * 100
 
     def answers(self, prediction: Tensor, k: int) -> dict[str, float]:
-        """The `k` likeliest classes, with probabilities."""
+        """The `k` most probable classes, with probabilities."""
         p, index = prediction.float().topk(min(k, len(self.labels)))
         return {self.labels[j]: x for j, x in zip(index.tolist(), p.tolist(), strict=True)}
 

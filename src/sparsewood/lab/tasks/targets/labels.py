@@ -1,4 +1,4 @@
-"""Any number of labels of each example."""
+"""Any number of labels per example."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from sparsewood.lab.tasks.targets.classes import MACRO_F1
 from sparsewood.pairs import PairPosterior
 from sparsewood.posterior import Posterior
 
-THRESHOLD = 0.5  # a label is told where its probability is at least this
+THRESHOLD = 0.5  # minimum probability of a predicted label
 
 _MICRO_F1 = Measure(
     "micro_f1", "micro-F1", 2, "%", brief="micro-F1 {:.2f}", compared=True, narrow="micro-\nF1"
@@ -29,7 +29,7 @@ _EXACT = Measure("exact_match", "exact match", 2, "%", compared=True)
 
 
 class Labels(Target):
-    """A probability for each label on its own; those of at least a half are told.
+    """An independent probability per label; labels with at least 1/2 are predicted.
 
     With z_hl the score of label l for structure h, y_l whether the example has it, and the sign
     s_l = 2 y_l - 1,
@@ -38,8 +38,8 @@ class Labels(Target):
         marginal    mean_l -log p(y_l | x)
         expected    mean_l sum_h p(h | x) (-log sigmoid(s_l z_hl))
 
-    Validation goes by the loss: it is a mean over examples, and it moves from the first epoch on,
-    whereas F1 and exact matches stand still at 0 for as long as no label comes to a half.
+    The validation criterion is the loss: it is a mean over examples and changes from the first
+    epoch on, while F1 and exact match are 0 as long as no probability reaches 1/2.
     """
 
     kind = "labels"
@@ -52,7 +52,7 @@ class Labels(Target):
             raise ValueError("expected labels, got none in the training split")
 
     def encode(self, examples: Sequence[Example]) -> Tensor:
-        """(n, labels) int64, 1 and 0; rows of -1 where the labels are unknown."""
+        """(n, labels) int64, 1 and 0; rows of -1 if the labels are unknown."""
         index = {label: i for i, label in enumerate(self.labels)}
         check_labels(examples, index)
         targets = torch.full((len(examples), len(index)), -1)
@@ -73,7 +73,7 @@ class Labels(Target):
         each = logsigmoid(sign * scores)
         if loss == "expected":
             return p, -posterior.expect(each).mean(-1)
-        # A label of an example is an instance of its own.
+        # Each pair of example and label is a separate instance.
         of_label = instance[:, None] * labels + torch.arange(labels, device=scores.device)
         shape = torch.Size((*posterior.sizes.shape, labels))
         weights = posterior.weights.repeat_interleave(labels)
@@ -84,7 +84,7 @@ class Labels(Target):
         return LabelCounts()
 
     def answers(self, prediction: Tensor, k: int) -> dict[str, float]:
-        """The labels that are told, and the next likeliest ones up to `k`, with probabilities."""
+        """The predicted labels, and the next most probable ones up to `k`, with probabilities."""
         p, order = prediction.float().sort(descending=True, stable=True)
         most = max(k, int((p >= THRESHOLD).sum()))
         best = zip(order[:most].tolist(), p[:most].tolist(), strict=True)
@@ -96,17 +96,17 @@ class Labels(Target):
 
 @dataclass
 class LabelCounts(LossMetric):
-    """The mean loss, and how the labels that are told fit those there are.
+    """The mean loss, F1 and exact match of predicted labels.
 
-    Values, in percent: `exact_match` is the share of examples with all labels right; of F1 =
-    2 TP / (2 TP + FP + FN), `micro_f1` is that of all labels together, `macro_f1` the mean over
-    labels. Labels that are neither right nor told anywhere have no F1 and do not count; where there
-    is none that does, nothing is wrong, and both are 100.
+    Values, in percent: `exact_match` is the share of examples with all labels correct; with F1 = 2
+    TP / (2 TP + FP + FN), `micro_f1` is computed over all labels together, `macro_f1` is the mean
+    over labels. Labels that are never correct and never predicted have no F1 and are left out; if
+    none is left, nothing is wrong and both are 100.
 
     Attributes:
-        exact: examples with all labels right.
-        right: how often each label is told and right.
-        seen: how often it is told, and how often right: 2 TP + FP + FN.
+        exact: examples with all labels correct.
+        right: how often each label is predicted correctly.
+        seen: how often it is predicted plus how often it is correct: 2 TP + FP + FN.
     """
 
     exact: int = 0
@@ -115,7 +115,7 @@ class LabelCounts(LossMetric):
 
     def add(self, output: Output, batch: Any) -> None:
         self.count += batch.units
-        # As `answers` compares them, whatever the precision.
+        # In float32, as in `answers`.
         told, has = output.prediction.float() >= THRESHOLD, batch.targets > 0
         right, seen = (told & has).sum(0), told.sum(0) + has.sum(0)
         self.later(total_loss(output), (told == has).all(-1).sum(), right, seen)

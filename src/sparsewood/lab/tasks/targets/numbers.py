@@ -1,4 +1,4 @@
-"""A number for each example: regression."""
+"""One number per example: regression."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,19 +31,19 @@ _SPEARMAN = Measure("spearman", "Spearman", 4)
 
 
 class Numbers(Target):
-    """A number, the expectation of what each structure says.
+    """A number: the expectation of the scores of the structures.
 
-    With z_h the score of structure h, and mean and deviation those of the training split,
+    With z_h the score of structure h, and the mean and deviation of the training split,
 
         answer      mean + deviation r,      r = sum_h p(h | x) z_h
         marginal    (y' - r)^2,              y' = (y - mean) / deviation
         expected    sum_h p(h | x) (y' - z_h)^2
 
-    so that losses mean the same whatever the unit of the numbers, and answers are in that unit. The
-    second loss is the first and the variance of z_h over structures.
+    so that losses do not depend on the unit of the numbers, and predictions are in that unit. The
+    second loss is the first plus the variance of z_h over structures.
 
-    Validation goes by the mean squared error: unlike a correlation it is a mean over examples, so
-    that models are compared example by example, and it knows a wrong offset or scale.
+    The validation criterion is the mean squared error: unlike a correlation, it is a mean over
+    examples, so that models can be compared per example, and it depends on offset and scale.
     """
 
     kind = "number"
@@ -62,7 +62,9 @@ class Numbers(Target):
     def check(cls, corpus: Corpus) -> None:
         numbers = {float(example.label) for example in corpus.splits["train"] if example.label}
         if len(numbers) < 2:
-            raise ValueError(f"expected numbers that differ, got {sorted(numbers)} in training")
+            raise ValueError(
+                f"expected at least two different numbers, got {sorted(numbers)} in training"
+            )
 
     @classmethod
     def labels_of(cls, corpus: Corpus) -> list[str]:
@@ -78,7 +80,7 @@ class Numbers(Target):
         return 1
 
     def encode(self, examples: Sequence[Example]) -> Tensor:
-        """(n,) float64, NaN where the number is unknown."""
+        """(n,) float64, NaN if the number is unknown."""
         for row, example in enumerate(examples):
             if example.label and not is_finite(example.label):
                 raise ValueError(f"example {row}: expected a number, got {example.label!r}")
@@ -88,7 +90,7 @@ class Numbers(Target):
     def judge(
         self, scores: Tensor, posterior: Posterior | PairPosterior, targets: Tensor, loss: Loss
     ) -> tuple[Tensor, Tensor | None]:
-        """The prediction (B,) is float64: float32 may not tell apart what has a far-off mean."""
+        """The prediction (B,) is float64: float32 is too coarse for numbers with a large mean."""
         each = scores.squeeze(-1)
         expected = posterior.expect(each)
         answer = self.mean + self.deviation * expected.double()
@@ -107,7 +109,7 @@ class Numbers(Target):
         return (prediction.double() - targets) ** 2
 
     def answers(self, prediction: Tensor, k: int) -> dict[str, float]:
-        """The number; there is one."""
+        """The predicted number."""
         return {"number": float(prediction)}
 
     def verdict(self, answers: Mapping[str, float]) -> dict[str, Any]:
@@ -116,15 +118,15 @@ class Numbers(Target):
 
 @dataclass
 class NumberErrors(LossMetric):
-    """The mean loss, and how far and how well ordered the predicted numbers are.
+    """The mean loss, errors and correlations of predicted numbers.
 
     Values: `mse` and `mae`, the mean squared and the mean absolute error in the unit of the data;
-    `pearson` and `spearman`, the correlations of numbers and of their ranks, equals having the mean
-    of theirs. A correlation is 0 where either side is the same everywhere.
+        `pearson` and `spearman`, the correlations of numbers and of their ranks; ties have their
+        mean rank. A correlation is 0 if either side is constant.
 
     Attributes:
-        targets: of each example; ranks take all of them at once.
-        predictions: of the same.
+        targets: the target of each example; ranks need all of them.
+        predictions: the prediction of each example.
     """
 
     targets: list[float] = field(default_factory=list)
@@ -156,15 +158,15 @@ class NumberErrors(LossMetric):
 
 
 def correlation(x: NDArray[numpy.float64], y: NDArray[numpy.float64]) -> float:
-    """Pearson's; 0 where x or y is the same everywhere, which leaves it undefined."""
+    """Pearson's correlation; 0 if x or y is constant, where it is undefined."""
     if x.min() == x.max() or y.min() == y.max():
         return 0.0
-    # Scaled, so that squares neither vanish nor overflow.
+    # Scaled so that squares neither underflow nor overflow.
     x, y = (z / numpy.abs(z).max() for z in (x - x.mean(), y - y.mean()))
     return float(numpy.clip((x @ y) / numpy.sqrt((x @ x) * (y @ y)), -1, 1))
 
 
 def mean_ranks(x: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
-    """The ranks from 1 on; equals share the mean of theirs."""
+    """The ranks from 1 on; ties have their mean rank."""
     _, place, counts = numpy.unique(x, return_inverse=True, return_counts=True)
     return (counts.cumsum() - (counts - 1) / 2)[place]
