@@ -11,7 +11,7 @@ from sparsewood._internal import cuda_forest
 from sparsewood._internal.cuda import Program
 from sparsewood._internal.cuda.program import headers
 from sparsewood.inference._kernels import _JACOBIAN
-from sparsewood.nn import _cuda_bilstm, _cuda_levels, _cuda_pairs
+from sparsewood.nn import _cuda_between, _cuda_bilstm, _cuda_levels, _cuda_pairs
 from sparsewood.structures._kernels import FAMILIES, program
 from sparsewood.structures.recursions import segment_kernels, shifted, tree_kernels
 
@@ -25,6 +25,7 @@ PROGRAMS |= {
     "gru": _cuda_levels._program("gru"),
     "bilstm": _cuda_bilstm._PROGRAM,
     "pairs": _cuda_pairs._PROGRAM,
+    "between": _cuda_between._PROGRAM,
     "segment-sums": segment_kernels._PROGRAM,
     "tree-sums": tree_kernels._PROGRAM,
     "shift": shifted._PROGRAM,

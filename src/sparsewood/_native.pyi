@@ -104,21 +104,31 @@ def lstm_down_levels(
     """Two functions (begin, end): collect the gradients of these nodes, pass them down."""
 
 def score_pairs(
-    heads: _Floats, dependents: _Floats, v: _Floats, scores: _Floats, threads: int
-) -> None:
-    """Writes v^T tanh(heads + dependents) for all pairs."""
-
-def pass_to_pairs(
     heads: _Floats,
     dependents: _Floats,
+    prefixes: _Reals,
+    table: _Floats,
+    v: _Floats,
+    scores: _Floats,
+    threads: int,
+) -> None:
+    """Writes v^T tanh(heads + dependents + features of the words between) for all pairs."""
+
+def backward_pairs(
+    heads: _Floats,
+    dependents: _Floats,
+    prefixes: _Reals,
+    table: _Floats,
     v: _Floats,
     on_scores: _Floats,
     on_heads: _Floats,
     on_dependents: _Floats,
+    on_prefixes: _Reals,
+    on_table: _Floats,
     on_v: _Floats,
     threads: int,
 ) -> None:
-    """Adds the gradients of heads, dependents and v, of v for each sentence."""
+    """Writes all gradients; those of table and v are per sentence."""
 
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
     """Takes off arcs, in place, what all trees share, and writes that."""

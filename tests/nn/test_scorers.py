@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 import sparsewood as sp
-from sparsewood.nn import scorers
+from sparsewood.nn import _pairs
 
 SCORERS = {
     "mlp": lambda: sp.nn.MLPArcScorer(6, 4),
@@ -70,7 +70,7 @@ def test_chunks_change_nothing(limit: int, monkeypatch: pytest.MonkeyPatch) -> N
     vector = words(2, 5, 6)
     whole = scorer(x)
     expected = torch.autograd.grad(whole, leaves, vector)
-    monkeypatch.setattr(scorers, "_CHUNK", limit)
+    monkeypatch.setattr(_pairs, "_CHUNK", limit)
     chunked = scorer(x)
     torch.testing.assert_close(chunked, whole)
     torch.testing.assert_close(torch.autograd.grad(chunked, leaves, vector), expected)
@@ -89,7 +89,7 @@ def test_a_large_hidden_layer_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> No
         return max(held)
 
     assert largest_held() == pairs
-    monkeypatch.setattr(scorers, "_CHUNK", pairs - 1)
+    monkeypatch.setattr(_pairs, "_CHUNK", pairs - 1)
     assert largest_held() <= 41 * 6
 
 

@@ -7,7 +7,17 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from sparsewood.nn.scorers import _chunks, _refuse_second_derivative
+from sparsewood.nn import _cuda_between
+from sparsewood.nn._pairs import NativePairs, chunks, has_native, refuse_second_derivative
+
+
+def score_pairs_between(
+    heads: Tensor, dependents: Tensor, prefixes: Tensor, table: Tensor, v: Tensor
+) -> Tensor:
+    """The scores of `PairsBetween` by native code, kernels or PyTorch."""
+    pairs = NativePairs if has_native(heads) else PairsBetween
+    scores: Any = pairs.apply(heads, dependents, prefixes, table, v)
+    return scores
 
 
 class PairsBetween(torch.autograd.Function):
@@ -15,32 +25,39 @@ class PairsBetween(torch.autograd.Function):
 
     heads (B, n + 1, k), dependents (B, n, k), prefix sums (B, n + 1, C) in double, a table
     (6 C + 4, k) with the rows of both W_dir and the four e, v (k,) -> (B, n, n + 1). Like
-    `_PairwiseTanh`, it works in chunks of dependents and saves the hidden layer of a single chunk.
+    `PairwiseTanh`, it works in chunks of dependents and saves the hidden layer of a single chunk.
     """
 
     @staticmethod
     def forward(
         ctx: Any, heads: Tensor, dependents: Tensor, prefixes: Tensor, table: Tensor, v: Tensor
     ) -> Tensor:
+        ctx.by_kernels = _cuda_between.serves(heads, prefixes)
+        if ctx.by_kernels:
+            ctx.save_for_backward(heads, dependents, prefixes, table, v, None)
+            return _cuda_between.score_pairs(heads, dependents, prefixes, table, v)
         hidden = None
         scores = dependents.new_empty(*dependents.shape[:2], heads.shape[1])
-        chunks = _chunks(heads, dependents)
-        for rows in chunks:
+        slices = chunks(heads, dependents)
+        for rows in slices:
             seen = _see(prefixes, rows, heads.dtype)
             hidden = _hidden(heads, dependents[:, rows], seen.features() @ table)
             scores[:, rows] = hidden @ v
-        kept = hidden if len(chunks) == 1 else None
+        kept = hidden if len(slices) == 1 else None
         ctx.save_for_backward(heads, dependents, prefixes, table, v, kept)
         return scores
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, ...]:
-        _refuse_second_derivative("BetweenArcScorer")
+        refuse_second_derivative("BetweenArcScorer")
         (on_scores,) = gradients
         heads, dependents, prefixes, table, v, kept = ctx.saved_tensors
+        if ctx.by_kernels:
+            given = (heads, dependents, prefixes, table, v)
+            return _cuda_between.backward_pairs(*given, on_scores)
         on_heads, on_dependents = torch.zeros_like(heads), torch.zeros_like(dependents)
         on_table, on_v, on_prefixes = map(torch.zeros_like, (table, v, prefixes))
-        for rows in _chunks(heads, dependents):
+        for rows in chunks(heads, dependents):
             seen = _see(prefixes, rows, heads.dtype)
             features = seen.features()
             if (hidden := kept) is None:

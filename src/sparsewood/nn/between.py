@@ -1,12 +1,10 @@
 """An arc scorer with features of the words between the two ends of an arc."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from sparsewood._internal.batch import BatchShape
-from sparsewood.nn._between_pairs import PairsBetween
+from sparsewood.nn._between_pairs import score_pairs_between
 from sparsewood.nn.scorers import _ArcScorer
 
 
@@ -67,26 +65,25 @@ class BetweenArcScorer(_ArcScorer):
 
     def forward(self, x: Tensor) -> Tensor:
         """(*batch, n, d) -> (*batch, n, n + 1)."""
-        vectors = self._heads(x)
         batch = BatchShape(x.shape[:-2])
-        vectors = batch.flatten("word vectors", vectors)
-        finite = vectors.isfinite()
-        vectors = torch.where(finite, vectors, 0)
-        words = vectors[:, 1:]
-        heads, dependents = self.head(vectors), self.dependent(words)
+        vectors, spoilt = _finite(batch.flatten("word vectors", self._heads(x)))
+        hidden = self.head.out_features
+        # One matrix product for all three; only the dependents have a bias.
+        weight = torch.cat([self.head.weight, self.dependent.weight, self.step.weight])
+        bias = nn.functional.pad(self.dependent.bias, (hidden, len(weight) - 2 * hidden))
+        products = nn.functional.linear(vectors, weight, bias)
+        heads, dependents, steps = products.split([hidden, hidden, len(weight) - 2 * hidden], -1)
         table = torch.cat([self.between.mT.flatten(0, 1), self.place.flatten(0, 1)])
-        pairs: Any = PairsBetween.apply(
+        scores = score_pairs_between(
             heads,
-            dependents,
-            _prefix_sums(self._steps(words)),
+            dependents[:, 1:],
+            _prefix_sums(self._round(torch.tanh(steps[:, 1:]))),
             table.to(heads.dtype),
             self.score.weight[0].to(heads.dtype),
         )
-        return batch.restore(pairs.masked_fill(_spoilt(finite.all(-1)), torch.nan))
+        return batch.restore(scores if spoilt is None else scores.masked_fill(spoilt, torch.nan))
 
-    def _steps(self, words: Tensor) -> Tensor:
-        """(B, n, d) -> (B, n, channels)."""
-        g = torch.tanh(self.step(words))
+    def _round(self, g: Tensor) -> Tensor:
         return g + (self._rounding.to(g.dtype) * (g.round() - g)).detach()
 
     def extra_repr(self) -> str:
@@ -103,12 +100,18 @@ def _prefix_sums(steps: Tensor) -> Tensor:
     return nn.functional.pad(steps.double().cumsum(1), (0, 0, 1, 0))
 
 
-def _spoilt(finite: Tensor) -> Tensor:
-    """Arcs with a vector that is not finite at or between their ends: (B, n + 1) -> (B, n, n + 1).
+def _finite(vectors: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Vectors (B, n + 1, d) with zeros for values that are not finite, and a mask (B, n, n + 1).
 
-    The first vector is the root.
+    The mask has the arcs with such a vector at or between their ends; the first vector is the root.
+    It is None if all values are finite. On a GPU that is not checked, because it would synchronize.
     """
-    bad = ~finite
+    on_cpu = vectors.device.type == "cpu" and not torch.compiler.is_compiling()
+    if on_cpu and vectors.detach().sum().isfinite():
+        return vectors, None
+    finite = vectors.isfinite()
+    bad = ~finite.all(-1)
     count = bad.cumsum(1)  # equal at both ends: all finite, except perhaps the left one
     ends = bad[:, 1:, None] | bad[:, None]
-    return ends | (count[:, 1:, None] != count[:, None])
+    spoilt = ends | (count[:, 1:, None] != count[:, None])
+    return torch.where(finite, vectors, 0), spoilt
