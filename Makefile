@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt constraints.txt $(wildcard native/*/*)
 
-# The interpreter is not built with ASan: its library comes first, and leaks are not looked for.
+# The interpreter is not built with ASan, so its library must be loaded first, without leak checks.
 SANITIZED := build/sanitize
 SANITIZE_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1 \
@@ -12,8 +12,8 @@ SANITIZE_ENV = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-fil
 
 .PHONY: demo test test-all lint docs check-docs bench sanitize wasm check-wasm clean
 
-# One stamp per set of extras, each of which has what the demo needs. The install is editable: only a
-# change of the build needs another.
+# One stamp per set of extras, each of which includes those of the demo. The install is editable, so
+# only changes of the build need a new one.
 $(VENV)/.demo-stamp: EXTRAS := lab
 $(VENV)/.test-stamp: EXTRAS := test,lint
 $(VENV)/.docs-stamp: EXTRAS := test,docs
@@ -42,14 +42,14 @@ docs: $(VENV)/.docs-stamp
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-# Every page in a browser, from the disk: no error, no request, no broken link.
+# Opens every page in a browser, from disk: no errors, requests or broken links.
 check-docs: docs
 	$(BIN)/python docs/check_site.py docs/_build/html
 
 bench: $(VENV)/.test-stamp
 	$(BIN)/python benchmarks/solver.py
 
-# An environment of its own that borrows all packages but sparsewood.
+# A separate environment that shares all packages except sparsewood.
 $(SANITIZED)/.stamp: $(VENV)/.test-stamp
 	$(BIN)/python -m venv --without-pip --clear $(SANITIZED)
 	$(BIN)/python -c 'import site; print(site.getsitepackages()[0])' \
@@ -64,8 +64,7 @@ sanitize: $(SANITIZED)/.stamp
 	$(SANITIZE_ENV) $(SANITIZED)/bin/python -m pytest -n auto -p no:cacheprovider \
 		tests/structures tests/inference tests/fuzz
 
-# The core for browsers: a build product in the repository, which changes with the core. Of the
-# package itself nothing is needed.
+# The core for browsers: a build product in the repository, which depends only on the core.
 $(VENV)/.zig-stamp: constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt ziglang

@@ -1,4 +1,4 @@
-"""A real browser for tests of pages, watched for errors and for requests that leave the machine."""
+"""A browser for tests of pages, which records errors and requests to other machines."""
 
 import shutil
 from collections.abc import Iterator

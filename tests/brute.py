@@ -1,4 +1,4 @@
-"""Small problems of several families, solved by listing all structures."""
+"""Small problems of several families, solved by enumeration."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class Small(NamedTuple):
     shape: tuple[int, ...]
 
     def scores(self, count: int, seed: int) -> Tensor:
-        """(count, *parts); in the first instance, a part that not all structures use is -inf."""
+        """(count, *parts); the first instance forbids a part that not all structures use."""
         scores = draw_scores("normal", count, self.shape, seed)
         share = self.columns.mean(0)
         scores[0].view(-1)[int(((share > 0) & (share < 1)).nonzero()[-1])] = -torch.inf
@@ -51,7 +51,7 @@ SMALL = {
 
 
 def slope(estimator: sp.Estimator, small: Small, scores: Tensor, g: Tensor, seed: int) -> Tensor:
-    """The gradient on the scores (B, *parts) that an estimator makes of `g` (T, *parts)."""
+    """The gradient of the scores (B, *parts) that an estimator computes from `g` (T, *parts)."""
     leaf = scores.clone().requires_grad_()
     generator = torch.Generator().manual_seed(seed)
     post = estimator(leaf, small.structure, generator=generator)

@@ -1,4 +1,4 @@
-"""A structure by the three methods of `Structure`, batched, for the generic solver."""
+"""A structure defined by the three methods of `Structure`, for the generic solver."""
 
 import torch
 from torch import Tensor

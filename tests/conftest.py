@@ -1,4 +1,4 @@
-"""One thread for each process of tests, and inputs that several files of them share."""
+"""One thread per test process, and shared inputs."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,10 +17,10 @@ from tests.emulator import EmulatedKernels
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-# Processes of tests share the cores: with several threads each they wait for one another, a check
+# Test processes share the cores: with several threads each they would wait for one another, a check
 # of a second for a minute. The variable is for the processes that tests start.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Some virtual machines offer AMX and refuse its instructions, which ends a process that multiplies
+# Some virtual machines report AMX but reject its instructions, which ends a process that multiplies
 # bfloat16.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_FP16")
 os.environ["MPLBACKEND"] = "agg"  # figures of examples open no window
@@ -60,7 +60,7 @@ def _draw_trees(kind: str, lengths: list[int], per_sentence: int, seed: int) -> 
 
 @pytest.fixture(scope="session")
 def draw_trees() -> Callable[[str, list[int], int, int], TreeBatch]:
-    """(kind, lengths, trees for each sentence, seed) -> the arguments of `Forest.from_heads`.
+    """(kind, lengths, trees per sentence, seed) -> the arguments of `Forest.from_heads`.
 
     Kinds: "chain", "star", "random", and "duplicates" of one random tree.
     """
@@ -91,7 +91,7 @@ def _check_recursion(
     ours = torch.autograd.grad((weights * out).sum(), inputs)
     theirs = torch.autograd.grad((weights * expected).sum(), inputs)
     for mine, wanted in zip(ours, theirs, strict=True):
-        # a sum of terms is rounded at the size of its terms, which large weights make large
+        # rounding is relative to the terms, which are large for large weights
         atol = 1e-12 * max(1.0, wanted.abs().max().item())
         torch.testing.assert_close(mine, wanted, rtol=0, atol=atol)
 
@@ -108,7 +108,7 @@ def check_recursion() -> Callable[..., None]:
 
 @pytest.fixture(params=["emulated", "cuda"])
 def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
-    """A device whose tensors take the path of CUDA kernels: a CPU that emulates one, and a GPU."""
+    """A device whose tensors use CUDA kernels: an emulating CPU, and a GPU."""
     if request.param == "emulated":
         with cuda.emulate(EmulatedKernels):
             yield torch.device("cpu")
@@ -120,7 +120,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[torch.device]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
-    """Chromium, as Debian packages it or as Playwright installs it."""
+    """Chromium, from Debian or installed by Playwright."""
     from tests.browser import open_browser
 
     yield from open_browser()
@@ -128,7 +128,7 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture
 def page(browser: "Browser") -> Iterator["Page"]:
-    """An empty page; the test fails where it logs an error or asks for anything from elsewhere."""
+    """An empty page; the test fails if it logs an error or makes a request."""
     from tests.browser import watched_page
 
     yield from watched_page(browser)

@@ -1,4 +1,4 @@
-"""Tiny encoders of transformers, made from a configuration and saved to a folder."""
+"""Tiny transformers encoders, created from a configuration and saved to a folder."""
 
 from pathlib import Path
 from string import ascii_lowercase, digits
@@ -26,7 +26,7 @@ def word_pieces() -> Any:
 
 
 def byte_pairs() -> Any:
-    """A tokenizer of bytes, to which a word has a space before it, [CLS] and [SEP] around them."""
+    """A byte-level tokenizer, with a space before each word and [CLS], [SEP] around them."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     merges = [(pair.split()[0], pair.split()[1]) for pair in MERGES]
@@ -49,7 +49,7 @@ def _between(tokenizer: Any) -> Any:
 
 
 def save_encoder(folder: Path, kind: str = "bert", **options: Any) -> Path:
-    """`folder`, in which there is now an encoder of random weights.
+    """Save an encoder with random weights to `folder`.
 
     Args:
         folder: of the encoder.

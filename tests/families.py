@@ -1,4 +1,4 @@
-"""One structure for each struct of native/families, and batches of each for kernels."""
+"""One structure per struct of native/families, and batches of each for kernels."""
 
 from typing import NamedTuple
 

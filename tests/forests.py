@@ -1,10 +1,10 @@
-"""Reading a forest, and trees that make none."""
+"""Reading a forest, and invalid trees."""
 
 from typing import Any
 
 import sparsewood as sp
 
-# heads, lengths, instance and what is said of them
+# heads, lengths, instance and the error
 BAD_TREES: list[tuple[list[Any], list[Any], list[int], str]] = [
     ([[0, 1, 2], [2, 3, 2]], [3], [0, 0], "tree 1: the heads form a cycle, 3 -> 2 -> 3"),
     ([[0, 2, 1]], [3], [0], "tree 0: the heads form a cycle, 2 -> 2"),
@@ -23,7 +23,7 @@ BAD_TREES: list[tuple[list[Any], list[Any], list[int], str]] = [
 
 
 def read_node(forest: sp.Forest, node: int) -> tuple[Any, ...]:
-    """The subtree that a node of the forest stands for, words counted from 1."""
+    """The subtree of a node of the forest, words counted from 1."""
     flat = int(forest.word[node])
     begin, end = forest.child_offsets[node : node + 2].tolist()
     below = (read_node(forest, k) for k in forest.children[begin:end].tolist())

@@ -1,4 +1,4 @@
-"""What `make test` leaves to `make test-all`: tests marked `full`, and parameters of others."""
+"""Tests and parameters that run only in `make test-all`."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 
 def some_quick(values: Iterable[Any], *quick: Any) -> list[Any]:
-    """Parameters of which `make test` takes `quick`, by default the first, and not the others."""
+    """Parameters of which `make test` only runs `quick`, by default the first."""
     values = list(values)
     kept = {values.index(value) for value in quick} or {0}
     return [

@@ -1,4 +1,4 @@
-"""Factor graphs for tests, and what is true of them by enumeration and by cyclic projections."""
+"""Factor graphs for tests, with references by enumeration and by cyclic projections."""
 
 import torch
 from torch import Tensor
@@ -30,7 +30,7 @@ def limited_trees(n: int, most: int) -> sp.FactorGraph:
 
 
 def two_trees(n: int) -> sp.FactorGraph:
-    """One set of arcs that is a projective tree and has a single root."""
+    """A set of arcs that is both a projective tree and a single-root tree."""
     graph = sp.FactorGraph()
     x = graph.variables(n, n + 1)
     graph.add(sp.DependencyTrees(projective=True), x)
@@ -39,7 +39,7 @@ def two_trees(n: int) -> sp.FactorGraph:
 
 
 def seats(n: int, pairs: bool) -> sp.FactorGraph:
-    """A square matching by logic alone, with clauses and, if asked for, pairs of neighbours."""
+    """A square matching by logic factors, with clauses and, optionally, pairs of neighbours."""
     graph = sp.FactorGraph()
     x = graph.variables(n, n)
     for i in range(n):

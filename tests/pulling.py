@@ -1,4 +1,4 @@
-"""Canonical weights by listing all structures: linear programs in place of an oracle."""
+"""Canonical weights by enumeration: linear programs instead of an oracle."""
 
 import numpy as np
 import torch
@@ -13,10 +13,10 @@ _PRECISE = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance":
 def pulled(columns: Tensor, u: Tensor, w: Tensor, counted: Tensor | None = None) -> Tensor:
     """The canonical weights (count,) of all structures, `columns` (count, P) 0/1, for marginals u.
 
-    The pulling triangulation: of all distributions with these marginals, the one that gives most to
-    the structure that `w` (P,) likes best; of those, the one that gives most to the next; and so
-    on. What has to be 0 in all that are left, by the reduced costs of a program, is left out of
-    those to come.
+    The pulling triangulation: among all distributions with these marginals, the one with the most
+    weight on the structure that maximises `w` (P,); among these, the most on the next; and so
+    on. Structures whose weight must be 0, by the reduced costs of a program, are excluded from
+    later programs.
 
     Args:
         columns: of every structure that uses no forbidden part.
@@ -40,7 +40,7 @@ def pulled(columns: Tensor, u: Tensor, w: Tensor, counted: Tensor | None = None)
         index = left.nonzero()[0]
         weight, q, cost = _most(table[:, index], rest, int((index == h).nonzero()[0][0]))
         left[index[cost > _ZERO]] = left[h] = False
-        rest = table[:, index] @ q  # what was met of it, to the last bit
+        rest = table[:, index] @ q  # the part that was met exactly
         if weight > _ZERO:
             chosen.append(h)
             rest = rest - weight * table[:, h]
@@ -57,7 +57,7 @@ def pulled(columns: Tensor, u: Tensor, w: Tensor, counted: Tensor | None = None)
 def _most(
     table: NDArray[np.float64], total: NDArray[np.float64], h: int
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """The most that `q >= 0` with `table q = total` can give to h; such a q; reduced costs."""
+    """The maximum of q_h over `q >= 0` with `table q = total`; such a q; reduced costs."""
     objective = np.zeros(table.shape[1])
     objective[h] = -1.0
     found = linprog(

@@ -1,4 +1,4 @@
-"""The metrics of an epoch, as `metrics.jsonl` has them."""
+"""The metrics of an epoch, in the format of `metrics.jsonl`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A structure by the three methods that a family needs and no more."""
+"""A structure with only the three required methods."""
 
 import numpy as np
 from numpy.typing import NDArray

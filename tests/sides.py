@@ -1,4 +1,4 @@
-"""Instances of two sides for the conformance kit: as many rows as columns, or more of one."""
+"""Instances with two sides for the conformance kit: equal or different sizes."""
 
 
 class Square:

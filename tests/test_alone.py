@@ -1,4 +1,4 @@
-"""The library where torch and numpy are all there is."""
+"""The library with only torch and numpy installed."""
 
 import subprocess
 import sys

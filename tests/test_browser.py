@@ -1,4 +1,4 @@
-"""The watched page itself: it sees what it is there to see."""
+"""The monitored page detects errors and requests."""
 
 from pathlib import Path
 

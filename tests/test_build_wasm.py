@@ -1,4 +1,4 @@
-"""The WebAssembly file belongs to the sources of the core as they are."""
+"""The WebAssembly file matches the current sources of the core."""
 
 import importlib.util
 from pathlib import Path

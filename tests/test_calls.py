@@ -1,4 +1,4 @@
-"""Counting what inference is asked."""
+"""Counting inference calls."""
 
 import threading
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def counts(calls: Calls) -> tuple[int, int, int]:
     [
         (lambda: sp.map(scores(), TREES), (6, 0, 0)),
         (lambda: sp.map(scores().reshape(2, 3, 4, 5), TREES), (6, 0, 0)),
-        # One call; for a next one, one for each word of the best tree.
+        # One call; for the next structure, one per word of the best tree.
         (lambda: sp.kbest(scores(), TREES, 1), (6, 0, 0)),
         (lambda: sp.kbest(scores(), TREES, 2), (6 * (1 + 4), 0, 0)),
         (lambda: sp.kbest(scores()[:, :1, :2], TREES, 3), (12, 0, 0)),
@@ -60,7 +60,7 @@ def test_sparsemap_counts_the_calls_of_its_solver() -> None:
 
 
 def test_the_k_best_split_at_each_slot_after_the_change() -> None:
-    """A piece is told from all before it by its first slots: the rest are split for the next."""
+    """Pieces are distinguished by their first slots; the rest are split for the next one."""
     best = sp.kbest(scores(), TREES, 4).structures
     same = best[:, :, None] == best[:, None]  # (B, k, k, words)
     shared = same.cumprod(-1).sum(-1).tril(-1).amax(-1)
@@ -104,7 +104,7 @@ def test_it_ends_with_an_error() -> None:
 
 
 class _AskBackward(torch.autograd.Function):
-    """Asks the oracle in its backward pass."""
+    """Calls the oracle in its backward pass."""
 
     @staticmethod
     def forward(ctx: object, x: Tensor) -> Tensor:
@@ -156,7 +156,7 @@ def test_what_a_device_counts_is_looked_at_when_it_is_asked_for() -> None:
     calls.add("map", 2)
     calls.add("map", late)
     calls.add("sums", torch.tensor(4))
-    late.fill_(5)  # what the device does later
+    late.fill_(5)  # as if computed later by the device
     assert counts(calls) == (7, 4, 0)
     late.fill_(9)
     assert calls.total == 11

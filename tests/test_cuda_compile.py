@@ -53,7 +53,7 @@ def test_nvcc(kernels: Program, tmp_path: Path) -> None:
 
 @every_program
 def test_nvrtc(kernels: Program) -> None:
-    """At run time, from source, as it is where the kernels are used."""
+    """At run time, from source, as in use."""
     try:
         nvrtc = importlib.import_module("cuda.bindings.nvrtc")
         nvrtc.nvrtcVersion()

@@ -1,4 +1,4 @@
-"""The distribution object itself: copies and derivatives of what it holds."""
+"""The distribution object: copies and derivatives."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What an index and a package manager are told of the project."""
+"""The metadata of the package."""
 
 import re
 import tomllib

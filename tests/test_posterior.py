@@ -1,4 +1,4 @@
-"""The surface of a posterior, on one made by hand and on inferred ones."""
+"""The interface of posteriors, on a hand-made one and on inferred ones."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Structures as problems of PyEPO, under its own losses."""
+"""Structures as PyEPO problems, with its losses."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Signals are heard inside the extension, which works without the GIL."""
+"""Signals are handled inside the extension, which works without the GIL."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import torch
 import sparsewood as sp
 from tests.full import some_quick
 
-# Each would take many minutes. A handler that raises ends it, one that does not lets it go on.
+# Each takes many minutes. A handler that raises ends it; one that does not lets it continue.
 CHILD = """
 import os, signal, sys
 import torch
@@ -61,7 +61,7 @@ def start(threads: int, work: str) -> "subprocess.Popen[str]":
 
 
 def signal_until_it_ends(child: "subprocess.Popen[str]", number: int) -> tuple[str, str]:
-    """Its output and errors. One signal may come before the work begins, and be lost there."""
+    """Its output and errors. One signal may arrive before the work begins, and be lost."""
     for _ in range(20):
         child.send_signal(number)
         try:

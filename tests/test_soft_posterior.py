@@ -1,4 +1,4 @@
-"""Soft rows: what works without structures, and what says that it does not."""
+"""Soft posteriors: methods that work without structures, and errors of the others."""
 
 import copy
 from collections.abc import Callable

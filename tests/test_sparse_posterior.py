@@ -1,4 +1,4 @@
-"""The certificate that a posterior carries."""
+"""The certificate of a posterior."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The codes of how a solve ended, in numbers and in words."""
+"""Status codes as numbers and names."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The conformance kits on structures and an estimator as a user would write them."""
+"""The conformance kits on user-defined structures and an estimator."""
 
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -37,7 +37,7 @@ class Matchings(sp.Structure):
     """Perfect matchings of n rows to n columns; a structure is the column of each row."""
 
     def argmax(self, scores: Tensor, lengths: Tensor | None = None) -> Tensor:
-        # The solver of scipy refuses tables in which no matching is left; any matching will do.
+        # SciPy rejects tables without a matching; any matching will do.
         finite = scores.nan_to_num(neginf=-1e30)
         solve = scipy.optimize.linear_sum_assignment
         columns = [torch.from_numpy(solve(table, maximize=True)[1]) for table in finite.numpy()]
@@ -56,7 +56,7 @@ class Matchings(sp.Structure):
 
 @dataclass(frozen=True, repr=False)
 class Best(sp.Estimator):
-    """The best structure, the gradient of its parts passed on to the scores as it is."""
+    """The best structure, with the gradient of its parts passed to the scores."""
 
     gradient_through: ClassVar[GradientThrough] = "parts"
 

@@ -1,4 +1,4 @@
-"""The core compiles without a warning, as CI asks of two compilers in a whole build."""
+"""The core compiles without a warning; CI checks a whole build with two compilers."""
 
 import os
 import shutil

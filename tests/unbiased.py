@@ -1,4 +1,4 @@
-"""Whether an estimator's gradient is that of the expected loss: a z-test over many draws."""
+"""Whether an estimator's gradient is unbiased: a z-test over many draws."""
 
 from collections.abc import Callable
 
@@ -45,8 +45,8 @@ def exact_slope(
 def deviations(
     estimator: sp.Estimator, family: str, kind: str, draws: int = 6000, temperature: float = 1
 ) -> Tensor:
-    """How many standard errors the mean of many gradients is off, for each part and along the true
-    gradient: about normal, if the estimator is unbiased.
+    """The error of the mean gradient in standard errors, for each part and along the true
+    gradient: approximately normal if the estimator is unbiased.
     """
     structure, shape, everything = FAMILIES[family]
     loss = loss_of(kind, shape)
@@ -60,7 +60,7 @@ def deviations(
         return torch.autograd.grad(value, scores)[0].flatten(1)
 
     if hasattr(estimator, "memory"):
-        draw()  # what it learns in a backward pass is used by the next
+        draw()  # its adaptive state affects the next draw
     slopes = draw()
     exact = exact_slope(one[0], structure, everything, loss, temperature).flatten()
     along = slopes @ exact / exact.norm()

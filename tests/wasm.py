@@ -1,4 +1,4 @@
-"""sparsewood.wasm in Python: what sparsewood.js does, without a browser."""
+"""sparsewood.wasm in Python, without a browser: the equivalent of sparsewood.js."""
 
 from dataclasses import dataclass
 from math import prod
@@ -17,11 +17,11 @@ WEB = Path(sp.__file__).parent / "draw/web"
 
 @dataclass(frozen=True)
 class Answer:
-    """Structures (K, *event), the parts that each uses, and the rest of the answer."""
+    """Structures (K, *event), their parts, and the rest of the result."""
 
     structures: Tensor
     parts: list[list[int]]
-    rest: list[Tensor]  # lists as they come: those of `kbest` or of `sparsemap`
+    rest: list[Tensor]  # further lists of `kbest` or `sparsemap`
     end: list[float]  # single numbers
 
 

@@ -1,4 +1,4 @@
-"""Batch dimensions: errors that speak of what was given, views, derivatives, compiled graphs."""
+"""Batch dimensions: errors in terms of the caller's shapes, views, derivatives, graphs."""
 
 import copy
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def _with(value: float, *at: int | slice) -> Tensor:
     return scores
 
 
-# Bad input with its last instance to blame: scores, options, and what is said of (2, 3) and of ().
+# Input whose last instance is invalid: scores, options, the messages for (2, 3) and for ().
 @pytest.mark.parametrize(
     ("call", "scores", "options", "deep", "alone"),
     [

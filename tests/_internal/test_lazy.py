@@ -1,4 +1,4 @@
-"""Attributes that are computed once, and copies of results that are part of a graph."""
+"""Lazy attributes, and deep copies of results that are part of a graph."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""The sizes of the instances of a batch, where none are given."""
+"""The default sizes of the instances of a batch."""
 
 import torch
 

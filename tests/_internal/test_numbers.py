@@ -1,4 +1,4 @@
-"""Counts and real numbers that make no sense are named, in every call that takes them."""
+"""Every call rejects invalid counts and real numbers, and names them."""
 
 from collections.abc import Callable
 from typing import Any, Literal

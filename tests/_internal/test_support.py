@@ -6,7 +6,7 @@ from sparsewood._internal.support import log_expectation
 
 
 def test_an_entry_without_weight_may_be_far_above_the_others() -> None:
-    """Structures of weight 0 are there for their loss: see `ScoreFunction`."""
+    """Structures of weight 0 are kept for their loss: see `ScoreFunction`."""
     log_values = torch.tensor([-200.0, -201.0, 0.0], requires_grad=True)
     weights = torch.tensor([0.5, 0.5, 0.0], requires_grad=True)
     found = log_expectation(log_values, weights, torch.zeros(3, dtype=torch.int64), torch.Size([1]))

@@ -89,7 +89,7 @@ def test_sums_in_inference_mode(structure: sp.Structure, shape: tuple[int, ...])
     scores = draw_scores("normal", 2, shape, seed=0).requires_grad_()
     expected = ask(scores)
     with torch.inference_mode():
-        for given in (scores, scores * 1):  # made before, and made here
+        for given in (scores, scores * 1):  # created before, and created here
             found = ask(given)
             assert not any(answer.requires_grad for answer in found)
             for answer, same in zip(found, expected, strict=True):

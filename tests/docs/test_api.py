@@ -29,7 +29,7 @@ PACKAGES = (
 
 
 def listed() -> Iterator[Any]:
-    """The things that the page describes."""
+    """The names that the page describes."""
     for name, module in DATA.findall(PAGE):
         yield getattr(import_module(module), name)
     for kind, name, options in DIRECTIVE.findall(PAGE):
@@ -39,7 +39,7 @@ def listed() -> Iterator[Any]:
             continue
         module = import_module(name)
         yield module
-        if ":members:" in options:  # what has a docstring: tables and aliases need a line of theirs
+        if ":members:" in options:  # only names with a docstring
             members = [getattr(module, public) for public in module.__all__]
             yield from (m for m in members if _is_code(m))
 

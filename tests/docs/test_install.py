@@ -9,13 +9,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
-OURS = {"test", "lint", "docs", "dev", "wasm"}  # for those who work on sparsewood
+OURS = {"test", "lint", "docs", "dev", "wasm"}  # for development
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \|", re.M)
 ALONE = {"notebook", "pyepo", "cuda"}  # without `lab`
 
 
 def _rows(page: str) -> dict[str, str]:
-    """The first table of extras of a page: what each brings."""
+    """The first table of extras of a page: the packages of each."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return dict(ROW.findall(text.partition("| extra |")[2].partition("\n\n")[0]))
 

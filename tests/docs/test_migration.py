@@ -1,4 +1,4 @@
-"""The pages for people who come from other libraries: both columns run, and agree."""
+"""The migration guides: the code of both columns runs and agrees."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from sparsewood.testing import project
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^(?:\*\*(?P<side>[\w-]+)\*\*\n\n)?```python\n(?P<code>.*?)^```$", re.M | re.S)
-ROUGH = 2e-4  # names that begin with this word, and lp-sparsemap, whose tolerance is 1e-6
+ROUGH = 2e-4  # for names with this prefix, and for lp-sparsemap, whose tolerance is 1e-6
 PEER = """
 import json, sys, torch
 for source in json.load(sys.stdin):
@@ -29,7 +29,7 @@ for source in json.load(sys.stdin):
 
 
 class Step(NamedTuple):
-    """A block of a page that is run for both, or what either side makes of the same."""
+    """A block of a page that runs for both sides, or the code of each side."""
 
     theirs: str
     ours: str
@@ -57,7 +57,7 @@ def tensors(scope: dict[str, Any]) -> dict[str, Tensor]:
 
 
 def made(source: str, scope: dict[str, Any]) -> dict[str, Tensor]:
-    """Runs `source` in `scope`: the tensors that it has made."""
+    """Run `source` in `scope`, and return the new tensors."""
     before = dict(scope)
     exec(source, scope)
     return {n: value for n, value in tensors(scope).items() if value is not before.get(n)}
@@ -103,7 +103,7 @@ CASES = ["a tree", "a chain", "a matching", "a tree with a budget", "pairs"]
 
 
 def ours(case: str) -> dict[str, Any]:
-    """What the right column of a section of the page makes."""
+    """The tensors computed by the right column of a section of the page."""
     shared, *sections = steps(PAGE)
     scope: dict[str, Any] = {}
     exec(shared.ours, scope)
@@ -129,7 +129,7 @@ def test_a_tree_and_a_matching_are_projections() -> None:
 
 
 def test_a_tree_with_a_budget_is_the_projection_onto_both() -> None:
-    """Dykstra's algorithm: in turn onto the trees and onto each budget, with corrections."""
+    """Dykstra's algorithm: alternating projections onto the trees and each budget."""
     found = ours("a tree with a budget")
     trees = columns_of(sp.DependencyTrees(projective=True), (5, 6), 5)
     heads = torch.arange(1, 6)
@@ -139,7 +139,7 @@ def test_a_tree_with_a_budget_is_the_projection_onto_both() -> None:
         before = u + moved
         u = project(before.flatten(), trees).view(5, 6)
         moved = before - u
-        # Of each head the arcs to the four other words; the one to itself is no variable.
+        # For each head the arcs to the four other words; the arc to itself is not a variable.
         u[:, heads] += over
         u[heads - 1, heads] = 0
         over = ((u[:, heads].sum(0) - 1) / 4).clamp(min=0)

@@ -1,4 +1,4 @@
-"""The notebooks run, and what they show is what their cells print."""
+"""The notebooks run, and their saved outputs are up to date."""
 
 import json
 import os
@@ -22,18 +22,18 @@ def code_cells(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def printed(cells: list[dict[str, Any]]) -> list[str]:
-    """The lines that cells print, and the texts of the results that they show."""
+    """The printed lines of cells, and the texts of their results."""
     texts = []
     for output in (output for cell in cells for output in cell["outputs"]):
         data = output.get("data", {})
         text = "".join(output.get("text") or data.get("text/plain", []))
-        texts.append(re.sub(r"gap <= [^,]*", "gap", text))  # rounding is the machine's
+        texts.append(re.sub(r"gap <= [^,]*", "gap", text))  # rounding depends on the machine
     return texts
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with both notebooks run anew, by a process of its own."""
+    """A folder with both notebooks executed in a separate process."""
     out = tmp_path_factory.mktemp("notebooks")
     command = [sys.executable, str(FOLDER / "execute.py"), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **QUICK})

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def heads_of_trees(draw: st.DrawFn, max_words: int = 60) -> list[int]:
-    """The heads of any tree, non-projective and with several roots included."""
+    """The heads of any tree, possibly non-projective and with several roots."""
     n = draw(st.integers(1, max_words))
     order = draw(st.permutations(range(1, n + 1)))
     heads = [0] * n

@@ -1,4 +1,4 @@
-"""Labelled arcs: each label stands on its own arc, and no line runs through it."""
+"""Labelled arcs: each label is on its own arc, and no line runs through it."""
 
 import re
 

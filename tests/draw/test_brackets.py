@@ -17,7 +17,7 @@ def every_tree(n: int, label: str = "") -> list[Brackets]:
 
 
 def read_spans(rows: list[str], columns: list[int]) -> set[Span]:
-    """Follows the lines from the top down to the words, which stand at `columns`."""
+    """Follow the lines from the top down to the words at `columns`."""
     spans: set[Span] = set()
 
     def walk(row: int, column: int) -> Span:

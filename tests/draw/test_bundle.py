@@ -38,7 +38,7 @@ def test_assets_are_inline_and_closed_once() -> None:
 
 
 def joined(monkeypatch: pytest.MonkeyPatch, **sources: str) -> str:
-    """The bundle of other files; `mount.js` is the one to begin with."""
+    """The bundle of other files, starting with `mount.js`."""
     own = {f"{name}.js": source for name, source in sources.items()}
     monkeypatch.setattr(_bundle, "_read", lambda name: own[name])
     return _bundle.module.__wrapped__()

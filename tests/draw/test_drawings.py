@@ -1,4 +1,4 @@
-"""What people type first draws: `sp.draw(post)`, `post.show()` and `print(post)`."""
+"""`sp.draw(post)`, `post.show()` and `print(post)` draw."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Each family has a picture of its own, in every format, whatever things are called."""
+"""Each family has its own picture, in every format, whatever the names."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -29,7 +29,7 @@ OTHER = ["elle", "vit", "l'", "homme", "ici"]
 LABELS = ["NOUN", "a long label", "X"]
 
 
-# The family, the shape of its scores, the picture it has, and the names that go into it.
+# The family, the shape of its scores, its picture, and its names.
 CASES: dict[str, tuple[Structure, tuple[int, ...], type[Picture], tuple[str, ...]]] = {
     "trees": (sp.DependencyTrees(), (4, 5), Arcs, ("words",)),
     "projective": (sp.DependencyTrees(projective=True), (4, 5), Arcs, ("words",)),

@@ -14,7 +14,7 @@ ROWS, COLUMNS = ("a", "b", "c"), ("x", "y", "z", "w")
 
 
 def read_steps(picture: AlignmentPath) -> list[tuple[int, int]]:
-    """The pairs of an alignment out of its columns of characters."""
+    """The pairs of an alignment, read from its columns of characters."""
     above, links, below = picture.text()
     pairs = []
     row = column = ""

@@ -1,4 +1,4 @@
-"""Live figures from Python: their data, their page, what is shown without scripts."""
+"""Live figures from Python: their data, their page, and the static drawing."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What results show of themselves in notebooks: something for each, and never an error."""
+"""The display of results in notebooks, which never raises."""
 
 from collections import Counter
 from dataclasses import replace
@@ -92,7 +92,7 @@ def test_soft_posteriors_show_their_marginals() -> None:
 
 
 class Broken(Choice):
-    """Its parts cannot be told, and its name is a script."""
+    """A family whose parts fail, and whose name is a script."""
 
     def indicator(self, structures: Tensor, shape: tuple[int, ...]) -> Tensor:
         raise RuntimeError("no parts")

@@ -1,4 +1,4 @@
-"""The data of a live figure: one instance of every family, cut to its size and named."""
+"""The data of a live figure: one instance of every family, cut to its size, with names."""
 
 import math
 

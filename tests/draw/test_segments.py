@@ -1,4 +1,4 @@
-"""The drawing is read back: the words under each brace are those of the segment."""
+"""The drawing is read back: the words under each brace are the words of the segment."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The picture is measured: nothing overlaps, nothing leaves the frame, every arc is there."""
+"""The picture is measured: nothing overlaps or leaves the frame, and all arcs are drawn."""
 
 import re
 from collections.abc import Callable, Sequence

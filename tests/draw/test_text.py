@@ -52,7 +52,7 @@ def read_heads(drawing: str, n: int) -> list[int]:
 
 @st.composite
 def arcs(draw: st.DrawFn, max_words: int = 12) -> list[int]:
-    """Any head for any word but itself: trees, and graphs that are harder to draw."""
+    """Any head for any word except itself: trees, and graphs that are harder to draw."""
     n = draw(st.integers(1, max_words))
     heads = st.integers(0, n)
     return [draw(heads.filter(lambda head, word=i: head != word)) for i in range(1, n + 1)]

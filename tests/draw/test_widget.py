@@ -1,4 +1,4 @@
-"""The widget: its traits, and its script in a browser with the other half of a model."""
+"""The widget: its traits, and its script in a browser with a mock model."""
 
 import math
 import subprocess
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WORDS = "She saw the man".split()
 
-# A model as anywidget has it; what is saved is kept.
+# A mock of anywidget's model, which records saves.
 MODEL = """async ([esm, css, state]) => {
   const style = document.head.appendChild(document.createElement("style"));
   style.textContent = css;
@@ -48,7 +48,7 @@ def figure(**options: Any) -> Live:
 
 
 def answer(state: dict[str, Any], **options: Any) -> sp.SparsePosterior:
-    """What Python says of the scores that the page has."""
+    """Python's posterior for the scores of the page."""
     flat = [-math.inf if score is None else score for score in state["scores"]]
     scores = torch.tensor(flat, dtype=torch.float64).reshape(1, 4, 5)
     return sp.sparsemap(scores, sp.DependencyTrees(), **options)
@@ -96,7 +96,7 @@ def test_an_instance_too_large_to_answer() -> None:
 def test_the_reader_drags_and_python_hears(opened: "Page") -> None:
     state = opened.evaluate("model.state")
     check(state, answer(state))
-    # As notebooks do with keys that are not for an editor.
+    # As notebooks handle keys outside of editors.
     opened.evaluate("document.addEventListener('keydown', (event) => event.preventDefault())")
     opened.locator("input[type=range]").first.focus()
     for _ in range(5):

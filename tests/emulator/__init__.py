@@ -1,6 +1,6 @@
 """CUDA kernels on the CPU: the same source, compiled by the system's C++ compiler.
 
-Slow, but it needs no GPU, and finds what depends on the order in which the threads of a block run.
+Slow, but needs no GPU, and detects dependence on the order in which the threads of a block run.
 """
 
 import ctypes
@@ -21,8 +21,8 @@ from sparsewood._internal.cuda.program import Argument, Program, Start, headers
 
 HERE = Path(__file__).parent
 BUILD = HERE.parents[1] / "build" / "emulator"
-SOURCES = HERE.parents[1] / "native"  # an installed package has headers alone
-# Undefined names belong to what the headers have for the host, which no kernel calls.
+SOURCES = HERE.parents[1] / "native"  # an installed package has only headers
+# Undefined names belong to host functions in the headers, which no kernel calls.
 FLAGS = "-std=c++17 -O1 -shared -fPIC -w".split()
 ORDERS = {"rising": 0, "falling": 1, "shuffled": 2}
 
@@ -59,7 +59,7 @@ class EmulatedKernels:
 
 
 def kernels_at(program: Program, place: str) -> tuple[Kernels, torch.device]:
-    """Emulated with lanes in the order that `place` says, or on a GPU: "cuda"."""
+    """Emulated with lanes in the order given by `place`, or on a GPU: "cuda"."""
     if place in ORDERS:
         return EmulatedKernels(program, place), torch.device("cpu")
     if not torch.cuda.is_available():
@@ -79,7 +79,7 @@ def _box(argument: Argument) -> ctypes.c_void_p | ctypes.c_double | ctypes.c_int
 
 @cache
 def _build(program: Program) -> Path:
-    """The library of a program, made once for all processes of tests."""
+    """The library of a program, built once for all test processes."""
     compiler = [os.environ.get("CXX", "c++"), *FLAGS]
     starts = "\n".join(f"EMULATE({name})" for name in program.kernels)
     source = f'#include "cuda_on_cpu.h"\n{program.source}\n{starts}\n'

@@ -1,4 +1,4 @@
-"""The adaptive step of implicit maximum likelihood, written out a second time."""
+"""The adaptive step of implicit maximum likelihood, against a second implementation."""
 
 import copy
 import pickle

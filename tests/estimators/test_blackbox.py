@@ -23,7 +23,7 @@ class TestOfAMatching(EstimatorConformance):
 
 @pytest.mark.parametrize("family", SMALL)
 def test_the_gradient_is_that_of_the_algorithm(family: str) -> None:
-    """As the paper has it: a cost w, the solver argmin <w, y>, and -1/lambda [y(w) - y(w')]."""
+    """As in the paper: a cost w, the solver argmin <w, y>, and -1/lambda [y(w) - y(w')]."""
     small, lambda_ = SMALL[family], 3.0
     scores, g = small.scores(5, seed=0), draw_scores("normal", 5, small.shape, seed=1)
     found = slope(sp.Blackbox(lambda_), small, scores, g, seed=0)

@@ -1,4 +1,4 @@
-"""Marginals in place of structures."""
+"""Marginals instead of structures."""
 
 import pytest
 import torch

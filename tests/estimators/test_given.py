@@ -1,4 +1,4 @@
-"""Structures that the caller has."""
+"""Structures given by the caller."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The best structure alone."""
+"""The MAP estimator."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""One spelling of estimators, there and back."""
+"""Names of estimators, parsed and written."""
 
 import pytest
 import torch

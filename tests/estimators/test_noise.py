@@ -36,7 +36,7 @@ def test_normal() -> None:
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_k_numbers_add_up_to_a_gumbel_variable(k: int) -> None:
-    """All but: ten terms of its series leave a little of the mean, 1/20, and of the variance."""
+    """Approximate: ten terms of the series miss 1/20 of the mean, and some of the variance."""
     like = torch.empty(COUNT, k)
     drawn = _noise.sum_of_gamma(like, torch.full((COUNT,), k), generator())
     assert drawn.shape == like.shape

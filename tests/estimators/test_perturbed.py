@@ -1,4 +1,4 @@
-"""The perturbed optimizer: its formula over all structures, and no bias where there is none."""
+"""The perturbed optimizer: its formula over all structures, and unbiased cases."""
 
 import math
 from typing import Any
@@ -54,7 +54,7 @@ def test_the_gradient_is_the_formula(family: str, noise: str, samples: int) -> N
 
 
 def check_no_bias(estimator: sp.Estimator, scores: Tensor, g: Tensor, wanted: Tensor) -> None:
-    """The gradient of <g, E m(h)> over many instances alike, part by part within 4.5 errors."""
+    """The gradient of <g, E m(h)> over many equal instances, per part within 4.5 errors."""
     count = 20_000
     leaf = scores.expand(count, -1).clone().requires_grad_()
     generator = torch.Generator().manual_seed(11)
@@ -62,12 +62,12 @@ def check_no_bias(estimator: sp.Estimator, scores: Tensor, g: Tensor, wanted: Te
     (found,) = torch.autograd.grad((g * post.marginals).sum(), leaf)
     error = found.std(0) / math.sqrt(count)
     assert ((found.mean(0) - wanted).abs() < 4.5 * error).all()
-    assert (error < 0.1 * wanted.abs().max()).all()  # else it would tell nothing
+    assert (error < 0.1 * wanted.abs().max()).all()  # else the test has no power
 
 
 @pytest.mark.parametrize("samples", [1, 3])
 def test_no_bias_with_gumbel_noise(samples: int) -> None:
-    """The mean parts of a choice are a softmax then, and their Jacobian is known."""
+    """The mean parts of a choice are then a softmax, whose Jacobian is known."""
     scores, sigma = torch.tensor([0.5, -0.3, 0.1]).double(), 0.8
     g = torch.tensor([1.0, 0.2, -1.5]).double()
     p = (scores / sigma).softmax(-1)

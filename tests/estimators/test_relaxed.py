@@ -1,4 +1,4 @@
-"""Marginals of perturbed scores in place of structures."""
+"""Marginals of perturbed scores instead of structures."""
 
 import pytest
 import torch

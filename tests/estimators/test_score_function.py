@@ -1,4 +1,4 @@
-"""Samples with the gradient of the score function, against enumeration and written out again."""
+"""The score function, against enumeration and a second implementation."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""SparseMAP as an estimator is the function with its options."""
+"""The estimator SparseMAP equals the function with its options."""
 
 from typing import Any
 

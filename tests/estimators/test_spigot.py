@@ -77,7 +77,7 @@ def test_the_gradients_from_the_marginals(family: str) -> None:
 
 @pytest.mark.parametrize("backward", ["projection", "ce", "eg"])
 def test_no_gradient_gives_none(backward: str) -> None:
-    """Transitions have no penalty in SparseMAP over chains: the projection counts them."""
+    """SparseMAP over chains does not penalise transitions, but the projection does."""
     small = SMALL["chain"]
     estimator = sp.Spigot(backward=backward)  # pyright: ignore[reportArgumentType]
     found = slope(estimator, small, small.scores(4, 0), torch.zeros(4, *small.shape), seed=0)

@@ -1,4 +1,4 @@
-"""The best structure with the gradient of something else, written out a second time."""
+"""Straight-through gradients, against a second implementation."""
 
 import pytest
 import torch

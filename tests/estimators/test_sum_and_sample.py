@@ -1,4 +1,4 @@
-"""The k best and samples of the rest, against enumeration and written out again."""
+"""The k best and samples of the rest, against enumeration and a second implementation."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def test_it_varies_less_than_the_samples_alone() -> None:
 
 
 def by_hand(scores: Tensor, losses: list[Tensor], post: sp.Posterior, k: int) -> Tensor:
-    """The value whose derivative is the gradient, with stopped ones, instance by instance."""
+    """A surrogate with detached factors whose derivative is the gradient, per instance."""
     total = scores.new_zeros(())
     parts = TREES.indicator(TREES.enumerate(4))
     for b, one in enumerate(post):
@@ -100,7 +100,7 @@ def test_weights_and_gradient_by_hand(samples: int) -> None:
 
 
 def test_fewer_samples_than_asked_for() -> None:
-    """The rest is a hundredth: of 6 samples some instances find fewer, and some none."""
+    """The rest has 1 %: some instances find fewer than 6 samples, and some none."""
     scores = torch.zeros(400, 2, 3, dtype=torch.float64)
     scores[:, 0, 0] = scores[:, 1, 1] = 7.5
     scores.requires_grad_()

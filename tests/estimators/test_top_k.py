@@ -1,4 +1,4 @@
-"""The k best structures against the whole list."""
+"""The k best structures against enumeration."""
 
 from typing import Any
 

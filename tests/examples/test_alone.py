@@ -1,4 +1,4 @@
-"""Every example runs alone in an empty folder, as a download does."""
+"""Every example runs in an empty folder, like a download."""
 
 import ast
 import os
@@ -14,13 +14,13 @@ from tests.full import some_quick
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 NAMES = [path.stem for path in EXAMPLES]
-# Those that no other test here runs; the demo trains for minutes.
+# Examples that no other test runs; the demo trains for minutes.
 RUN = ("attachment", "factor_graph", "four_lines", "one_tree_at_a_time", "two_sentences")
-LONGEST = 160  # lines, as the gallery says
+LONGEST = 160  # lines, as stated in the gallery
 
 
 def _imported(path: Path) -> set[str]:
-    """The top-level modules that a program imports, wherever in it."""
+    """The top-level modules that a program imports anywhere."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -32,7 +32,7 @@ def _imported(path: Path) -> set[str]:
 
 
 def _run(name: str, folder: Path, *options: str) -> str:
-    """What a copy of the example prints in an empty folder."""
+    """The output of a copy of the example in an empty folder."""
     path = shutil.copy(next(p for p in EXAMPLES if p.stem == name), folder)
     keep = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARSEWOOD_DATA")}
     command = [sys.executable, str(path), *options]

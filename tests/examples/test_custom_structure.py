@@ -1,4 +1,4 @@
-"""The example of a structure of one's own passes the conformance kit."""
+"""The example of a user-defined structure passes the conformance kit."""
 
 import inspect
 import runpy

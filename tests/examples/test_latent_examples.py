@@ -1,4 +1,4 @@
-"""The examples of latent structures: each finds what it says, on sentences that it makes up."""
+"""The examples of latent structures reproduce their claims on synthetic sentences."""
 
 import re
 import runpy
@@ -22,7 +22,7 @@ def said(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> list[str]:
-    """The lines that the example named by the test's parameter prints, alone in a folder."""
+    """The output lines of the example named by the test's parameter, in an empty folder."""
     monkeypatch.delenv("SPARSEWOOD_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     path = shutil.copy(FOLDER / f"{request.param}.py", tmp_path)

@@ -1,4 +1,4 @@
-"""Making a call, and telling others how to make it again."""
+"""Makes calls, and writes code that reproduces them."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,11 +12,11 @@ Result = TypeVar("Result")
 
 
 class RefusedError(Exception):
-    """The call was refused, as it should be."""
+    """The call raised an error, as expected."""
 
 
 def attempt(wrong: str | None, call: Callable[[], Result]) -> Result:
-    """What `call` returns; `RefusedError` if it raises ValueError or TypeError and should."""
+    """The result of `call`; `RefusedError` if it raises ValueError or TypeError as expected."""
     try:
         result = call()
     except (ValueError, TypeError) as error:
@@ -42,7 +42,7 @@ def given(case: Case, *, tempered: bool = True) -> dict[str, Any]:
 
 
 def snippet(case: Case, call: str) -> str:
-    """Python that makes the call again."""
+    """Python code that reproduces the call."""
     lines = ["import torch", "import sparsewood as sp", "from math import inf, nan", ""]
     lines.append(f"structure = {case.family.source}")
     lines.append(f"scores = {_source(case.scores)}  # strides {case.scores.stride()}")
@@ -62,7 +62,7 @@ def _source(value: Any) -> str:
 
 
 def number(tensor: Tensor) -> Any:
-    """A tensor without its graph, as float64 NumPy."""
+    """A detached tensor as a float64 NumPy array."""
     values = tensor.detach()
     return (values.double() if values.is_floating_point() else values).numpy()
 

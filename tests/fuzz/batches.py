@@ -1,4 +1,4 @@
-"""Any batch dimensions: the same answers, bit by bit, as for the flattened batch."""
+"""Any batch dimensions: results bit-identical to the flattened batch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ Call = Callable[[Tensor, dict[str, Any], Tensor], list[Tensor]]  # every result 
 
 
 def check_posteriors(case: Case) -> None:
-    """The calls that take a temperature."""
+    """Calls that take a temperature."""
     _check(case, _posterior_calls(case))
 
 

@@ -57,7 +57,7 @@ def _check_total(one: Instance, found: float, wanted: float) -> None:
 
 
 def _check_score(found: torch.Tensor, wanted: float, one: Instance) -> None:
-    """The total in the dtype it comes in; one that does not fit is infinite."""
+    """The total in the dtype of the result; infinite if it overflows."""
     rounded = float(torch.tensor(wanted, dtype=torch.float64).to(found.dtype))
     allowed = one.noise + 2 * torch.finfo(found.dtype).eps * abs(wanted)
     if float(found) != rounded and not abs(float(found) - wanted) <= allowed:

@@ -1,4 +1,4 @@
-"""One drawn input: scores and what belongs to them, and the truth about it."""
+"""One random input: scores with options, and reference results."""
 
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -24,7 +24,7 @@ _BITS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class BrokenError(Exception):
-    """A promise is broken: `kind` groups failures, `detail` tells of this one."""
+    """A failed check: `kind` groups failures, `detail` describes this one."""
 
     def __init__(self, kind: str, detail: object = "") -> None:
         super().__init__(f"{kind}: {detail}")
@@ -36,14 +36,14 @@ class Case:
     """A batch.
 
     Attributes:
-        family: what the scores are of.
+        family: the family of structures.
         outer: the size that fills the scores.
         inner: the size of each instance.
         kinds: how the scores of each instance were drawn.
         scores: (B, *parts), any strides; `base` is the memory behind them.
-        lengths: as the family has it, or None.
-        temperature: as it was given.
-        wrong: why the input must be refused; None: it must not.
+        lengths: in the format of the family, or None.
+        temperature: as given.
+        wrong: why the input must be rejected; None: it is valid.
     """
 
     family: Family
@@ -71,12 +71,12 @@ class Case:
 
     @property
     def smallest(self) -> float:
-        """The smallest number of the dtype: what is less may be 0."""
+        """The smallest number of the dtype; smaller numbers may be 0."""
         return torch.finfo(self.scores.dtype).smallest_normal * self.epsilon
 
     @cached_property
     def flat(self) -> NDArray[np.float64]:
-        """(B, P) the scores as the tensor holds them."""
+        """(B, P) the scores in the tensor."""
         return self.scores.detach().double().flatten(1).numpy()
 
     @cached_property
@@ -88,7 +88,7 @@ class Case:
 
     @cached_property
     def theta(self) -> Longs:
-        """(B, P) scores / temperature, rounded to float64: what is done with it is the question."""
+        """(B, P) scores / temperature, rounded to float64 as in the library."""
         return (self.flat / self.temperatures[:, None]).astype(Long)
 
     @cached_property
@@ -121,7 +121,7 @@ class Case:
             return "NaN"
         if (seen == np.inf).any():
             return "+inf"
-        # The exponent of a longdouble holds what float64 takes for -inf.
+        # A longdouble can represent values that overflow to -inf in float64.
         exact = self.flat.astype(Long) / self.temperatures[:, None].astype(Long)
         if (np.abs(exact[self.reads & (self.flat != -np.inf)]) > LARGEST).any():
             return "magnitudes beyond 1e200"
@@ -132,7 +132,7 @@ class Case:
 
 @cache
 def reads(name: str, inner: Size, outer: Size) -> NDArray[np.bool_]:
-    """(P,) which parts of an instance the family says it reads: all that it uses, at least."""
+    """(P,) the parts of an instance that the family reads, at least all that it uses."""
     from tests.fuzz.families import FAMILIES
 
     family = FAMILIES[name]

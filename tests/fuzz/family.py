@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 import sparsewood as sp
 from tests.fuzz.members import Members
 
-Size = tuple[int, ...]  # what `enumerate` is given
+Size = tuple[int, ...]  # arguments of `enumerate`
 
 
 @dataclass(frozen=True)
 class Family:
-    """A structure, and what the fuzzer has to know of it.
+    """A family, and what the fuzzer needs to know about it.
 
     Attributes:
-        name: what failures are grouped by.
+        name: the name by which failures are grouped.
         structure: the family.
-        sizes: those that are drawn.
-        shape: the shape of the scores of an instance of a size.
-        fill: what a structure holds in the padding.
-        lengths: how many leading numbers of a size are its entry of `lengths`; 0: it has none.
+        sizes: the sizes to draw.
+        shape: maps a size to the shape of the scores.
+        fill: the value of a structure in the padding.
+        lengths: how many leading numbers of a size form its entry of `lengths`; 0: none.
         summed: whether `marginals` is defined.
         make: the source of the structure, for reproducers.
     """
@@ -40,7 +40,7 @@ class Family:
     make: str = ""
 
     def fits(self, inner: Size, outer: Size) -> bool:
-        """Whether an instance of size `inner` can stand in the corner of one of size `outer`."""
+        """Whether an instance of size `inner` fits in the corner of one of size `outer`."""
         k = self.lengths
         return all(a <= b for a, b in zip(inner[:k], outer[:k], strict=True)) and (
             inner[k:] == outer[k:]

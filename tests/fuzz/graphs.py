@@ -1,4 +1,4 @@
-"""`lp_sparsemap` over factor graphs of which all assignments can be listed."""
+"""`lp_sparsemap` over factor graphs whose assignments can be enumerated."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def check_graph(rng: Rng) -> None:
     before = scores.clone()
     options = {"temperature": temperature, "max_iter": int(rng.choice([30, 200]))}
     if wrong is None and not all(one.usable.any() for one in instances):
-        # Refused if a factor has no assignment left; factors may also contradict each other.
+        # Rejected if a factor has no assignment left; factors may also contradict each other.
         with suppress(ValueError):
             sp.lp_sparsemap(scores, drawn.graph, **options)
         return

@@ -79,7 +79,7 @@ def _check_value(loss: torch.Tensor, values: list[float], reduction: str, close:
 
 
 def draw_gold(case: Case) -> tuple[torch.Tensor, list[int]]:
-    """Gold structures, (B, *event), that no mask forbids, and their numbers."""
+    """Gold structures (B, *event) without forbidden parts, and their indices."""
     events, numbers = [], []
     for b, inner in enumerate(case.inner):
         members = case.family.members(inner, case.outer)

@@ -42,7 +42,7 @@ class Members:
         return len(self.events)
 
     def find(self, event: NDArray[np.int64]) -> int | None:
-        """The number of a structure; None if it is no member."""
+        """The index of a structure; None if it is not a member."""
         return self._index.get(np.ascontiguousarray(event).tobytes())
 
     @cached_property
@@ -65,7 +65,7 @@ class Instance:
 
     Args:
         members: all its structures.
-        theta: (P,) extended, scores / temperature; whatever where a part is not read.
+        theta: (P,) extended, scores / temperature; any value at parts that are not read.
         reads: (P,) bool.
     """
 
@@ -78,25 +78,25 @@ class Instance:
         seen = self.theta[finite]
         self.magnitude = float(np.abs(seen).max(initial=0.0))
         self.range = float(seen.max() - seen.min()) if len(seen) else 0.0
-        self.unit = self.range or 1.0  # what `tol` is relative to
-        # What all structures share is kept apart: it would take digits from what they differ in.
+        self.unit = self.range or 1.0  # `tol` is relative to this
+        # The constant shared by all structures is separate, to keep the precision of differences.
         level = seen.max() if members.same_size and len(seen) else Long(0)
         self.shared: Long = members.slots * level
         self.apart: Longs = np.where(finite, self.theta - level, Long(0))
 
     @cached_property
     def differences(self) -> Longs:
-        """(count,) the score of each structure less what all share; -inf if it is forbidden."""
+        """(count,) the score of each structure minus the shared constant; -inf if forbidden."""
         return np.where(self.usable, self.members.long @ self.apart, -np.inf)
 
     @cached_property
     def totals(self) -> Longs:
-        """(count,) the score of each structure; -inf if it is forbidden."""
+        """(count,) the score of each structure; -inf if forbidden."""
         return self.differences + self.shared
 
     @property
     def noise(self) -> float:
-        """What rounding in float64 may do to the score of a structure."""
+        """A bound on the rounding error of the score of a structure in float64."""
         return 8 * EPSILON * self.members.slots * (1 + self.magnitude)
 
     @cached_property
@@ -126,7 +126,7 @@ class Instance:
         return float(-(self.probs * finite).sum())
 
     def sums_noise(self, dtype_epsilon: float) -> float:
-        """How far sums over all structures may be off, relative to what they differ in."""
+        """A bound on the error of sums over all structures, relative to their differences."""
         spread = self.range if self.members.same_size else self.magnitude
         return 1e-10 * max(1.0, spread) + 4 * dtype_epsilon
 

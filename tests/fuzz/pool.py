@@ -1,4 +1,4 @@
-"""Cases shared among processes."""
+"""Distributes cases among processes."""
 
 import multiprocessing
 import signal
@@ -12,7 +12,7 @@ _CHUNK = 500  # calls between two reports of a process
 
 
 def tallies(seed: int, calls: int, jobs: int) -> Iterator[Tally]:
-    """The tally of each chunk of cases, in the order in which they are done."""
+    """The tally of each chunk of cases, in order of completion."""
     chunks = [range(start, min(start + _CHUNK, calls)) for start in range(0, calls, _CHUNK)]
     if jobs <= 1:
         yield from (run(seed, chunk) for chunk in chunks)
@@ -33,4 +33,4 @@ def tallies(seed: int, calls: int, jobs: int) -> Iterator[Tally]:
 
 
 def _ignore_interrupt() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears Ctrl-C for all
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C

@@ -1,4 +1,4 @@
-"""Arguments that must be refused with a ValueError or TypeError, whatever the scores."""
+"""Arguments that must raise ValueError or TypeError, whatever the scores."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,7 +52,7 @@ def _drawn(case: Case, choices: list[Any]) -> Any:
 
 
 def check_caps(case: Case) -> None:
-    """A cap beyond any number of structures is none, or is refused; nothing else happens."""
+    """A huge cap has no effect, or is rejected."""
     full = case.family.shape(*case.outer)
     scores = torch.from_numpy(case.rng.standard_normal((1, *full)))
     name = str(case.rng.choice(["max_active", "max_iter"]))
@@ -64,7 +64,7 @@ def check_caps(case: Case) -> None:
 
 
 def check_refusals(case: Case) -> None:
-    """Good scores, one argument of one call wrong."""
+    """Valid scores, with one invalid argument of one call."""
     full = case.family.shape(*case.outer)
     scores = torch.from_numpy(case.rng.standard_normal((2, *full)))
     structure = case.family.structure

@@ -1,4 +1,4 @@
-"""Running cases by number: which call, on which family, and what came of it."""
+"""Runs cases by number: the call, the family, and the result."""
 
 import traceback
 import warnings
@@ -21,7 +21,7 @@ _EXAMPLES = 3  # shown of each kind of failure
 
 @dataclass(frozen=True)
 class Call:
-    """A way to check a case: how often it is drawn, and whether it takes a temperature."""
+    """A kind of check: its frequency, and whether it takes a temperature."""
 
     check: Callable[[Case], None]
     weight: float
@@ -56,7 +56,7 @@ _SUMS = ("marginals", "marginals-gradient", "log-prob", "samples", "kl", "crf-lo
 
 @dataclass(frozen=True)
 class Failure:
-    """A broken promise, and how to see it again."""
+    """A failed check, and how to reproduce it."""
 
     family: str
     call: str
@@ -68,7 +68,7 @@ class Failure:
 
 @dataclass
 class Tally:
-    """What came of some cases."""
+    """The results of some cases."""
 
     calls: Counter[str] = field(default_factory=Counter)
     refused: int = 0
@@ -106,7 +106,7 @@ class Tally:
 
 @cache
 def _able(call: str) -> tuple[str, ...]:
-    """The families that have the call: the others refuse it."""
+    """The families that support the call; the others reject it."""
     if call in _SUMS:
         return tuple(name for name, family in FAMILIES.items() if family.summed)
     if call == "sample-matchings":
@@ -117,7 +117,7 @@ def _able(call: str) -> tuple[str, ...]:
 
 
 def run_case(seed: int, number: int, tally: Tally) -> None:
-    """Draws case `number` of `seed`, makes the call and adds what came of it to `tally`."""
+    """Draw case `number` of `seed`, make the call and add its result to `tally`."""
     rng = np.random.default_rng([seed, number])
     call = pick(rng, _WEIGHTS)
     tally.calls[call] += 1
@@ -149,14 +149,14 @@ def run_case(seed: int, number: int, tally: Tally) -> None:
         tally.refused += 1
     except BrokenError as broken:
         tally.add(Failure(family, call, broken.kind, number, str(broken), source()))
-    except Exception as error:  # of the fuzzer, or of a lazy result
+    except Exception as error:  # from the fuzzer or a lazy result
         kind = f"{type(error).__name__} where none should be"
         detail = "".join(traceback.format_exception(error)[-3:])
         tally.add(Failure(family, call, kind, number, detail, source()))
 
 
 def run(seed: int, numbers: Iterable[int]) -> Tally:
-    """Runs cases one after the other, in one thread."""
+    """Run cases one after the other, in one thread."""
     tally = Tally()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

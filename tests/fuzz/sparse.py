@@ -1,4 +1,4 @@
-"""`sparsemap`: the certificate is computed again, in extended precision, from what came back."""
+"""`sparsemap`: recomputes the certificate in extended precision from the result."""
 
 from typing import Any, Literal
 
@@ -32,7 +32,7 @@ def _draw_options(case: Case) -> Options:
         options["max_active"] = int(rng.choice([1, 2, 3, 10, 1000]))
     if rng.random() < 0.1:
         options["max_iter"] = int(rng.choice([1, 2, 5, 1000]))
-    # A lower temperature than the smallest normal number could not be told exactly.
+    # A temperature below the smallest normal number could not be represented exactly.
     free = case.wrong is None and (case.temperatures > 1e-290).all()
     if rng.random() < 0.15 and free and not options.keys() & {"max_active", "max_iter"}:
         options["max_support"] = int(rng.choice([1, 2, 3, 10, 1000]))
@@ -42,7 +42,7 @@ def _draw_options(case: Case) -> Options:
 
 
 class Solved:
-    """The answer for a batch, and the weights of each instance by number of structure."""
+    """The result for a batch, and the weights of each instance by index of structure."""
 
     def __init__(self, post: sp.SparsePosterior, rows: list["Row"]) -> None:
         self.post = post
@@ -50,7 +50,7 @@ class Solved:
 
 
 class Row:
-    """The answer for one instance: numbers of the structures kept, weights, marginals."""
+    """The result for one instance: indices of structures, weights, marginals."""
 
     def __init__(self, one: Instance, support: list[int], weights: Longs) -> None:
         self.one = one
@@ -81,7 +81,7 @@ def solve(case: Case, options: Options) -> Solved:
 
 
 def _answered(case: Case, post: sp.SparsePosterior, options: Options) -> list[Instance]:
-    """The instances at the temperatures of their answers."""
+    """The instances at the temperatures of their solutions."""
     given, found = case.temperatures, number(post.temperature)
     if "max_support" not in options:
         if not np.array_equal(found, np.asarray(given, float)):
@@ -127,7 +127,7 @@ def _check_certificate(
     noise = one.noise
     if case.epsilon > EPSILON:  # weights and marginals were rounded
         noise += 2 * case.epsilon * one.members.slots * (one.magnitude + one.members.slots)
-    if not converged:  # the scores were tilted, so as to break ties
+    if not converged:  # the scores were tilted to break ties
         noise += 2e-12 * one.members.slots
     detail = f"true gap {true}, reported {reported}, unit {one.unit}, noise {noise}"
     if not reported >= 0:
@@ -152,7 +152,7 @@ def _check_certificate(
 
 
 def check_posterior(case: Case) -> None:
-    """What can be asked of the answer."""
+    """Checks of the methods of the result."""
     solved = solve(case, {})
     post, rng = solved.post, case.rng
     if len(case) == 0:
@@ -224,9 +224,9 @@ def _vjp(row: Row, by_parts: np.ndarray, by_weights: np.ndarray) -> np.ndarray:
 
 
 def _check_complete(row: Row) -> None:
-    """Without ties the support spans the face of the optimum: the gradient is that of u*.
+    """Without ties the support spans the face of the optimum, so the gradient is that of u*.
 
-    Only where the face is told apart: no structure is nearly on it, no weight nearly zero.
+    Only if the face is well separated: no structure is nearly on it, no weight nearly zero.
     """
     one = row.one
     slope = one.theta - np.where(one.members.penalised, row.u, Long(0))

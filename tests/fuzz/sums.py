@@ -52,7 +52,7 @@ def _check_marginals(case: Case, one: Instance, found: np.ndarray) -> None:
 
 
 def check_samples(case: Case) -> None:
-    """Samples are members that are not out of the question, the mode the best of all."""
+    """Samples are plausible members, and the mode is the best member."""
     dist = _distribution(case)
     k = int(case.rng.integers(1, 4))
     drawn = attempt(None, lambda: dist.sample(k, generator=seeded(case))).numpy()
@@ -65,7 +65,7 @@ def check_samples(case: Case) -> None:
 
 
 def check_drawn(one: Instance, events: np.ndarray) -> None:
-    """Each is a member, and not so unlikely that none would be seen in a lifetime."""
+    """Each is a member whose probability is not negligible."""
     for event in events:
         found = one.members.find(event)
         if found is None:
@@ -117,7 +117,7 @@ def _kl(p: Instance, q: Instance) -> float:
 
 
 def check_sums_gradient(case: Case) -> None:
-    """The gradient of log Z is the marginals; that of the marginals, the covariance."""
+    """The gradient of log Z is the marginals, and that of the marginals is the covariance."""
     case.scores = case.scores.detach().requires_grad_()
     dist = _distribution(case)
     vector = torch.from_numpy(case.rng.standard_normal(case.scores.shape))
@@ -140,7 +140,7 @@ def check_sums_gradient(case: Case) -> None:
 
 
 def check_matchings(case: Case) -> None:
-    """`sample_matchings` draws members that are not out of the question."""
+    """`sample_matchings` draws plausible members."""
     structure: Any = case.family.structure
     wrong = case.wrong if isinstance(structure, sp.Matching) else "a family that is no matching"
     k = int(case.rng.integers(1, 4))

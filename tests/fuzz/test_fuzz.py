@@ -1,4 +1,4 @@
-"""20,000 fuzzed calls, the same each time. More: `python -m tests.fuzz --calls N --seed S`."""
+"""20,000 deterministic fuzzed calls. More: `python -m tests.fuzz --calls N --seed S`."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def test_no_promise_is_broken(share: int) -> None:
 
 
 def test_a_broken_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An oracle that takes the worst for the best, and weights that miss a thousandth."""
+    """An oracle that returns the worst structure, and weights that sum to 0.999."""
     better, solve = sp.Simplex.argmax, sp.sparsemap
 
     def worst(self: sp.Simplex, scores: Tensor, lengths: Tensor | None = None) -> Tensor:

@@ -1,4 +1,4 @@
-"""Hostile values: scores, dtypes, memory layouts, temperatures."""
+"""Extreme values: scores, dtypes, memory layouts, temperatures."""
 
 from collections.abc import Callable, Mapping
 
@@ -68,7 +68,7 @@ _SCORES: dict[str, tuple[float, Callable[[Rng, tuple[int, ...]], Floats]]] = {
     "nothing": (0.7, lambda rng, shape: np.full(shape, -np.inf)),
 }
 _KINDS = {name: weight for name, (weight, _) in _SCORES.items()}
-CONTINUOUS = ("normal", "sharp", "small")  # no ties but by chance
+CONTINUOUS = ("normal", "sharp", "small")  # ties have probability 0
 
 
 def draw_scores(rng: Rng, batch: int, shape: tuple[int, ...]) -> tuple[list[str], Floats]:
@@ -98,7 +98,7 @@ def draw_layout(rng: Rng) -> str:
 
 
 def lay_out(values: Tensor, layout: str) -> tuple[Tensor, Tensor]:
-    """(scores, the memory behind them): `values` again, but for their strides."""
+    """(scores, their memory): `values` with other strides."""
     if layout == "transposed":
         base = values.transpose(0, -1).contiguous()
         return base.transpose(0, -1), base
@@ -127,7 +127,7 @@ _TEMPERATURE = {
 
 
 def draw_temperature(rng: Rng, batch: int) -> tuple[float | Tensor, str | None]:
-    """A temperature, and why it must be refused, if it must."""
+    """A temperature, and why it must be rejected, if it is invalid."""
     kind = pick(rng, _TEMPERATURE)
     if kind == "wrong":
         bad = [0.0, -1.0, np.nan, np.inf, 1j, torch.ones(batch + 2), torch.zeros(batch)]

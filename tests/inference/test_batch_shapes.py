@@ -1,4 +1,4 @@
-"""Any leading batch dimensions: every call on every family answers as on the flattened batch."""
+"""Any leading batch dimensions: every call gives the results of the flattened batch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from tests.seats import Seats
 BATCHES = [(), (2, 3), (1, 1), (3, 1, 2), (0, 3), (2, 0)]
 
 
-# structure, shape of the parts, the lengths of instances in turn
+# structure, shape of the parts, lengths of the instances
 FAMILIES: dict[str, tuple[sp.Structure, tuple[int, ...], list[int] | list[list[int]] | None]] = {
     "trees": (sp.DependencyTrees(), (3, 4), [3, 1, 2]),
     "single root": (sp.DependencyTrees(single_root=True), (3, 4), [3, 1, 2]),
@@ -77,7 +77,7 @@ def draw(name: str, count: int, with_lengths: bool) -> Given:
     return Given(structure, scores, lengths, temperature, gold)
 
 
-# Each table with the dimension its instances are along; None: a support, flat whatever the batch.
+# Each table with the dimension of its instances; None: a support, which is always flat.
 Tables = list[tuple[Tensor, int | None]]
 
 
@@ -154,7 +154,7 @@ def _has(name: str, call: str) -> bool:
 
 
 def gradients(tables: Tables, x: Given) -> list[Tensor | None]:
-    """Of a weighted sum of all tables that have one: by scores and by temperature."""
+    """Gradients of a weighted sum of all differentiable tables, by scores and temperature."""
     total = torch.zeros((), dtype=torch.float64)
     for table, _ in tables:
         if table.requires_grad:

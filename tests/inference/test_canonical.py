@@ -21,7 +21,7 @@ Solver = Literal["native", "generic"]
 
 
 class Family(NamedTuple):
-    """A structure with what fixes an instance of size n: the shape of its scores, its listing."""
+    """A structure with the shape and the enumeration of an instance of size n."""
 
     structure: sp.Structure
     sizes: tuple[int, int]
@@ -77,7 +77,7 @@ QUICK = ("trees", "chain", "matching", "binary", "subset")
 def reference(family: Family, n: int, scores: Tensor, marginals: Tensor) -> dict[bytes, float]:
     """The canonical weight of each structure, by its parts, for one instance (*parts).
 
-    Marginals of parts without a penalty are unique unless scores tie. Any will do that optimal
+    Marginals of parts without penalty are unique unless scores tie; then use any that optimal
     structures have.
     """
     structure, shape = family.structure, family.shape(n)
@@ -99,7 +99,7 @@ def measure(columns: Tensor, weights: Tensor) -> dict[bytes, float]:
 
 
 def check_canonical(family: Family, n: int, scores: Tensor, post: sp.SparsePosterior) -> None:
-    """`post` of (B, *parts), where it is canonical, is the reference."""
+    """`post` of (B, *parts) equals the reference where it is canonical."""
     for table, one in zip(scores, post, strict=True):
         if not one.canonical:
             continue
@@ -112,7 +112,7 @@ def check_canonical(family: Family, n: int, scores: Tensor, post: sp.SparsePoste
 
 
 def draw(family: Family, n: int, kind: str, seed: int, batch: int = 2) -> Tensor:
-    """(batch, *parts), of which each has a structure."""
+    """(batch, *parts), each with at least one structure."""
     scores = draw_scores(kind, batch, family.shape(n), seed)
     listed = family.structure.enumerate(*family.size(n))
     columns = family.structure.indicator(listed, family.shape(n)).flatten(1)
@@ -141,7 +141,7 @@ def test_weights_are_those_of_the_pulling_triangulation(
 @pytest.mark.parametrize("solver", ["native", "generic"])
 @pytest.mark.parametrize("name", some_quick(FAMILIES, *QUICK))
 def test_weights_are_found(name: str, solver: Solver) -> None:
-    """For the largest size, with scores among which many structures are optimal."""
+    """For the largest size, with scores for which many structures are optimal."""
     family = FAMILIES[name]
     n = family.sizes[1]
     scores = 0.3 * draw_scores("normal", 6, family.shape(n), seed=0)
@@ -164,7 +164,7 @@ def test_exact_ties(name: str, solver: Solver) -> None:
 
 
 def test_what_rounding_left_has_no_weight() -> None:
-    """Hundreds of steps among equal trees leave a tree that has none."""
+    """After hundreds of steps among equal trees, a tree without weight is left."""
     scores = torch.full((1, 8, 9), 0.1, dtype=torch.float64)
     trees = sp.DependencyTrees(single_root=True)
     ours, theirs = [
@@ -180,7 +180,7 @@ def test_what_rounding_left_has_no_weight() -> None:
 
 
 class Orders(sp.Custom, parts_ndim=2):
-    """Permutations by a plain loop over them: an oracle in Python that sees one instance."""
+    """Permutations, with an oracle in Python that loops over all of them."""
 
     def best(self, scores: Tensor) -> Tensor:
         orders = torch.tensor(list(permutations(range(len(scores)))))
@@ -207,7 +207,7 @@ def test_an_oracle_in_python_has_the_same() -> None:
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
 def test_square_of_the_documentation(solver: Solver) -> None:
-    """Two words that choose between two heads: the tree that is pulled, and the diagonal."""
+    """Two words with two possible heads each: the pulled tree, and the diagonal."""
     scores = torch.full((4, 5), -torch.inf, dtype=torch.float64)
     scores[0, 0] = scores[1, 1] = 0.0
     scores[2, 1], scores[3, 1], scores[2, 2], scores[3, 2] = 0.4, 0.2, 0.0, 0.0

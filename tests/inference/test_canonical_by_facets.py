@@ -1,4 +1,4 @@
-"""Canonical weights of families whose facets are known, too large for listing all structures."""
+"""Canonical weights of families with known facets, too large for enumeration."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ from sparsewood.testing.reference import affine_rank
 
 
 class Family(NamedTuple):
-    """A structure, and shapes of its scores for which facets are missing to begin with."""
+    """A structure, and shapes of scores for which the initial pool misses facets."""
 
     structure: sp.Structure
     shapes: list[tuple[int, ...]]
-    small: tuple[int, ...]  # one for which the generic solver takes no time
+    small: tuple[int, ...]  # a size at which the generic solver is fast
 
 
 def sides(structure: sp.Structure) -> Family:
@@ -45,7 +45,7 @@ CASES = [(name, shape) for name, family in FAMILIES.items() for shape in family.
 
 
 def draw(shape: tuple[int, ...], kind: str = "normal", count: int = 4) -> Tensor:
-    """(2 count, *shape): of moderate scores, which many structures share, and of small ones."""
+    """(2 count, *shape): moderate scores, with many structures, and small scores."""
     scores = draw_scores(kind, 2 * count, shape, seed=0)
     return torch.cat([scores[:count], 0.1 * scores[count:]])
 
@@ -76,7 +76,7 @@ def test_weights_are_found_and_optimal(name: str, shape: tuple[int, ...]) -> Non
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_both_solvers_have_the_same(name: str) -> None:
-    """The other one finds them by oracle calls alone, and knows of no facets."""
+    """The generic solver finds them only by oracle calls, without facets."""
     structure, shape = FAMILIES[name].structure, FAMILIES[name].small
     kinds = ["normal", "forbidden"]
     if structure.penalised(draw(shape)) is None:  # else marginals may tie, and each finds its own
@@ -102,7 +102,7 @@ def test_a_small_change_of_the_scores_changes_little(name: str, shape: tuple[int
 
 @pytest.mark.parametrize("shape", [(4, 2, 3), (6, 3, 4)])
 def test_transitions_that_tie(shape: tuple[int, ...]) -> None:
-    """Their marginals are not unique; structures have to be independent in the states alone."""
+    """Their marginals are not unique; structures must be independent in the states."""
     chain, scores = sp.LinearChain(), 0.2 * draw_scores("normal", 8, shape, seed=0)
     scores[..., 1:] = 0.0
     post, plain = sp.sparsemap(scores, chain, weights="canonical"), sp.sparsemap(scores, chain)

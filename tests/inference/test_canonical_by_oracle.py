@@ -1,4 +1,4 @@
-"""Canonical weights of families known by their oracle alone, too large for listing all."""
+"""Canonical weights of families without known facets, too large for enumeration."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -88,7 +88,7 @@ def test_support_stays_when_scores_hardly_move(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["projective", "warping", "binary", "segments"])
 def test_weights_are_continuous_along_a_line(name: str) -> None:
-    """Halving the steps halves the largest change: a jump would stay."""
+    """Halving the steps halves the largest change; a jump would remain."""
     family = FAMILIES[name]
     start, end = draw(family, count=2)
     changes = []
@@ -116,7 +116,7 @@ def test_both_solvers_have_the_same(name: str, kind: str) -> None:
 @pytest.mark.parametrize("n", [6, 8, 12])
 @pytest.mark.parametrize("name", ["trees", "projective", "warping", "binary", "spanning"])
 def test_equal_scores_come_to_an_end(name: str, n: int) -> None:
-    """Every structure is on the face, and few have weight: found or not, it is optimal."""
+    """Every structure is on the face, and few have weight: the result is optimal either way."""
     structure: sp.Structure = {
         "trees": sp.DependencyTrees(),
         "projective": sp.DependencyTrees(projective=True),

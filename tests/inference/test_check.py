@@ -1,4 +1,4 @@
-"""Messages for bad input say what is wrong and where."""
+"""Messages for bad input name the problem and the location."""
 
 from collections.abc import Callable
 from typing import Any
@@ -219,7 +219,7 @@ def test_no_sum_may_overflow(parts: int, call: Callable[[Tensor], Any]) -> None:
     ],
 )
 def test_no_temperature_may_forbid(call: Callable[[float | Tensor], Any]) -> None:
-    """-1 divided by it would be -inf, which is the mark of a forbidden part."""
+    """-1 divided by it would be -inf, which marks a forbidden part."""
     for temperature in (1e-310, torch.tensor([1.0, 1e-310], dtype=torch.float64)):
         with pytest.raises(
             ValueError, match=r"scores\[[01], 0(, 0)?\] / temperature is (-inf|-1e\+300)"

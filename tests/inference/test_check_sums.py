@@ -1,4 +1,4 @@
-"""Values that cannot be summed over are named, in a compiled graph as well."""
+"""Values that cannot be summed are named in errors, also in a compiled graph."""
 
 import pytest
 import torch

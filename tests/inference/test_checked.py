@@ -1,4 +1,4 @@
-"""`map` and the losses as one compiled graph: the same answers, gradients and errors."""
+"""`map` and the losses as one compiled graph: the same results, gradients and errors."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -35,7 +35,7 @@ def one_graph(call: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def learnable(family: Family) -> tuple[Tensor, Tensor, Tensor]:
-    """Scores (4, *parts) with gradient, lengths, and gold structures that are not the best."""
+    """Scores (4, *parts) with gradient, lengths, and suboptimal gold structures."""
     scores, lengths = (table[:4] for table in batch_of(family))
     gold = family.structure.argmax(torch.where(scores.isfinite(), -scores, scores), lengths)
     return scores.clone().requires_grad_(), lengths, gold

@@ -57,7 +57,7 @@ def test_gap_and_gradient_are_right_where_it_is_true(name: str, seed: int, expon
     columns = structure.indicator(structure.enumerate(*size), shape).flatten(1)
     assert exact_gap(scores.detach(), post, columns.bool()) <= TOL * Fraction(spread.item())
 
-    # The marginals move within the face of the structures that score best on theta - u.
+    # The marginals can move within the face of the best structures on theta - u.
     below = (scores - post.marginals).detach().flatten() @ columns.T
     below = below.max() - below
     rounding = 1e-13 * max(1.0, float(spread))
@@ -73,11 +73,11 @@ def test_gap_and_gradient_are_right_where_it_is_true(name: str, seed: int, expon
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e-9])
 def test_false_where_float64_cannot_tell(scale: float) -> None:
-    """The gap has to be below 1e-9 of the range, which is below the rounding of the weights."""
+    """The gap must be below 1e-9 times the range, which is below the rounding of the weights."""
     scores = scale * draw_scores("normal", 1, (30, 31), seed=0)
     post = sp.sparsemap(scores, sp.DependencyTrees(), tol=TOL)
     assert not post.converged.any()
-    assert (post.gap < 1e-13).all()  # all the same it goes on to where rounding ends it
+    assert (post.gap < 1e-13).all()  # it continues until rounding stops it
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1e-2, 1.0, 1e3])
@@ -96,7 +96,7 @@ def test_equal_scores_count_as_of_range_one() -> None:
 
 
 def independent_gap(scores: Tensor, marginals: Tensor) -> list[float]:
-    """max_h <theta - u, h> - <theta - u, u> by an oracle that is not ours, per instance."""
+    """max_h <theta - u, h> - <theta - u, u> by an independent oracle, per instance."""
     gaps = []
     for residual, u in zip((scores - marginals).numpy(), marginals.numpy(), strict=True):
         n = len(residual)
@@ -115,5 +115,5 @@ def test_gap_is_what_another_oracle_says(limits: dict[str, Any], scale: float) -
     scores, trees = scale * draw_scores("normal", 10, (20, 21), seed=3), sp.DependencyTrees()
     post = sp.sparsemap(scores, trees, **limits)
     expected = independent_gap(scores.masked_fill(~trees.reads(scores), 0.0), post.marginals)
-    # Before the last step the solver prices scores whose ties it has broken by 1e-12 a part.
+    # Before the last step the solver uses scores with ties broken by 1e-12 per part.
     assert post.gap.tolist() == pytest.approx(expected, abs=1e-10 if limits else 1e-12)

@@ -1,4 +1,4 @@
-"""The negative log-likelihood, beside what the conformance kit asks of it for every family."""
+"""The negative log-likelihood, in addition to the conformance kit."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Derivatives in every mode: central differences, and each mode against the others."""
+"""Derivatives in every mode, against central differences and each other."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ GOLD = torch.tensor([[0, 1, 1], [2, 0, 2]])
 
 
 class Pair(sp.Custom, arrays="numpy"):
-    """The best two of the parts of a row, as 0/1."""
+    """The best two parts of a row, as 0/1."""
 
     def best(self, scores: Any) -> Any:
         return (scores.argsort()[::-1].argsort() < 2).astype(int)
@@ -121,7 +121,7 @@ def test_second_derivatives_agree(name: str) -> None:
 
 
 def test_the_temperature_counts_where_scores_have_no_gradient() -> None:
-    """The second derivative by the temperature of a loss that reads a single marginal."""
+    """The second derivative of a single marginal with respect to the temperature."""
     temperature = TEMPERATURE.clone().requires_grad_()
 
     def loss(temperature: Tensor) -> Tensor:

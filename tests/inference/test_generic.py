@@ -1,4 +1,4 @@
-"""The reference solver: against closed forms, and the native solver against it."""
+"""The reference solver against closed forms, and the native solver against it."""
 
 import pytest
 import torch
@@ -55,7 +55,7 @@ def test_native_is_refused_where_there_is_none() -> None:
 
 @pytest.mark.parametrize("cap", [1, 2, 3, 5])
 def test_max_active_keeps_an_optimum(cap: int) -> None:
-    """On the parts that were kept, the result is the SparseMAP of those alone."""
+    """Restricted to the allowed parts, the result is SparseMAP over these parts."""
     scores = 0.1 * draw_scores("normal", 4, (8,), seed=0)
     post = sp.sparsemap(scores, Choice(), max_active=cap)
     assert post.sizes.max() <= cap
@@ -117,7 +117,7 @@ def test_native_derivatives_agree(
 def test_no_structure_of_tiny_weight_is_missing(
     trees: sp.DependencyTrees, n: int, scale: float
 ) -> None:
-    """The gap closes long before the support is complete, and then the gradient is wrong."""
+    """The gap closes before the support is complete, so an early stop distorts the gradient."""
     scores = (scale * draw_scores("normal", 2, (n, n + 1), seed=n)).requires_grad_()
     direction = draw_scores("normal", 2, (n, n + 1), seed=7)
     ours, reference = [sp.sparsemap(scores, trees, solver=name) for name in ("native", "generic")]
@@ -131,7 +131,7 @@ def test_no_structure_of_tiny_weight_is_missing(
 
 @pytest.mark.parametrize("scale", [1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e6])
 def test_converged_is_relative_to_the_range(scale: float) -> None:
-    """Where rounding allows no gap as small as was asked for, `converged` says so."""
+    """If rounding prevents the requested gap, `converged` is False."""
     scores = scale * draw_scores("normal", 12, (6, 7), seed=0)
     reads = TREES.reads(scores)
     spread = [

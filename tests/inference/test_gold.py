@@ -1,4 +1,4 @@
-"""What all supervised losses have in common, and what they all refuse."""
+"""Common behaviour and errors of all supervised losses."""
 
 from collections.abc import Callable
 

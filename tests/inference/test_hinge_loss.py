@@ -1,4 +1,4 @@
-"""The structured hinge, beside what the conformance kit asks of it for every family."""
+"""The structured hinge loss, in addition to the conformance kit."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The k best structures, beside what the conformance kit asks of them for every family."""
+"""The k best structures, in addition to the conformance kit."""
 
 import sys
 
@@ -33,7 +33,7 @@ def test_longer_sentences_fall_in_order() -> None:
 
 def test_a_large_k_takes_room_for_what_there_is() -> None:
     scores = draw_scores("normal", 2, (2, 2), seed=0)
-    found = sp.kbest(scores, sp.Matching(), 3_000_000)  # parts of so many would fill 192 MB
+    found = sp.kbest(scores, sp.Matching(), 3_000_000)  # their parts would take 192 MB
     few = sp.kbest(scores, sp.Matching(), 3)
     assert torch.equal(found.structures[:, :3], few.structures)
     assert torch.equal(found.scores[:, :3], few.scores)

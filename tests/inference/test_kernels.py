@@ -1,4 +1,4 @@
-"""SparseMAP, its derivatives and the k best by kernels: what the CPU finds."""
+"""SparseMAP, its derivatives and the k best by kernels, compared with the CPU."""
 
 import re
 import warnings
@@ -17,12 +17,12 @@ from sparsewood.structures import _kernels as families
 from tests.families import FAMILIES, Family, batch_of
 from tests.full import some_quick
 
-KBEST = ("trees", "segments", "subset")  # what is compiled for the CPU too
+KBEST = ("trees", "segments", "subset")  # also compiled for the CPU
 TREES = FAMILIES["trees"]
 
 
 def on_host(call: Callable[[], Any]) -> Any:
-    """What a call finds without kernels."""
+    """The result of a call without kernels."""
 
     def nothing(program: cuda.Program) -> Any:
         return None
@@ -38,7 +38,7 @@ def pick(name: str, device: torch.device, emulated: bool) -> Family:
 
 
 def same_error(device: torch.device, call: Callable[[torch.device], object]) -> str:
-    """The message of the error that a call ends in on the device, as on the host."""
+    """The error message of a call on the device, checked to equal that on the host."""
     with pytest.raises(ValueError, match=r"instance|temperature") as expected:
         on_host(lambda: call(torch.device("cpu")))
     with pytest.raises(ValueError, match=re.escape(str(expected.value))):
@@ -49,7 +49,7 @@ def same_error(device: torch.device, call: Callable[[torch.device], object]) -> 
 def assert_same(
     found: sp.SparsePosterior, expected: sp.SparsePosterior, unique: slice, scores: Tensor
 ) -> None:
-    """The same answer; the same structures in the instances where only one support is right."""
+    """Equal results, with equal structures in instances whose support is unique."""
     close = {"rtol": 0, "atol": 1e-12}
     penalised = expected.structure.penalised(scores)
     u, v = found.marginals.cpu(), expected.marginals
@@ -67,9 +67,9 @@ def assert_same(
 
 
 def in_order(post: sp.SparsePosterior, unique: slice) -> tuple[Tensor, Tensor]:
-    """The structures of some instances, (T, 1 + *), and their weights, in an order of their own.
+    """The structures of some instances, (T, 1 + *), and their weights, in a fixed order.
 
-    The host starts from other structures where it knows the solution in closed form.
+    The host starts from other structures if it has a closed form.
     """
     count = int(post.sizes[unique].sum())
     rows = torch.cat([post.instance[:, None], post.structures.reshape(len(post.weights), -1)], 1)
@@ -123,7 +123,7 @@ def test_the_same_bits_in_any_batch_and_padding(device: torch.device) -> None:
 
 
 class SmallRooms(dict[Any, int]):
-    """Rooms for so few structures at first that hardly any instance is solved in them."""
+    """An initial capacity so small that few instances are solved with it."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         return super().get(key, 4)
@@ -136,7 +136,7 @@ def test_instances_that_need_more_room_go_on(
     scores, lengths = batch_of(TREES)
     expected = on_host(lambda: sp.sparsemap(scores, TREES.structure, lengths=lengths))
     monkeypatch.setattr(_kernels, "_rooms", SmallRooms())
-    monkeypatch.setattr(families, "MEMORY", memory)  # with little of it, one after the other
+    monkeypatch.setattr(families, "MEMORY", memory)  # little memory: one after the other
     found = sp.sparsemap(scores.to(device), TREES.structure, lengths=lengths.to(device))
     assert_same(found, expected, slice(4), scores)
     assert max(_kernels._rooms.values()) > 8
@@ -245,7 +245,7 @@ def test_one_synchronisation() -> None:
     ):
         call()
         with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")  # of the mode itself too, which is a prototype
+            warnings.simplefilter("always")  # including warnings about the mode itself
             torch.cuda.set_sync_debug_mode("warn")
             try:
                 call()

@@ -1,4 +1,4 @@
-"""Where the solver itself gives up: by its status, or an error; never by the end of the process."""
+"""Limits of the solver: a status or an error, never the end of the process."""
 
 import ctypes
 import subprocess
@@ -28,7 +28,7 @@ def flat(n: int = 12) -> torch.Tensor:
 
 @pytest.fixture(params=["native", "generic"])
 def limited(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Solver:
-    """A solver that gives up early."""
+    """A solver with a low limit."""
     if request.param == "native":
         few = partial(_native.solve, most_structures=8)
         monkeypatch.setattr(_native, "solve", few)
@@ -123,7 +123,7 @@ extern "C" void nothing(int64_t) {}
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not say")
 def test_look_at_the_free_memory() -> None:
-    """One page beyond a small piece there is, an exabyte not; small pieces need no look."""
-    look = EmulatedKernels(MEMORY).library.look  # not on the small stack of an emulated thread
+    """There is memory for a page more than a small piece, but not for an exabyte."""
+    look = EmulatedKernels(MEMORY).library.look  # not on an emulated thread, whose stack is small
     for bytes_, expected in ((1 << 20, 1), ((1 << 28) + 4096, 1), (1 << 60, 0)):
         assert look(ctypes.c_int64(bytes_)) == expected, bytes_

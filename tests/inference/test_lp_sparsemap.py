@@ -1,4 +1,4 @@
-"""LP-SparseMAP: against SparseMAP, enumeration, Dykstra's projections, differences, a peer."""
+"""LP-SparseMAP against SparseMAP, enumeration, Dykstra's projections, differences, a peer."""
 
 import json
 import os
@@ -101,10 +101,10 @@ def test_pairs_satisfy_their_factors_and_the_certificate() -> None:
     assert post.converged.all()
     for factor in graph.factors:
         table = post.marginals[:, factor.variables]
-        # The point of the polytope nearest to one inside is that point itself.
+        # A point inside the polytope is its own projection.
         nearest = torch.stack([project(point, members(factor)) for point in table])
         torch.testing.assert_close(nearest, table, rtol=0, atol=1e-9)
-    # Any feasible point has an objective at most `gap` above: the integral ones are feasible.
+    # No feasible point, such as an integral one, has an objective more than `gap` above.
     objective = _objective(scores, post.marginals, graph)
     corners = assignments(graph)
     for b in range(len(scores)):
@@ -290,6 +290,6 @@ def test_same_as_the_peer(pairs: bool, scale: float, tmp_path: Path) -> None:
     subprocess.run([PEER, str(WORKER), str(source), str(target)], check=True, env=environment)
     with np.load(target) as answer:
         theirs = torch.from_numpy(answer["marginals"])
-    # Its residuals, not the marginals, are within 1e-9.
+    # The peer's residuals, not its marginals, are within 1e-9.
     ours = sp.lp_sparsemap(scores, graph).marginals
     torch.testing.assert_close(ours[:, :16], theirs[:, :16], rtol=0, atol=2e-5)

@@ -122,7 +122,7 @@ def test_marginals_and_entropy_compile() -> None:
 
 
 def test_sentences_without_a_single_rooted_tree() -> None:
-    """Both words can only hang from the root, which is to have one child."""
+    """Both words can only have the root as head, which must have one child."""
     scores = torch.tensor([[[0.0, 0.0, -math.inf], [0.0, -math.inf, 0.0]]])
     for projective in (False, True):
         for structure, table in (
@@ -203,7 +203,7 @@ def test_transforms_of_torch_func(structure: sp.Structure, shape: tuple[int, ...
 def test_kernels_show_bad_scores(
     device: torch.device, structure: sp.Structure, shape: tuple[int, ...], value: float
 ) -> None:
-    """In float32 nothing looks at the scores before they are summed."""
+    """In float32 scores are not checked before they are summed."""
     scores = draw_scores("normal", 3, shape, seed=0).float().to(device)
     message = "no structure left" if value == -math.inf else f"is {value}"
     for part in structure.reads(scores)[1].nonzero() if value != -math.inf else [()]:
@@ -242,7 +242,7 @@ def test_on_a_gpu(structure: sp.Structure, shape: tuple[int, ...]) -> None:
     assert structure.contains(drawn.cpu().flatten(0, 1), shape).all()
 
 
-# torch-struct (Rush 2020) has most of these; each of its layouts is rewritten as ours.
+# torch-struct (Rush 2020) has most of these; its layouts are converted to ours.
 
 Peer = Callable[[Tensor], tuple[Tensor, Tensor]]
 
@@ -251,7 +251,7 @@ def _peer(name: str, potentials: Tensor, **options: object) -> tuple[Tensor, Ten
     torch_struct = pytest.importorskip("torch_struct", reason="torch-struct is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it does not define arg_constraints
-        # Its trees write to potentials that need no gradient.
+        # Its trees modify potentials that need no gradient in place.
         dist = getattr(torch_struct, name)(potentials.clone().requires_grad_(), **options)
     return dist.partition.detach(), dist.marginals.detach()
 

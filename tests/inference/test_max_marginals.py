@@ -17,7 +17,7 @@ families = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 
 
 def enumerated(scores: Tensor, columns: Tensor) -> Tensor:
-    """(*parts) from the scores of one instance and all structures (count, *parts)."""
+    """(*parts), given the scores of one instance and all structures (count, *parts)."""
     uses = columns.bool()
     totals = torch.where(uses, scores, 0.0).flatten(1).sum(-1)
     each = totals.view(-1, *[1] * scores.ndim).expand(uses.shape)
@@ -73,7 +73,7 @@ def test_lengths_and_padding(family: Family) -> None:
     ids=str,
 )
 class TestOfAnyFamily:
-    """What does not depend on the way that a family takes."""
+    """Checks that do not depend on the algorithm of a family."""
 
     def test_the_best_is_map(self, structure: sp.Structure, shape: tuple[int, ...]) -> None:
         scores = draw_scores("normal", 4, shape, seed=3)

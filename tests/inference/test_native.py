@@ -1,4 +1,4 @@
-"""The custom ops: PyTorch's own checks, exact derivatives, caps, and the same bits each time."""
+"""The custom ops: PyTorch's checks, exact derivatives, caps, and determinism."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ OPTIONS: tuple[Any, ...] = ([5], LENGTHS[:, None], [5], "trees", [0, 0], 1e-9, 0
 
 
 def op_scores(dtype: torch.dtype = torch.float64, padding: float = 0.0) -> Tensor:
-    """Scores (3, 5, 6) for LENGTHS, with gradient; `padding` where nothing may be read."""
+    """Scores (3, 5, 6) for LENGTHS, with gradient; `padding` at parts that must not be read."""
     scores = draw_scores("normal", 3, (5, 6), seed=0)
     scores = scores.masked_fill(~TREES.reads(scores, LENGTHS), padding)
     return scores.to(dtype).requires_grad_()
@@ -32,7 +32,7 @@ def read_scores(trees: sp.DependencyTrees, scores: Tensor) -> Tensor:
     return scores.masked_fill(~trees.reads(scores), 0.0)
 
 
-# What PyTorch asks of an op.
+# PyTorch's checks of an op.
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -158,8 +158,8 @@ def test_products_with_the_jacobian(
 ) -> None:
     """Vector-Jacobian products against central differences, one direction for each instance.
 
-    The step is so small that most supports stay as they are; where one does not, the weights have
-    no derivative to compare with. What is left of the weights' digits decides the tolerance.
+    The step is so small that most supports do not change; if one does, the weights have
+    no derivative to compare with. The remaining precision of the weights determines the tolerance.
     """
     step = 5e-10
     scores = (scale * draw_scores("normal", batch, (n, n + 1), seed=n)).requires_grad_()
@@ -211,7 +211,7 @@ def test_max_active_keeps_the_best_set_reached(trees: sp.DependencyTrees) -> Non
         assert (
             post.gap >= objective(trees, scores, full) - objective(trees, scores, post) - tol
         ).all()
-        # Optimal on the set: every tree in it scores the same on theta - u.
+        # Optimal on the set: all its trees have equal scores on theta - u.
         parts = trees.indicator(post.structures)
         slope = (read_scores(trees, scores) - post.marginals)[post.instance]
         potential = (slope * parts).flatten(1).sum(1)

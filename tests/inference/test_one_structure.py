@@ -1,4 +1,4 @@
-"""Instances that have one structure alone are solved, whatever their scores."""
+"""Instances with a single structure are solved, whatever their scores."""
 
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from tests.full import some_quick
 
 
 def one_structure() -> list[tuple[sp.Structure, Tensor]]:
-    """Instances that have a single structure: by their size, or by what is forbidden."""
+    """Instances with a single structure, by their size or by forbidden parts."""
     arcs = torch.full((1, 3, 4), -torch.inf, dtype=torch.float64)
     arcs[0, 0, 0], arcs[0, 1, 1], arcs[0, 2, 1] = 1e12, 1e12 + 5, 1e12 - 7
     segments = torch.full((1, 4, 1, 4), -torch.inf, dtype=torch.float64)
@@ -52,7 +52,7 @@ def test_a_single_structure_is_certain_to_kernels(
 
 
 def test_one_of_several_that_rounding_hides_is_not_certain() -> None:
-    """Sums of such scores are rounded to some 1e-4: any of the segmentations may be the best."""
+    """Sums of such scores are rounded to about 1e-4: any segmentation may be the best."""
     scores = torch.full((1, 2, 1, 4), 1e12, dtype=torch.float64)
     scores += torch.rand(scores.shape, dtype=scores.dtype, generator=torch.manual_seed(0))
     post = sp.sparsemap(scores, sp.SemiMarkov(3))

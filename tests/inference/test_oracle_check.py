@@ -1,4 +1,4 @@
-"""Oracles that minimise are found out, and those that maximise are let alone."""
+"""Oracles that minimise are detected, and oracles that maximise are accepted."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.seats import Seats
 
 
 class WorstSeats(Seats):
-    """What a function that takes costs returns where it is given scores."""
+    """A function of costs that is given scores instead."""
 
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         left = (scores[:-1] + scores[1:]).argmin()
@@ -28,7 +28,7 @@ class WorstSeats(Seats):
 
 
 class Stretches(sp.Custom):
-    """Any of the items: an oracle that is wrong once it has been asked a few times."""
+    """Any of the items: an oracle that is wrong after a few calls."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -54,7 +54,7 @@ class Narrow(Seats):
 
 
 class Costs(Narrow):
-    """Of costs above 0, as the algorithm of Dijkstra takes them: no score may be above 0."""
+    """An algorithm for positive costs, such as Dijkstra's: no score may be above 0."""
 
     def best(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         if scores.max() > 0:
@@ -70,7 +70,7 @@ CALLS: list[dict[str, Any]] = [{}, {"max_support": 2}, {"max_active": 2}, {"weig
 @pytest.mark.parametrize("temperature", [0.01, 1.0, 100.0])
 def test_a_minimiser_is_named(options: dict[str, Any], temperature: float) -> None:
     scores = torch.zeros(2, 2, 5, dtype=torch.float64)
-    scores[1, 0] = torch.tensor([3.0, 1.0, 0.0, -1.0, -2.0])  # of the others all choices are alike
+    scores[1, 0] = torch.tensor([3.0, 1.0, 0.0, -1.0, -2.0])  # in the others all choices are equal
     temperatures = temperature * torch.ones(2, 2)
     found = f"{-3 / temperature:.6g}, but .* scores {4 / temperature:.6g}: {MESSAGE}"
     message = rf"instance \(1, 0\): the oracle returned a structure that scores {found}"

@@ -1,4 +1,4 @@
-"""At most k structures by a lower temperature: how it is found, and how it is differentiated."""
+"""At most k structures by a lower temperature: the temperature and its derivatives."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def unique(structure: sp.Structure, scores: Tensor) -> Tensor:
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_is_sparsemap_at_the_temperature_it_names(name: str, k: int, solver) -> None:
-    """Also with forbidden parts, padding, ties, equal scores, small and large ones."""
+    """Includes forbidden parts, padding, ties, equal, small and large scores."""
     structure = FAMILIES[name].structure
     scores, lengths = batch_of(FAMILIES[name])
     options = {"lengths": lengths, "solver": solver}
@@ -52,7 +52,7 @@ def test_is_sparsemap_at_the_temperature_it_names(name: str, k: int, solver) -> 
 
 @solvers
 def test_of_a_simplex_it_is_known(solver) -> None:
-    """Number k + 1 of sparsemax enters at the sum of what the k before it score above it."""
+    """Item k + 1 of sparsemax enters at the sum of the score differences to the first k."""
     scores = draw_scores("normal", 5, (8,), seed=0)
     ordered = scores.sort(-1, descending=True).values
     for k in range(1, 8):
@@ -65,7 +65,7 @@ def test_of_a_simplex_it_is_known(solver) -> None:
 @solvers
 @small
 def test_one_structure_is_the_best_one(problem: Small, solver) -> None:
-    """Until another one ties: where its score, less by the parts it does not share, does."""
+    """Until another structure ties, which depends on the parts that it does not share."""
     scores = problem.scores(5, seed=1)
     theta = torch.where(problem.allowed(scores), scores, 0).flatten(1)
     usable = (problem.columns @ (~problem.allowed(scores)).double().flatten(1).T == 0).T
@@ -83,7 +83,7 @@ def test_one_structure_is_the_best_one(problem: Small, solver) -> None:
 @solvers
 @small
 def test_a_little_above_they_do_not_suffice(problem: Small, solver) -> None:
-    """The optimum over the structures kept has an advantage left for another one."""
+    """At the optimum over the structures kept, another structure has an advantage."""
     scores = draw_scores("normal", 6, problem.shape, seed=2)
     for k in (1, 2, 3):
         post = sp.sparsemap(
@@ -167,7 +167,7 @@ def test_more_than_needed_is_the_plain_answer(solver) -> None:
 
 @solvers
 def test_where_too_many_score_best_no_temperature_suffices(solver) -> None:
-    """The answer is then that of `max_active`, and says so."""
+    """The result is then that of `max_active`, with its status."""
     scores = torch.zeros(1, 5, 6, dtype=torch.float64)
     post = sp.sparsemap(scores, TREES, temperature=0.5, max_support=2, solver=solver)
     capped = sp.sparsemap(scores, TREES, temperature=0.5, max_active=2, solver=solver)

@@ -1,4 +1,4 @@
-"""The structured perceptron, beside what the conformance kit asks of it for every family."""
+"""The structured perceptron loss, in addition to the conformance kit."""
 
 import torch
 

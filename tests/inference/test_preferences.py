@@ -1,4 +1,4 @@
-"""The integers by which canonical weights choose, and the reference that canonical weights have."""
+"""The integers that define canonical weights, and the reference implementation."""
 
 import pytest
 import torch
@@ -9,7 +9,7 @@ from tests.pulling import pulled
 
 
 def _mixed(index: tuple[int, ...]) -> int:
-    """The hash of one part, in whole numbers of Python."""
+    """The hash of one part, in Python integers."""
     golden, bits = 0x9E3779B97F4A7C15, 2**64 - 1
     h = golden
     for x in index:
@@ -49,7 +49,7 @@ def test_they_tell_structures_apart() -> None:
     ],
 )
 def test_reference_on_a_square(first: int, expected: list[float]) -> None:
-    """Of two choices with marginals 0.7 and 0.6, the corner that is pulled has the diagonal."""
+    """For two choices with marginals 0.7 and 0.6, the pulled corner is on the diagonal."""
     heads = torch.tensor([[0, 1, 1, 1], [0, 1, 1, 2], [0, 1, 2, 1], [0, 1, 2, 2]])
     columns = sp.DependencyTrees().indicator(heads, (4, 5)).flatten(1)
     u = torch.tensor([0.42, 0.28, 0.18, 0.12], dtype=torch.float64) @ columns

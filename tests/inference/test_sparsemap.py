@@ -14,7 +14,7 @@ from tests.trees import FAMILIES, family
 def gap_of(scores: torch.Tensor, post: sp.SparsePosterior) -> torch.Tensor:
     """The duality gap of float64 `scores` at the marginals, from one more MAP call.
 
-    A number added to all heads of a word adds the same to every tree: without it less is rounded.
+    Adding a number to all heads of a word shifts all trees equally; removing it reduces rounding.
     """
     scores = scores - scores.amax(-1, keepdim=True)
     u = post.marginals
@@ -65,7 +65,7 @@ def test_extreme_scales(trees: sp.DependencyTrees, scale: float) -> None:
 
 @family
 def test_a_large_constant_changes_nothing(trees: sp.DependencyTrees) -> None:
-    """Every tree has n arcs, so a shift of all scores by a number adds the same to each tree."""
+    """Every tree has n arcs, so shifting all scores shifts all trees equally."""
     scores = (draw_scores("normal", 4, (8, 9), seed=0) * 2**10).round() / 2**10  # sums stay exact
     post, shifted = sp.sparsemap(scores, trees), sp.sparsemap(scores + 2.0**20, trees)
     assert shifted.converged.all()
@@ -116,7 +116,7 @@ def test_max_active(trees: sp.DependencyTrees, solver) -> None:
     torch.testing.assert_close(
         post.expect(trees.indicator(post.structures)), post.marginals, rtol=0, atol=1e-12
     )
-    # Optimal on the trees kept: all of them score alike on the residual.
+    # Optimal on the trees kept: all have equal scores on the residual.
     potential = (scores - post.marginals)[post.instance] * trees.indicator(post.structures)
     potential = potential.flatten(1).sum(-1)
     mean = post.expect(potential)[post.instance]
@@ -159,7 +159,7 @@ def test_max_iter_bounds_the_oracle_calls() -> None:
         sp.sparsemap(scores, sp.DependencyTrees(), max_iter=most) for most in (None, 10)
     )
     assert (capped.status == sp.Status.CAPPED).all()
-    assert (capped.calls <= 12).all()  # the start, one for each solve, and one to certify
+    assert (capped.calls <= 12).all()  # the start, one per solve, and one to certify
     assert (full.calls > capped.calls).all()
 
 
@@ -247,7 +247,7 @@ def test_concurrent_calls() -> None:
 
 
 class Solved(Dataset):
-    """Each item is the marginals of one sentence, computed where the item is loaded."""
+    """Each item is the marginals of one sentence, computed in the worker."""
 
     def __len__(self) -> int:
         return 6
@@ -259,7 +259,7 @@ class Solved(Dataset):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork.*:DeprecationWarning")
 def test_forked_workers() -> None:
-    here = [Solved()[i] for i in range(6)]  # the parent has used its threads before it forks
+    here = [Solved()[i] for i in range(6)]  # so that the parent has used threads before it forks
     loader = DataLoader(Solved(), batch_size=None, num_workers=2, multiprocessing_context="fork")
     for found, expected in zip(loader, here, strict=True):
         assert torch.equal(found, expected)

@@ -1,4 +1,4 @@
-"""The Fenchel-Young loss of SparseMAP, beside what the conformance kit asks for every family."""
+"""The Fenchel-Young loss of SparseMAP, in addition to the conformance kit."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from sparsewood.testing import draw_scores
 @pytest.mark.parametrize("size", [4.958e8, 1e17])
 @pytest.mark.parametrize("solver_of", ["structure", "graph"])
 def test_large_scores_take_nothing_from_the_gradient(size: float, solver_of: str) -> None:
-    """Three equal options, of which the gold one has a third."""
+    """Three equal options, each with a third of the probability."""
     scores = torch.full((1, 3), size, dtype=torch.float64).requires_grad_()
     gold = torch.tensor([0])
     structure: Any = sp.Simplex()

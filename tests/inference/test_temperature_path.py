@@ -1,4 +1,4 @@
-"""SparseMAP at every temperature, against solves at some."""
+"""SparseMAP at every temperature, against solves at single temperatures."""
 
 import pytest
 import torch
@@ -21,7 +21,7 @@ def paths(scores: Tensor, structure: sp.Structure, **options) -> list[sp.Tempera
 
 
 def check(path: sp.TemperaturePath, scores: Tensor, end: float) -> None:
-    """It has no holes, and is what `sparsemap` says at the ends and in the middle of segments."""
+    """It has no gaps, and equals `sparsemap` at the ends and in the middle of segments."""
     assert path.segments[0].begin == 0
     assert path.segments[-1].end == end
     counted = path.structure.penalised(scores[None])
@@ -46,7 +46,7 @@ def check(path: sp.TemperaturePath, scores: Tensor, end: float) -> None:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_family(name: str) -> None:
-    """Also with forbidden parts, padding, ties, equal scores, small and large ones."""
+    """Includes forbidden parts, padding, ties, equal, small and large scores."""
     scores, lengths = batch_of(FAMILIES[name])
     found = paths(scores, FAMILIES[name].structure, lengths=lengths, temperature=2.0)
     for path, table in zip(found, scores, strict=True):
@@ -81,7 +81,7 @@ def test_begins_with_the_best_structure() -> None:
 
 
 def test_structures_are_told_apart() -> None:
-    """A picture needs to know which structure of one segment is which of the next."""
+    """Pictures need to identify structures across segments."""
     (path,) = paths(draw_scores("normal", 1, (6, 7), seed=0), TREES)
     assert len(path.structures.unique(dim=0)) == len(path.structures)
     for before, after in zip(path.segments, path.segments[1:], strict=False):

@@ -1,4 +1,4 @@
-"""A forest over three sentences of unlike length."""
+"""A forest over three sentences of different lengths."""
 
 from typing import Any
 

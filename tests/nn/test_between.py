@@ -1,4 +1,4 @@
-"""The scorer of what lies between two words against its definition, one pair at a time."""
+"""The scorer of words between two words, against its definition, one pair at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ def definition(scorer: sp.nn.BetweenArcScorer, x: Tensor) -> Tensor:
         for h, head in enumerate([scorer.root, *x]):
             low = min(h, d)
             way = torch.stack(sums[low : max(h, d, low + 1)])  # where the sums between end
-            # Of equal ones the first.
+            # Ties go to the first.
             least = [channel[channel.tolist().index(min(channel.tolist()))] for channel in way.mT]
             most = [channel[channel.tolist().index(max(channel.tolist()))] for channel in way.mT]
             stats = torch.stack([way[-1], torch.stack(least), torch.stack(most)]) - sums[low]
@@ -38,7 +38,7 @@ def definition(scorer: sp.nn.BetweenArcScorer, x: Tensor) -> Tensor:
 
 
 def ties_are_exact(scorer: sp.nn.BetweenArcScorer, x: Tensor) -> bool:
-    """Whether no prefix sums are equal but for rounding errors: which is the least is then open."""
+    """Whether no prefix sums are nearly equal, which would make the minimum ambiguous."""
     sums = scorer._round(torch.tanh(scorer.step(x))).double().cumsum(0)
     sums = torch.cat([torch.zeros_like(sums[:1]), sums])
     distances = (sums - sums[:, None]).abs()
@@ -59,7 +59,7 @@ def words(*shape: int) -> Tensor:
 
 
 def gradients(scores: Tensor, scorer: sp.nn.BetweenArcScorer, x: Tensor) -> list[Tensor]:
-    """Of a function of the scores that reads about half of them."""
+    """Gradients of a function of about half of the scores."""
     weights = torch.sin(1 + torch.arange(scores.numel(), dtype=torch.float64)).relu()
     loss = (weights.view_as(scores).to(scores) * scores).sum()
     leaves = [x, *scorer.parameters()]  # nothing is between the words of a short sentence
@@ -76,7 +76,7 @@ def chunks_of(limit: int) -> Iterator[None]:
         _pairs._CHUNK = before
 
 
-# Words of few kinds: steps cancel, and several prefix sums are the least.
+# Few distinct words: steps cancel, and several prefix sums are minimal.
 vectors = st.lists(st.integers(-2, 2), min_size=SIZE, max_size=SIZE)
 sentences = st.lists(vectors, min_size=1, max_size=9)
 
@@ -176,7 +176,7 @@ def test_a_word_that_is_not_finite_spoils_what_passes_it() -> None:
 
 
 def test_rounded_sums_tell_which_brackets_match_at_a_thousand_words() -> None:
-    """A closing bracket whose score is positive with the opening one that it closes alone."""
+    """A closing bracket whose score is positive only with its opening bracket."""
     scorer = sp.nn.BetweenArcScorer(SIZE, 1, 1)
     with torch.no_grad():
         for parameter in scorer.parameters():
@@ -184,7 +184,7 @@ def test_rounded_sums_tell_which_brackets_match_at_a_thousand_words() -> None:
         scorer.step.weight[:] = torch.tensor([1.0, -2.0, 0.0])  # tanh 0.76 and -0.96
         scorer.head.weight[:] = torch.tensor([0.0, -60.0, -60.0])
         scorer.dependent.weight[:] = torch.tensor([-60.0, 0.0, -60.0])
-        # 8 if sum and least between are 0, below -7 if the least is negative or the sum positive.
+        # 8 if sum and minimum are 0, below -7 if the minimum is negative or the sum positive.
         scorer.dependent.bias.fill_(8.0)
         scorer.between[0, 0] = torch.tensor([-20.0, 40.0, 0.0])
         scorer.place[1] = scorer.head.weight.new_full((2, 1), -60.0)
@@ -246,7 +246,7 @@ def test_the_backward_pass_can_be_repeated_and_not_differentiated(dtype: torch.d
 
 
 def test_a_large_hidden_layer_is_not_kept() -> None:
-    """What autograd holds between the passes has the size of the input, or of the scores."""
+    """Tensors saved by autograd have the size of the input or of the scores."""
     scorer, x = make(100), words(1, 40, SIZE)
     held: list[int] = []
     pack = lambda tensor: held.append(tensor.numel()) or tensor  # noqa: E731
@@ -274,7 +274,7 @@ def test_sums_of_half_precision_do_not_drift(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.full
-# By PyTorch, of its own code.
+# Raised by PyTorch about its own code.
 @pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 def test_it_compiles_into_one_graph() -> None:
     scorer, x = make(rounding=0.5), words(2, 5, SIZE).requires_grad_()

@@ -1,4 +1,4 @@
-"""A bidirectional LSTM over a padded batch is the one over packed sentences."""
+"""A bidirectional LSTM over a padded batch equals the LSTM over packed sentences."""
 
 import pytest
 import torch

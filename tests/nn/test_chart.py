@@ -1,4 +1,4 @@
-"""The chart TreeLSTM against a recursion over spans, and what its weights say of trees."""
+"""The chart TreeLSTM against a recursion over spans, and its distribution over trees."""
 
 import weakref
 from typing import Any
@@ -40,7 +40,7 @@ def cell(model: ChartTreeLSTM, left: Any = None, right: Any = None, x: Any = Non
 
 
 def by_recursion(model: ChartTreeLSTM, x: Tensor, first: int, last: int) -> Any:
-    """The state of the words `first` to `last`, as the paper writes it."""
+    """The state of the words `first` to `last`, by the formulas of the paper."""
     if first == last:
         return cell(model, x=x[first])
     candidates = [
@@ -142,7 +142,7 @@ def test_what_is_read_in_groups_and_again_has_the_same_gradient(choice, monkeypa
 
 
 class Peak(TorchDispatchMode):
-    """Counts the numbers that tensors made within it hold at once, at most."""
+    """Measures the peak size of tensors created within the block."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -187,7 +187,7 @@ def test_a_step_holds_no_more_than_there_is_room_for(monkeypatch):
     small, large = most(16), most(64)
     assert everything > 7 * room
     assert small < room + 4 * weights
-    # Beyond the room there are h and c of all spans, and weights of splits, of the others.
+    # Besides the limit, h and c of all spans and the weights of splits are kept.
     assert large - small < 48 * (2 * 16 * n * (n + 1) // 2 + n**3)
 
 

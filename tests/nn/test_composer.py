@@ -1,4 +1,4 @@
-"""What holds for every composer."""
+"""Tests of all composers."""
 
 from typing import Any
 
@@ -172,7 +172,7 @@ def test_weights_under_autocast(weighing: Kind, dtype: torch.dtype, draw_trees: 
 
 
 def test_the_gradient_goes_by_the_parts(weighing: Kind) -> None:
-    """Each tree's arcs get their gradient, where trees of one sentence share most arcs."""
+    """The arcs of each tree get their gradient, although trees share most arcs."""
     torch.manual_seed(0)
     scores, lengths = torch.randn(2, 5, 6, dtype=torch.float64), torch.tensor([5, 3])
     hard = sp.TopK(3)(scores, sp.DependencyTrees(), lengths)

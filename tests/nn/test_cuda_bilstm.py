@@ -1,4 +1,4 @@
-"""A bidirectional LSTM by kernels: the one of PyTorch."""
+"""A bidirectional LSTM by kernels, compared with PyTorch's."""
 
 import pytest
 import torch
@@ -36,7 +36,7 @@ def test_it_is_that_of_pytorch(
     assert _cuda_bilstm.serves(x, lstm.hidden_size)
     ours = run(lstm, x, lengths)
     monkeypatch.setattr(_cuda_bilstm, "serves", lambda *_: False)
-    with torch.backends.cudnn.flags(allow_tf32=False):  # its 10 bits are too few to compare with
+    with torch.backends.cudnn.flags(allow_tf32=False):  # its 10 bits are too imprecise
         expected = run(lstm, x, lengths)
     torch.testing.assert_close(ours, expected)
     assert (ours[0][1, 1:] == 0).all()

@@ -1,4 +1,4 @@
-"""Networks along a forest by kernels against those of PyTorch: states, gradients, launches."""
+"""Compositions by kernels against PyTorch: states, gradients, launches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -118,7 +118,7 @@ def test_no_trees(
 def test_a_level_is_one_kernel_each_way(
     draw_trees: Any, make: Callable[..., LevelComposer], cell: type[Cell]
 ) -> None:
-    """And none of its sums depends on which thread is first."""
+    """Sums do not depend on the order of threads."""
     torch.manual_seed(0)
     net, x = make(3, 5), torch.randn(2, 6, 3, requires_grad=True)
     found = []

@@ -1,4 +1,4 @@
-"""The arc scorer by kernels: the one of PyTorch."""
+"""The arc scorer by kernels, compared with PyTorch."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The sentence encoder: each sentence as if it were alone."""
+"""The sentence encoder: sentences do not affect each other."""
 
 import pytest
 import torch

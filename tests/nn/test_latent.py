@@ -26,7 +26,7 @@ def make(
 
 
 class Count(torch.nn.Module):
-    """How often it was asked."""
+    """The number of calls."""
 
     calls: torch.Tensor
 
@@ -37,7 +37,7 @@ class Count(torch.nn.Module):
 
 @dataclass(frozen=True, repr=False)
 class Sampler(sp.Estimator):
-    """Trees drawn at random in training, the best one at test; it counts."""
+    """Random trees in training, the best tree in evaluation; counts its calls."""
 
     memory: Count = field(default_factory=Count, compare=False, repr=False)
     slope: float = 1.0
@@ -52,7 +52,7 @@ class Sampler(sp.Estimator):
 
 
 class Plain(torch.nn.Module):
-    """A composer of a user's: no `read`."""
+    """A user's composer without `read`."""
 
     def __init__(self, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ def test_fixed_trees() -> None:
     assert torch.equal(vectors, encoder.composer(x, forest))
     assert torch.equal(post.expect(vectors), vectors)
     assert encoder.scorer is None
-    # The same trees from the caller; what pads them does not count.
+    # The same trees from the caller, with arbitrary padding.
     given = make(sp.Given(), None)
     again, same = given(x, LENGTHS, heads.masked_fill(heads < 0, 99))
     assert torch.equal(again.structures, post.structures)

@@ -1,4 +1,4 @@
-"""Gumbel noise: its law, and that it is there in training alone."""
+"""Gumbel noise: its distribution, and that it is only added in training."""
 
 import math
 

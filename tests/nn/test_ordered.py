@@ -37,7 +37,7 @@ def test_it_equals_recursion(
 ) -> None:
     torch.manual_seed(seed)
     net = sp.nn.OrderedComposer(3, 4, 5, root="learned").double()
-    for parameter in net.parameters():  # a normalisation that does something, a root
+    for parameter in net.parameters():  # nontrivial normalisation and root
         torch.nn.init.normal_(parameter)
     check_recursion(net, recursion, *draw_trees(kind, lengths, trees, seed))
 
@@ -83,7 +83,7 @@ def test_an_edge_is_read_as_soon_as_it_can_be(heads: list[int], steps: int) -> N
 
 
 def test_trees_share_what_they_read_first() -> None:
-    """Two trees that differ in the last child of the first word, and what reads that."""
+    """Two trees that differ in the last child of the first word and its ancestors."""
     heads = torch.tensor([[0, 1, 1, 1], [0, 1, 1, 0]])
     forest = sp.Forest.from_heads(heads, torch.tensor([4]), torch.zeros(2, dtype=torch.int64))
     assert len(forest.children) == 8

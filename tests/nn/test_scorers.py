@@ -77,7 +77,7 @@ def test_chunks_change_nothing(limit: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_large_hidden_layer_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What autograd holds between the passes has the size of the input, not of all pairs."""
+    """Tensors saved by autograd have the size of the input, not of all pairs."""
     scorer, x = make("mlp"), words(1, 40, 6)
     pairs = 40 * 41 * 4
 
@@ -109,7 +109,7 @@ def test_a_second_derivative_is_refused(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("size", [3, 16, 37])
 def test_float32_is_close_to_float64(size: int) -> None:
-    """On the CPU it has a kernel of its own, which passes over pairs without a gradient."""
+    """The CPU kernel skips pairs without a gradient."""
     torch.manual_seed(0)
     scorer, x = sp.nn.MLPArcScorer(6, size), 3 * words(4, 9, 6).float()
     vector = torch.randn(4, 9, 10).relu()

@@ -1,4 +1,4 @@
-"""Attention by marginals: what it is for each structure, padding, gradients."""
+"""Attention by marginals: its definition for each structure, padding, gradients."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A transformer over words: lengths and padding, positions, and what it cannot tell apart."""
+"""A transformer over words: lengths, padding, positions and invariances."""
 
 import pytest
 import torch

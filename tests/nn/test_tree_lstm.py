@@ -21,7 +21,7 @@ CELLS: list[type[Composition]] = [NativeCell, TorchCell]
 def recursion(
     net: sp.nn.ChildSumTreeLSTM, x: Tensor, heads: list[int], edges: Tensor | None = None
 ) -> Tensor:
-    """The root state of one tree over the words x (n, d), as the paper writes it."""
+    """The root state of one tree over the words x (n, d), by the formulas of the paper."""
     W_iou, W_f = net.input.weight.split([3 * net.hidden_size, net.hidden_size])
     b_iou, b_f = net.input.bias.split([3 * net.hidden_size, net.hidden_size])
     U_iou, U_f = net.recurrent.weight.split([3 * net.hidden_size, net.hidden_size])

@@ -23,7 +23,7 @@ def make(*, steps: int = 3, root: Any = "learned") -> sp.nn.TreeMessages:
 
 
 def loop(net: sp.nn.TreeMessages, x: Tensor, arcs: Tensor) -> Tensor:
-    """The root's state over the words x (n, d) and arcs (n, n + 1), as the paper writes it."""
+    """The root's state over words x (n, d) and arcs (n, n + 1), by the paper's formulas."""
     root = x.new_zeros(net.input_size) if net.root is None else net.root
     states = [net.input(vector) for vector in (root, *x)]
     W_1 = torch.cat([net.child.weight, net.parent.weight], 1)
@@ -70,7 +70,7 @@ def test_along_trees_it_equals_a_loop(
     net, arcs = make(), hard_arcs(heads)
     x = torch.randn(len(sizes), heads.shape[1], 3, dtype=torch.float64, requires_grad=True)
     compare(net, x, arcs, sizes, of)
-    # arcs that need a gradient take the other path
+    # arcs that need a gradient use the dense path
     torch.testing.assert_close(
         net(x, arcs.clone().requires_grad_(), of, sizes), net(x, arcs, of, sizes)
     )

@@ -1,4 +1,4 @@
-"""What all native families refuse: scores of another shape than their own."""
+"""All native families reject scores of a wrong shape."""
 
 import re
 
@@ -8,7 +8,7 @@ import torch
 import sparsewood as sp
 from sparsewood.structures import _kernels
 
-# What is expected, and shapes that are not that.
+# The expected shape, and invalid shapes.
 WRONG: list[tuple[sp.Structure, str, list[tuple[int, ...]]]] = [
     (sp.Alignment(), "(*batch, n, m)", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)]),
     (sp.Matching(), "(*batch, n, m)", [(3, 4), (2, 3, 4, 1), (2, 0, 3), (2, 3, 0)]),
@@ -47,7 +47,7 @@ def test_wrong_shapes(
             structure.validate(torch.zeros(shape))
 
 
-# The most that fits, and shapes with a little more: in positions, options, or scores in all.
+# The largest shape, and shapes that exceed it in positions, options, or total scores.
 LIMITS: list[tuple[sp.Structure, tuple[int, ...], list[tuple[int, ...]]]] = [
     (sp.DependencyTrees(), (32_767, 32_768), [(32_768, 32_769)]),
     (sp.DependencyTrees(projective=True), (32_767, 32_768), [(32_768, 32_769)]),
@@ -82,7 +82,7 @@ def test_every_family_has_a_limit() -> None:
 def test_instances_that_are_too_large(
     structure: sp.Structure, most: tuple[int, ...], more: list[tuple[int, ...]]
 ) -> None:
-    """Refused before anything is copied: of scores that are one number there is nothing else."""
+    """Rejected before anything is copied: expanded scores take no memory."""
     structure.validate(torch.zeros(()).expand(1, *most))
     for shape in more:
         scores = torch.zeros(()).expand(1, *shape)

@@ -1,4 +1,4 @@
-"""Structures in plain Python: four ways to write the same one, and what goes wrong."""
+"""Structures in plain Python: four ways to write the same one, and errors."""
 
 from itertools import combinations
 from typing import Any
@@ -188,7 +188,7 @@ def test_a_value_error_stays_one() -> None:
 
 
 def test_the_instance_is_that_of_the_whole_batch() -> None:
-    """Instances that are done leave the batch of the solver: the others keep their number."""
+    """Finished instances leave the batch of the solver; the others keep their index."""
 
     class FailsLate(OneByOne):
         def best(self, scores: Tensor) -> Tensor:
@@ -213,7 +213,7 @@ def test_a_batch_that_fails_only_as_a_whole() -> None:
 
 
 def answering(**answers: Any) -> Items:
-    """Pairs of four with `best` or `parts` replaced for what has the index 1."""
+    """Pairs of four, with `best` or `parts` replaced for index 1."""
 
     class Wrong(OneByOne):
         def best(self, scores: Tensor) -> Any:

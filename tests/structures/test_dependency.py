@@ -107,7 +107,7 @@ def test_counts_of_trees_with_few_children(single_root: bool, most: int) -> None
     trees = sp.DependencyTrees(projective=True, single_root=single_root, max_children=most)
     for n in range(1, 6):
         assert len(trees.enumerate(n)) == trees.count(n)
-    # With one child each, every word but the last has its one child on either side of it.
+    # With one child each, every word except the last has its child on either side.
     if most == 1:
         assert trees.count(30) == (2**29 if single_root else 3**29)
     unbounded = sp.DependencyTrees(projective=True, single_root=single_root)
@@ -253,7 +253,7 @@ def best_bounded(scores: list[list[float]], most: int, single_root: bool) -> flo
 
     @cache
     def hang(head: int, first: int, last: int, most: int) -> float:
-        """The words first..last as at most so many subtrees of the head."""
+        """The words first..last as at most `most` subtrees of the head."""
         if first > last:
             return 0.0
         splits = range(first, last + 1) if most > 0 else ()
@@ -307,7 +307,7 @@ def test_contains_counts_the_children_of_words_alone() -> None:
 def test_forbidden_arcs_that_leave_no_tree(trees: sp.DependencyTrees) -> None:
     no_head, cycle = torch.zeros(2, 3, 4, dtype=torch.float64).unbind()
     no_head[1] = -torch.inf
-    cycle[:, 0] = -torch.inf  # nobody may be the root's child
+    cycle[:, 0] = -torch.inf  # the root may have no child
     for bad in (no_head, cycle):
         scores = torch.stack([torch.zeros(3, 4, dtype=torch.float64), bad])
         with pytest.raises(ValueError, match=r"\b1\b"):

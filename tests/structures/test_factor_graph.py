@@ -1,4 +1,4 @@
-"""Factor graphs: variables, factors and what they refuse."""
+"""Factor graphs: variables, factors and errors."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def test_degrees_and_penalties() -> None:
 
 
 def test_parts_that_are_never_read() -> None:
-    """A variable at a self arc is off; -1 leaves it out."""
+    """A variable at a self arc is fixed to 0; -1 omits it."""
     graph = sp.FactorGraph()
     x = graph.variables(2, 3)
     graph.add(sp.DependencyTrees(), x)

@@ -32,8 +32,8 @@ def test_marginals_are_the_clipped_scores(n: int, seed: int, kind: str) -> None:
     scores = draw_scores(kind, 2, (n,), seed)
     post = sp.sparsemap(scores, sp.Hypercube())
     assert post.converged.all()
-    if kind == "normal":  # elsewhere an item may be taken or left at no loss
-        assert (post.calls <= 4).all()  # it starts from the solution
+    if kind == "normal":  # otherwise an item may be optional
+        assert (post.calls <= 4).all()  # it starts from the closed form
     torch.testing.assert_close(post.marginals, scores.clamp(0, 1), rtol=0, atol=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""The MAP oracle by kernels, and which struct stands for a family."""
+"""The MAP oracle by kernels, and the struct of each family."""
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from tests.families import FAMILIES, batch_of
 from tests.full import some_quick
 from tests.inference.test_kernels import BAD, on_host, pick, same_error
 
-MAP = ("trees", "matching")  # what is compiled for the CPU too
+MAP = ("trees", "matching")  # also compiled for the CPU
 
 
 @pytest.mark.parametrize(

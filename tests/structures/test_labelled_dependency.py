@@ -49,7 +49,7 @@ class LabelledConformance(LabelledSizes, StructureConformance, MarginalsConforma
     pass
 
 
-# Two kinds of trees go through the kit; the other two differ from them in their arcs alone, which
+# Two kinds of trees run the kit; the other two differ from them only in their arcs, which
 # `test_argmax_is_that_of_the_best_labels` and the kit of `DependencyTrees` check.
 class TestNonProjective(LabelledConformance):
     structure = sp.LabelledDependencyTrees()

@@ -1,4 +1,4 @@
-"""Linear chains: packing, the oracle, both penalties, and pivots where parts go unpenalised."""
+"""Linear chains: packing, the oracle, both penalties, and pivots without full penalty."""
 
 import itertools
 
@@ -143,7 +143,7 @@ def test_pack_names_what_does_not_fit() -> None:
 
 @pytest.mark.parametrize("solver", ["native", "generic"])
 def test_transitions_decide_between_chains_of_the_same_states(solver) -> None:
-    """u is the centre of a square of chains: 00 and 11, or 01 and 10. Only transitions tell.
+    """u is the centre of a square of chains: 00 and 11, or 01 and 10, equal in their states.
 
     The first two structures explain `u` exactly; what enters after is affinely dependent on them.
     """
@@ -183,7 +183,7 @@ def test_too_many_states_are_named() -> None:
 
 
 def test_more_steps_than_16_bits_count() -> None:
-    """Without transitions every step is a sparsemax of its own."""
+    """Without transitions every step is an independent sparsemax."""
     steps = 70_000
     unary = torch.zeros(1, steps, 2, dtype=torch.float64)
     unary[..., 0] = 10

@@ -1,4 +1,4 @@
-"""What `enumerate` shares between families."""
+"""Helpers of `enumerate`."""
 
 import pytest
 

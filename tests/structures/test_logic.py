@@ -83,7 +83,7 @@ def test_projection(factor: LogicFactor, n: int, kind: str, scale: float, seed: 
 
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 2**32 - 1))
 def test_projection_onto_pairs(kind: str, seed: int) -> None:
-    """No assignment scores above the answer where the objective rises from it."""
+    """No assignment has an advantage at the result."""
     pair = sp.Pairwise()
     scores = 2 * draw_scores(kind, 20, (3,), seed)
     x = pair.project(scores)

@@ -63,7 +63,7 @@ def total(scores: Tensor, columns: Tensor) -> float:
 def best_by_scipy(scores: Tensor, partial: bool) -> float | None:
     """The highest score of a matching of (n, m) scores; None when none is left."""
     table = scores.numpy()
-    if partial:  # a column of 0 for each row: what is forbidden is left out
+    if partial:  # a column of 0 per row, to leave the row unmatched
         table = np.concatenate([np.maximum(table, 0), np.zeros((len(table), len(table)))], axis=1)
     try:
         rows, columns = linear_sum_assignment(table, maximize=True)
@@ -116,7 +116,7 @@ def test_scores_of_any_magnitude() -> None:
     plain = sp.Matching().argmax(scores)
     for factor in (1e-200, 1e150, 1e199):
         assert torch.equal(sp.Matching().argmax(scores * factor), plain)
-    # A common score of a row or a column decides nothing, and takes no digits.
+    # A common score of a row or a column changes nothing, and costs no precision.
     offsets = torch.arange(8.0, dtype=torch.float64) * 2.0**60
     whole = (scores * 1000).round()
     shifted = whole + offsets[:, None]
@@ -127,7 +127,7 @@ def test_scores_of_any_magnitude() -> None:
 
 @both
 def test_a_pair_that_has_to_be_used(partial: bool) -> None:
-    """The only matching left, whatever it scores."""
+    """The only remaining matching, whatever its score."""
     scores = torch.full((1, 3, 3), -torch.inf, dtype=torch.float64)
     scores[0, [0, 1, 2, 0], [2, 0, 1, 0]] = torch.tensor([-1e9, 5.0, 1.0, 3.0]).double()
     assert sp.Matching(partial).argmax(scores).tolist() == (

@@ -1,4 +1,4 @@
-"""Structures that a caller gives: what does not fit is refused, what is no member is found out."""
+"""Structures given by the caller: wrong shapes and non-members are rejected."""
 
 import re
 from pathlib import Path
@@ -99,7 +99,7 @@ def test_three_methods_are_enough_for_losses() -> None:
 
 
 def seats() -> Any:
-    """The class of three methods that README shows, as it stands there."""
+    """The class of three methods in the README."""
     text = (Path(__file__).parents[2] / "README.md").read_text()
     source = re.search(r"^class Seats\(.*?\n(?=\S)", text, re.MULTILINE | re.DOTALL)
     assert source is not None

@@ -1,4 +1,4 @@
-"""Choices as indices and as 0/1 vectors."""
+"""Indices and one-hot vectors."""
 
 import torch
 

@@ -36,7 +36,7 @@ def test_equals_sparsemax(n: int, seed: int, kind: str) -> None:
     torch.testing.assert_close(post.marginals, expected, rtol=0, atol=1e-12)
     (ours,) = torch.autograd.grad((slope * post.marginals).sum(), scores)
     (theirs,) = torch.autograd.grad((slope * expected).sum(), scores)
-    if kind == "normal":  # elsewhere an item may have weight zero, and two gradients are right
+    if kind == "normal":  # otherwise an item may have weight zero, where two gradients are valid
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 

@@ -29,7 +29,7 @@ class TestSpanningTrees(StructureConformance, MarginalsConformance):
 
 
 def best_by_scipy(scores: Tensor) -> float | None:
-    """The score of the best tree of (n, n) edges, which SciPy minimises; None when none is left."""
+    """The score of the best tree of (n, n) edges, by SciPy; None if there is none."""
     table = np.tril(scores.numpy(), -1)
     edges = np.tril(np.isfinite(scores.numpy()), -1)
     if connected_components(edges, directed=False)[0] > 1:
@@ -66,7 +66,7 @@ def test_oracle_is_as_good_as_scipys(n: int, kind: str, banned: float, seed: int
 
 @pytest.mark.parametrize("n", range(2, 6))
 def test_enumerate_lists_the_sets_of_edges_that_connect_all(n: int) -> None:
-    """Out of all sets of n - 1 edges, by SciPy's components."""
+    """Membership of all sets of n - 1 edges, by SciPy's components."""
     edges = [(i, j) for i in range(n) for j in range(i)]
     trees = set()
     for chosen in itertools.combinations(edges, n - 1):

@@ -69,7 +69,7 @@ def test_marginals_lie_in_the_capped_simplex(
 @settings(deadline=None, max_examples=60)
 @given(data=st.data(), n=st.integers(1, 60), seed=st.integers(0, 2**32 - 1))
 def test_starts_from_the_solution(data: st.DataObject, n: int, seed: int) -> None:
-    """A look or two at the oracle certify sets that span the face: the gradient is exact."""
+    """One or two oracle calls certify sets that span the face, so the gradient is exact."""
     k, at_most = data.draw(st.integers(1, n)), data.draw(st.booleans())
     scores = draw_scores("normal", 1, (n,), seed)
     scores[0, : data.draw(st.integers(0, n - k))] = -torch.inf

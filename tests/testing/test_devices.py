@@ -1,4 +1,4 @@
-"""How the kit moves what inference is given and what it answers."""
+"""Copies of inputs and results between devices in the kit."""
 
 from contextlib import suppress
 
@@ -32,6 +32,6 @@ def test_a_call_answers_on_the_device_of_its_context() -> None:
 
     placed = devices._placed(infer)
     assert placed(scores, lengths=torch.tensor([3, 2])).shape == (2,)
-    with devices.on_device("meta"), suppress(NotImplementedError):  # nothing comes back from there
+    with devices.on_device("meta"), suppress(NotImplementedError):  # results cannot be copied back
         placed(scores, lengths=torch.tensor([3, 2]))
     assert calls == [("cpu", "cpu"), ("meta", "meta")]

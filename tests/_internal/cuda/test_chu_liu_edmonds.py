@@ -1,4 +1,4 @@
-"""The oracles for trees on a warp, against the one of a CPU thread."""
+"""The tree oracles of a warp, compared with the oracle of a CPU thread."""
 
 import mmap
 import sys
@@ -107,7 +107,7 @@ def test_finds_what_a_thread_finds(place: str, kernel: str, n: int) -> None:
     st.sampled_from([0.0, 0.4, 0.7]),
 )
 def test_ties_and_forbidden_arcs(n: int, seed: int, kernel: str, forbidden: float) -> None:
-    """Whole scores tie; then the trees may differ, but not what they score."""
+    """Integer scores tie; then trees may differ, but not their scores."""
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randint(-2, 3, (1, n, n + 1), generator=generator).double()
     scores[torch.rand(scores.shape, generator=generator) < forbidden] = -torch.inf
@@ -161,7 +161,7 @@ THREAD_PROGRAM = cuda.Program(THREAD_SOURCE, ("any_roots", "one_root"))
 
 
 def sparse_zeros(count: int, dtype: torch.dtype) -> Tensor:
-    """Zeros of which only the pages that are written to take memory."""
+    """Zeros that only take memory for pages that are written."""
     no_reserve = 0x4000  # of Linux
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve
     return torch.frombuffer(mmap.mmap(-1, count * dtype.itemsize, flags=flags), dtype=dtype)
@@ -174,9 +174,9 @@ def sparse_zeros(count: int, dtype: torch.dtype) -> Tensor:
     [(PROGRAM, "any_roots"), (THREAD_PROGRAM, "any_roots")],
 )
 def test_nodes_that_16_bits_do_not_number(program: cuda.Program, kernel: str) -> None:
-    """Three cycles in a sentence of nearly as many words as there may be: their numbers are beyond.
+    """Three cycles in a sentence of nearly maximum length, whose node indices exceed 16 bits.
 
-    All other arcs score 0, and every word prefers the first of those that tie, the root's.
+    All other arcs score 0, and every word prefers the first of tied arcs, the arc from the root.
     """
     n = 32_766
     scores = sparse_zeros(n * (n + 1), torch.float64).view(1, n, n + 1)
@@ -198,7 +198,7 @@ def test_nodes_that_16_bits_do_not_number(program: cuda.Program, kernel: str) ->
 
 @pytest.mark.parametrize("kernel", THREAD_PROGRAM.kernels)
 def test_a_long_path_of_contractions_can_be_interrupted(kernel: str) -> None:
-    """All words are on one path, each next one in a cycle with all before it."""
+    """All words are on one path, each in a cycle with all previous words."""
     n = 500
     word = torch.arange(n)
     scores = torch.full((1, n, n + 1), -1000.0, dtype=torch.float64)

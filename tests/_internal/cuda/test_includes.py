@@ -1,4 +1,4 @@
-"""What of a C++ source and its headers counts: what a compiler reads."""
+"""Expansion of a C++ source and its headers to what a compiler reads."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The path of CUDA tensors, taken by the emulator and, where there is one, by a GPU."""
+"""The code path of CUDA tensors, run by the emulator and, if there is one, by a GPU."""
 
 import sys
 import warnings
@@ -90,7 +90,7 @@ def test_cpu_tensors_take_the_path_only_where_it_is_emulated() -> None:
 
 @pytest.fixture
 def no_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is loaded yet, and nothing of it is known afterwards."""
+    """Starts without loaded kernels, and forgets them afterwards."""
     monkeypatch.setattr(loader, "_loaded", {})
     loader._has_runtime.cache_clear()
     yield
@@ -135,7 +135,7 @@ def test_the_cache_keeps_whole_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert cache.read("a.cubin") == b"code"
     assert [path.name for path in (tmp_path / "kernels").iterdir()] == ["a.cubin"]
     monkeypatch.setenv("SPARSEWOOD_CACHE", str(tmp_path / "kernels" / "a.cubin" / "below"))
-    cache.write("b.cubin", b"code")  # a file stands where the folder would be
+    cache.write("b.cubin", b"code")  # a file has the name of the folder
     assert cache.read("b.cubin") is None
 
 

@@ -1,4 +1,4 @@
-"""sparsewood.js in a real browser: the answers of Python, and errors that say what is wrong."""
+"""sparsewood.js in a browser: results equal to Python's, and clear errors."""
 
 from base64 import b64encode
 from itertools import product
@@ -55,7 +55,7 @@ def face(page: Page, tmp_path: Path) -> Page:
 
 
 def problem_of(scores: Tensor, structure: NativeStructure) -> dict[str, Any]:
-    """One instance (*parts) as the face takes it."""
+    """One instance (*parts) in the format of sparsewood.js."""
     shape = tuple(scores.shape)
     family, options = structure.native
     return {
@@ -112,7 +112,7 @@ def close(found: list[float], wanted: Tensor) -> None:
     torch.testing.assert_close(given, wanted.detach(), rtol=1e-12, atol=1e-12)
 
 
-# What is changed of a problem of two words, and asked; what is said.
+# Changes to a problem of two words, the call, and the error.
 WRONG = [
     ("{family: 'heaps'}", "no native family is called heaps"),
     ("{family: 'toString'}", "no native family is called toString"),

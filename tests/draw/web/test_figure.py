@@ -1,4 +1,4 @@
-"""The live figure in a browser: what it answers, what can be done with it, what must not happen."""
+"""The live figure in a browser: results, interaction, and robustness."""
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -46,7 +46,7 @@ def opened(page: "Page", figure: Live, folder: Path) -> None:
 
 
 def state(page: "Page") -> dict[str, Any]:
-    """What the figure holds once it has painted what was asked for."""
+    """The state of the figure after it has painted the last change."""
     return page.evaluate(
         f"""async () => {{
             await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
@@ -114,7 +114,7 @@ def test_sliders_answer_as_python_does(page: "Page", scores: Tensor, tmp_path: P
     assert found["status"] == "capped"
     assert "not certified: capped (gap" in page.locator(".sparsewood-certificate").inner_text()
 
-    page.evaluate(f"{FIGURE}.session.limit = 5")  # what no page should wait for
+    page.evaluate(f"{FIGURE}.session.limit = 5")  # a small limit, to be fast
     page.evaluate(f"{FIGURE}.set({{most: null}})")
     assert len(state(page)["structures"]) == 5
     assert "figures show at most 5" in page.locator(".sparsewood-certificate").inner_text()

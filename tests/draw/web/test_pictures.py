@@ -1,4 +1,4 @@
-"""The live picture of each family in a browser: its weights, cards and names are Python's."""
+"""The live picture of each family in a browser: weights, cards and names as in Python."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -51,7 +51,7 @@ def link(i: int, j: int) -> str:
     return f"{WORDS[i]} – {OTHER[j]}"
 
 
-# The family, the shape of its scores, the name of the part of an index, and the names given.
+# The family, the shape of its scores, the name of a part by index, and the given names.
 CASES: dict[str, tuple[NativeStructure, tuple[int, ...], Name, tuple[str, ...]]] = {
     "chain": (sp.LinearChain(), (5, 3, 4), tag, ("labels",)),
     "semi_markov": (sp.SemiMarkov(2), (5, 3, 5), segment, ("labels",)),
@@ -103,7 +103,7 @@ def figure_of(
 
 
 def check_weights(page: Page, scores: Tensor, name: str) -> sp.SparsePosterior:
-    """The posterior, after the page's has been found to be the same."""
+    """The posterior, after a check that the page's is the same."""
     page.evaluate(PAINTED)
     state = page.evaluate(
         f"(({{weights, structures, marginals, settings}}) => ({{weights: [...weights], "
@@ -119,10 +119,10 @@ def check_weights(page: Page, scores: Tensor, name: str) -> sp.SparsePosterior:
 
 
 def check_parts(page: Page, post: sp.SparsePosterior, name: str) -> None:
-    """Each part in use is drawn once under its name, and lights the cards that use it."""
+    """Each part in use is drawn once with its name, and highlights the cards that use it."""
     folded = page.locator('.sparsewood-sparsemap .sparsewood-more[aria-expanded="false"]')
     if folded.is_visible():
-        folded.dispatch_event("click")  # a pointer would light the card that comes to lie below it
+        folded.dispatch_event("click")  # a pointer would highlight the card that moves below it
         page.evaluate(PAINTED)
     drawn = page.evaluate(
         """() => [...document.querySelectorAll(".sparsewood-summary [data-part]")].map((group) => {
@@ -152,7 +152,7 @@ def check_parts(page: Page, post: sp.SparsePosterior, name: str) -> None:
 
 
 def check_copies(page: Page, post: sp.SparsePosterior, name: str) -> None:
-    """What is copied is whole: all words, all structures."""
+    """Copied text is complete: all words, all structures."""
     forms = ["picture-svg", "svg", "picture-tikz", "tikz"]
     figure = STATE.removesuffix("state()")
     picture, structures, *tikz = [page.evaluate(f"{figure}text('{form}')") for form in forms]
@@ -196,7 +196,7 @@ def test_answers_are_those_of_python(name: str, page: Page, tmp_path: Path) -> N
     check_copies(page, post, name)
 
 
-# Left, top, right, bottom of each picture, and those of its texts.
+# Left, top, right, bottom of each picture and of its texts.
 TEXTS = """(figure) => [...figure.querySelectorAll(".sparsewood-summary svg, .sparsewood-card svg")]
     .map((svg) => {
         const {x, y, width, height} = svg.viewBox.baseVal;
@@ -224,7 +224,7 @@ def test_no_text_overlaps_or_is_cut(width: int, page: Page, tmp_path: Path) -> N
     page.goto(path.as_uri())
     for i, name in enumerate(CASES):
         figure = page.locator(".sparsewood-live").nth(i)
-        figure.scroll_into_view_if_needed()  # pages may wait for that
+        figure.scroll_into_view_if_needed()  # figures are mounted when visible
         figure.locator(".sparsewood-card").first.wait_for()
         pictures = figure.evaluate(TEXTS)
         assert len(pictures) > 2

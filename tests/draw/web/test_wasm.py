@@ -1,4 +1,4 @@
-"""sparsewood.wasm gives the answers of the native core: every family, whatever is asked."""
+"""sparsewood.wasm gives the results of the native core, for every family and call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ def core() -> Core:
 
 
 def drawn(name: str, kind: str, seed: int) -> tuple[Tensor, NativeStructure]:
-    """Scores (*parts) of a kind, that leave a structure."""
+    """Scores (*parts) of a kind, with at least one structure."""
     structure, shape, _ = FAMILIES[name]
     scores = draw_scores(kind, 1, shape, seed)
     if kind == "forbidden":
@@ -106,7 +106,7 @@ def test_kbest_and_map(core: Core, name: str, kind: str, seed: int, k: int):
 
 
 def said(call: Callable[[], object]) -> str:
-    """The error of a call; "" where there is none."""
+    """The error of a call; "" if there is none."""
     try:
         call()
     except ValueError as error:

@@ -10,6 +10,6 @@ from tests.emulator import EmulatedKernels
 
 @pytest.fixture(scope="class")
 def emulated() -> Iterator[None]:
-    """For a class of the conformance kit: CPU tensors take the path of CUDA tensors."""
+    """For conformance classes: CPU tensors use the code path of CUDA tensors."""
     with cuda.emulate(EmulatedKernels):
         yield

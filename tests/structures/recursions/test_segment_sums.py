@@ -42,7 +42,7 @@ class TestSegments(MarginalsConformance):
 
 
 def table(structure: sp.Structure, longest: int, steps: int, labels: int) -> tuple[Tensor, Tensor]:
-    """Scores of three instances as recursions get them, some forbidden, and their lengths."""
+    """Scores of three instances in the format of recursions, some forbidden, and lengths."""
     lengths = torch.tensor([steps, (steps + 1) // 2, 1])
     scores = draw_scores("normal", 3, (steps, labels, longest + labels), seed=0)
     spread = torch.rand(scores.shape, generator=torch.Generator().manual_seed(1))

@@ -1,4 +1,4 @@
-"""What all structures share is taken off, and nothing else."""
+"""The shift subtracts a constant that all structures share."""
 
 import math
 
@@ -96,7 +96,7 @@ def test_constants_have_no_gradient(
 def test_native_arcs_and_those_of_kernels_are_the_same(
     single_root: bool, labels: int, size: int
 ) -> None:
-    """Scores that are not contiguous go the other way."""
+    """Noncontiguous scores use the other implementation."""
     scores = draw_scores("forbidden", 8, (size, size + 1, labels), seed=size) * 10
     scores[1, :, 0] = -torch.inf
     scores[2, 0, 1:] = -torch.inf
@@ -115,7 +115,7 @@ def test_native_arcs_and_those_of_kernels_are_the_same(
 
 
 def test_a_root_score_of_its_own_size() -> None:
-    """Each of these digits counts, though the arcs from the root score 1e10 more."""
+    """All digits are kept although the arcs from the root score 1e10 more."""
     scores = draw_scores("normal", 1, (3, 4), seed=2)
     trees = sp.DependencyTrees(single_root=True)
     large, plain = (
@@ -128,7 +128,7 @@ def test_a_root_score_of_its_own_size() -> None:
 @pytest.mark.parametrize("end", [-2.0289810726248412e90, 1e60 / 3])
 @pytest.mark.parametrize("cell", [0, -1])
 def test_a_large_score_of_a_cell_that_all_paths_use(end: float, cell: int) -> None:
-    """It changes no marginal, and takes no digit from them."""
+    """It changes no marginal, and costs no precision."""
     scores = draw_scores("normal", 1, (3, 3), seed=3)
     scores[0, cell, cell] = 0.0
     plain = sp.marginals(scores, sp.Alignment())

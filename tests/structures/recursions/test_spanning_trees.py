@@ -1,4 +1,4 @@
-"""Sums over non-projective trees: every way to them, and scores hundreds of nats apart."""
+"""Sums over non-projective trees: all implementations, scores hundreds of nats apart."""
 
 import pytest
 import torch
@@ -45,7 +45,7 @@ class TestKernelsSingleRoot(TestKernels):
 
 
 def table(kind: str, n: int, scale: float, seed: int) -> Tensor:
-    """Scores (8, n, n + 1) as recursions get them."""
+    """Scores (8, n, n + 1) in the format of recursions."""
     scores = draw_scores(kind, 8, (n, n + 1), seed) * scale
     scores[:, torch.arange(n), torch.arange(1, n + 1)] = FORBIDDEN
     return scores.nan_to_num(neginf=FORBIDDEN)
@@ -126,7 +126,7 @@ def test_longer_sentences_with_padding(way: str, single_root: bool) -> None:
 @roots
 def test_derivatives(way: str, single_root: bool) -> None:
     scores = table("normal", 3, 1.0, seed=0)[:2]
-    scores[1, 0, 2] = scores[1, 1, 1] = 40.0  # a cycle, so that the determinant is given up
+    scores[1, 0, 2] = scores[1, 1, 1] = 40.0  # a cycle, so that the determinant is inaccurate
     free = (scores > FORBIDDEN).nonzero(as_tuple=True)
 
     def infer(values: Tensor) -> tuple[Tensor, Tensor]:
@@ -145,7 +145,7 @@ def test_derivatives(way: str, single_root: bool) -> None:
 def test_kernels_agree_with_the_native_sums(
     device: torch.device, single_root: bool, scale: float
 ) -> None:
-    """To 1e-12, second derivatives too, with padding and from one word on."""
+    """To 1e-12, including second derivatives, with padding and single words."""
     trees = sp.DependencyTrees(single_root=single_root)
     for lengths in ([7, 5, 1], [20, 3, 12], [35, 35, 1]):
         n = max(lengths)
@@ -193,7 +193,7 @@ def test_a_long_sentence_is_not_left_to_one_block(monkeypatch: pytest.MonkeyPatc
 
 @roots
 def test_samples_where_words_prefer_each_other(single_root: bool) -> None:
-    """The second sentence makes the sampler give up its inverse; the first keeps it."""
+    """For the second sentence the sampler recomputes marginals; the first uses the inverse."""
     scores = draw_scores("normal", 2, (3, 4), seed=4)
     scores[1, 0, 2] = scores[1, 1, 1] = 45.0
     trees = sp.DependencyTrees(single_root=single_root)
@@ -207,7 +207,7 @@ def test_samples_where_words_prefer_each_other(single_root: bool) -> None:
 
 @pytest.mark.parametrize("single_root", [False, True])
 def test_large_scores_leave_each_word_one_head(single_root: bool) -> None:
-    """By elimination, where scores are so large that rounding hides their differences."""
+    """By elimination, with scores so large that rounding hides their differences."""
     scores = draw_scores("normal", 20, (4, 5), seed=0)
     scores = (scores * 1e3).sinh().clamp(-1e150, 1e150).requires_grad_()
     arcs = torch.where(sp.DependencyTrees().reads(scores), scores, FORBIDDEN)

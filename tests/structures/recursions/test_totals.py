@@ -1,4 +1,4 @@
-"""How alternatives are added up."""
+"""Sums over alternatives."""
 
 import torch
 
