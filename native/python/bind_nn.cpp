@@ -34,7 +34,7 @@ void expect(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(std::string("expected ") + what);
 }
 
-// What the scores of all pairs come from; a table without rows stands for none.
+// The inputs of the scores of all pairs; a table without rows means no table.
 struct Pairs {
     Table heads, dependents;
     Sums prefixes;

@@ -3,9 +3,9 @@
     python native/web/build_wasm.py            build it
     python native/web/build_wasm.py --check    build it elsewhere, and compare
 
-Zig's C++ compiler comes from PyPI (the extra `wasm`) and brings its own C library. The same sources
-give the same bytes on any machine. A hash of what the compiler reads of them is the last section of
-the file, so that a check whether it is up to date needs no compiler.
+Zig's C++ compiler comes from PyPI (the extra `wasm`) with its own C library. Equal sources give
+equal bytes on any machine. The last section of the file is a hash of what the compiler reads, so
+that checking whether it is up to date needs no compiler.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WASM = ROOT / "src/sparsewood/draw/web/sparsewood.wasm"
 CORE = ("group/rows.cpp", "solver/batch.cpp", "solver/columns.cpp", "web/wasm.cpp")
-MOST_MEMORY = 1 << 30  # what a page may take before a call fails
+MOST_MEMORY = 1 << 30  # memory limit of a page, above which calls fail
 
 ZIG = "0.17.0"
 AS_COMPILED = runpy.run_path(str(ROOT / "src/sparsewood/_internal/cuda/includes.py"))["as_compiled"]
@@ -34,13 +34,13 @@ FLAGS = (
 
 
 def sources() -> list[str]:
-    """What is compiled, in the folder `native`."""
+    """The source files, relative to the folder `native`."""
     families = (ROOT / "native/families").glob("*.cpp")
     return [*CORE, *sorted(f"families/{path.name}" for path in families)]
 
 
 def digest() -> str:
-    """Of the compiler, its flags and all that it reads: SHA-256."""
+    """SHA-256 of the compiler version, its flags and everything it reads."""
     includes = "".join(f'#include "{path}"\n' for path in sources())
     text = AS_COMPILED(includes, ROOT / "native")
     return hashlib.sha256(f"{ZIG} {' '.join(FLAGS)}\n{text}".encode()).hexdigest()
@@ -53,14 +53,14 @@ def section(content: str) -> bytes:
 
 
 def is_up_to_date(wasm: bytes) -> bool:
-    """Whether it was built from the sources as they are."""
+    """Whether the file was built from the current sources."""
     return wasm.endswith(section(digest()))
 
 
 def build() -> bytes:
     """The file, compiled and linked."""
     if (found := version("ziglang")) != ZIG:
-        raise SystemExit(f"Zig {ZIG} is needed, which writes these bytes; {found} is installed")
+        raise SystemExit(f"expected Zig {ZIG}, as other versions give different bytes; got {found}")
     cache = ROOT / "build/wasm"
     places = {"ZIG_LOCAL_CACHE_DIR": str(cache), "ZIG_GLOBAL_CACHE_DIR": str(cache)}
     with tempfile.TemporaryDirectory() as folder:
@@ -76,8 +76,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     if parser.parse_args().check:
         if build() != WASM.read_bytes():
-            raise SystemExit(f"{WASM.name} is not what its sources give: run `make wasm`")
-        print(f"{WASM.name} is what its sources give")
+            raise SystemExit(f"{WASM.name} does not match its sources: run `make wasm`")
+        print(f"{WASM.name} matches its sources")
         return
     made = build()
     new = WASM.with_suffix(".new")

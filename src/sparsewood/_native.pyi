@@ -25,7 +25,7 @@ def argmax(
     threads: int,
     batch: Sequence[int] | None = None,
 ) -> None:
-    """Errors speak of a batch of shape `batch`, here and below; None: (B,)."""
+    """`batch` is the batch shape for error messages, here and below; None: (B,)."""
 
 def kbest(
     family: str,
@@ -131,7 +131,7 @@ def backward_pairs(
     """Writes all gradients; those of table and v are per sentence."""
 
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
-    """Takes off arcs, in place, what all trees share, and writes that."""
+    """Shifts arcs in place by a constant that all trees share, and writes the constant."""
 
 def sum_trees(
     scores: _Reals | Tensor,

@@ -189,7 +189,7 @@ class CanonicalByOracle:
         return self.parts * self.penalised
 
     def _gram(self) -> Tensor:
-        """K = M_S^T D M_S + 1 1^T: whole numbers."""
+        """K = M_S^T D M_S + 1 1^T: integers."""
         return self._kept() @ self.parts.T + 1
 
 

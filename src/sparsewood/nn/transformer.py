@@ -1,4 +1,4 @@
-"""From word vectors to one vector per sentence by self-attention, without any tree."""
+"""From word vectors to one vector per sentence by self-attention, without trees."""
 
 import math
 from typing import Literal
@@ -17,21 +17,21 @@ _WAVE = 10_000.0  # the longest wavelength of sinusoidal positions, over 2 pi
 class TransformerReader(nn.Module):
     """The mean of the last states of a transformer: (B, n, input_size) -> (B, hidden_size).
 
-    `torch.nn.TransformerEncoder`, the norm before each block and after the last, over projected
-    word vectors. Vaswani et al. (2017), "Attention is all you need".
+    `torch.nn.TransformerEncoder` over projected word vectors, with the norm before each block and
+    after the last. Vaswani et al. (2017), "Attention is all you need".
 
     Args:
-        input_size: of a word vector.
-        hidden_size: of the states and of the result; even.
-        layers: of the encoder.
-        heads: of each layer; they divide `hidden_size`.
+        input_size: size of a word vector.
+        hidden_size: size of the states and of the result; even.
+        layers: number of layers.
+        heads: number of heads per layer; must divide `hidden_size`.
         feedforward: hidden size of the feed-forward networks. Default: four times `hidden_size`.
         positions: "sinusoidal" adds the waves of the paper to the vectors; "relative" adds a
-            learned number to the attention of each head of each layer, by the distance of the two
-            words, in the manner of Shaw et al. (2018) and Raffel et al. (2020).
-        clip: the largest distance in either direction that "relative" tells from larger ones.
+            learned bias to the attention of each head of each layer, depending on the distance of
+            the two words, as in Shaw et al. (2018) and Raffel et al. (2020).
+        clip: maximum distance for "relative"; larger distances share its bias.
         pooling: the mean of the states, or the state of a learned vector put in front ("first").
-        dropout: of the encoder, in training.
+        dropout: dropout of the encoder, in training.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class TransformerReader(nn.Module):
             self.bias = nn.Parameter(torch.zeros(layers, heads, 2 * clip + 1))
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The vector of each sentence; what lies beyond `lengths` (B,) may be anything."""
+        """The vector of each sentence; any values beyond `lengths` (B,)."""
         words, lengths = masked_words(x, lengths, self.input_size)
         states = self.input(words)
         if self.first is not None:
@@ -96,7 +96,7 @@ class TransformerReader(nn.Module):
         return total / lengths[:, None].to(states.dtype)
 
     def _relative(self, states: Tensor, outside: Tensor, bias: Tensor) -> Tensor:
-        """The states of the encoder, each layer with its own numbers for distances."""
+        """The states of the encoder, with a bias by distance in each layer."""
         n = states.shape[1]
         places = torch.arange(n, device=states.device)
         distances = (places - places[:, None]).clamp(-self.clip, self.clip) + self.clip
@@ -111,7 +111,7 @@ class TransformerReader(nn.Module):
 
 
 def check_sizes(layers: int, heads: int, feedforward: int | None, clip: int) -> None:
-    """Raise ValueError unless all are whole numbers of at least 1."""
+    """Raise ValueError unless all are integers of at least 1."""
     sizes = {"layers": layers, "heads": heads, "feedforward": feedforward, "clip": clip}
     for name, value in sizes.items():
         if value is not None:
@@ -119,10 +119,10 @@ def check_sizes(layers: int, heads: int, feedforward: int | None, clip: int) -> 
 
 
 def _gelu(x: Tensor) -> Tensor:
-    """GELU under a name that PyTorch does not know.
+    """GELU under a name that PyTorch does not recognise.
 
-    For an activation that it knows it has a fast path out of training, which takes a mask of
-    numbers for one of booleans.
+    For known activations PyTorch has a fast path in evaluation, which treats a mask of floats as
+    booleans.
     """
     return nn.functional.gelu(x)
 

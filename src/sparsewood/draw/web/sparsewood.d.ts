@@ -2,70 +2,70 @@
 export interface Problem {
   /** The name of a native family: the first of `structure.native` in Python. */
   family: string;
-  /** Of the family: the second. */
+  /** Options of the family: the second of `structure.native`. */
   options: ArrayLike<number>;
-  /** Of the scores. */
+  /** The shape of the scores. */
   shape: ArrayLike<number>;
-  /** Of the instance: `structure.full_size(shape)`. */
+  /** The size of the instance: `structure.full_size(shape)`. */
   size: ArrayLike<number>;
   /** The shape of one structure. */
   event: ArrayLike<number>;
-  /** By part, flat; -Infinity forbids one. */
+  /** Scores by part, flat; -Infinity forbids a part. */
   scores: ArrayLike<number>;
 }
 
 /** Structures, the best first. */
 export interface Ranking {
-  /** Each of the shape `event`, flat. */
+  /** Structures of shape `event`, flat. */
   structures: Int32Array[];
-  /** Those that each uses, as indices of `scores`. */
+  /** The parts of each structure, as indices into `scores`. */
   parts: Int32Array[];
-  /** Of the structures. */
+  /** Scores of the structures. */
   scores: Float64Array;
 }
 
 /** A sparse distribution over structures. */
 export interface Posterior {
-  /** Each of the shape `event`, flat. */
+  /** Structures of shape `event`, flat. */
   structures: Int32Array[];
-  /** Those that each uses, as indices of `scores`. */
+  /** The parts of each structure, as indices into `scores`. */
   parts: Int32Array[];
-  /** Of the structures. */
+  /** Weights of the structures. */
   weights: Float64Array;
-  /** Of the parts, flat. */
+  /** Marginals of the parts, flat. */
   marginals: Float64Array;
   /** The duality gap. */
   gap: number;
   status: "solved" | "capped" | "stalled" | "limited";
-  /** Of the MAP oracle. */
+  /** Number of calls of the MAP oracle. */
   calls: number;
-  /** Of the answer: below the one asked for where `maxSupport` binds. */
+  /** Temperature of the solution; below the requested one if `maxSupport` binds. */
   temperature: number;
-  /** Whether the weights are. */
+  /** Whether the weights are canonical. */
   canonical: boolean;
 }
 
-/** What `sparsemap` is asked for; a cap of 0 is none. */
+/** Options of `sparsemap`; 0 means no cap. */
 export interface Request {
   temperature?: number;
-  /** Structures are added until there are so many. */
+  /** Maximum number of structures, reached by stopping early. */
   maxActive?: number;
   maxIter?: number;
-  /** The temperature falls until so many structures suffice. */
+  /** Maximum number of structures, reached by lowering the temperature. */
   maxSupport?: number;
-  /** On the gap. */
+  /** Tolerance on the gap. */
   tol?: number;
   canonical?: boolean;
 }
 
-/** SparseMAP, MAP and the k best structures, as the native core finds them. */
+/** SparseMAP, MAP and the k best structures, computed by the native core. */
 export class Solver {
   constructor(module: WebAssembly.Module);
-  /** `bytes`: of sparsewood.wasm. */
+  /** `bytes`: the content of sparsewood.wasm. */
   static load(bytes: BufferSource): Promise<Solver>;
   /** The highest-scoring structure: a ranking of one. */
   map(problem: Problem): Ranking;
-  /** The k highest-scoring structures, or all where there are fewer. */
+  /** The k highest-scoring structures, or all if there are fewer. */
   kbest(problem: Problem, k: number): Ranking;
   /**
    * The distribution q over structures that maximises <scores / temperature, u> - |u|² / 2 with

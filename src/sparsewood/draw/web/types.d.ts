@@ -1,25 +1,25 @@
-// The types that the web files share.
+// Types shared by the web files.
 import type { Panel } from "./shapes.js";
 
-/** What a figure shows: one instance, and what its things are called. */
+/** The data of a figure: one instance with its names. */
 export interface Data {
-  /** As the native solver calls it. */
+  /** The name of the native family. */
   family: string;
   options: number[];
-  /** Of the scores. */
+  /** The shape of the scores. */
   shape: number[];
-  /** Of the instance. */
+  /** The size of the instance. */
   size: number[];
   /** The shape of one structure. */
   event: number[];
   /** Flat; -Infinity forbids a part. */
   scores: Float64Array;
   picture: "arcs" | "brackets" | "edges" | "items" | "links" | "segments" | "tags";
-  /** What one structure is called. */
+  /** The name of one structure. */
   noun: string;
-  /** The family as Python writes it. */
+  /** The repr of the family in Python. */
   structure: string;
-  /** Of the sentence; items of a set, rows of a matching. */
+  /** Words of the sentence, items of a set, or rows of a matching. */
   words: string[];
   /** The columns of a matching or an alignment. */
   other: string[] | null;
@@ -27,9 +27,9 @@ export interface Data {
   /** A structure to compare with, flat. */
   given: number[] | null;
   temperature: number;
-  /** How many structures to keep; null: as many as it takes. */
+  /** Maximum number of structures; null: no limit. */
   most: number | null;
-  /** What keeps them few: a lower temperature, or an early stop. */
+  /** How to limit them: lower the temperature, or stop early. */
   cap: "support" | "active";
   title: string;
 }
@@ -37,9 +37,9 @@ export interface Data {
 export interface View {
   /** Pixels to draw in. */
   width: number;
-  /** A card: as small as it must be to fit. */
+  /** A card: shrink the picture to fit. */
   small?: boolean;
-  /** Parts that are drawn though their marginal is 0. */
+  /** Parts that are drawn even if their marginal is 0. */
   also?: number[];
   /** Parts that all structures of the support use: in a card they may be faint. */
   certain?: Set<number>;
@@ -47,13 +47,13 @@ export interface View {
 
 /** How a family is drawn. */
 export interface Picture {
-  /** All parts of a marginal above 0, and those of `view.also`, each shape with part and strength. */
+  /** All parts with a positive marginal or in `view.also`; shapes have part and strength. */
   summary(data: Data, marginals: Float64Array, view: View): Panel;
-  /** One structure; shapes with their part. */
+  /** One structure; shapes have their part. */
   card(data: Data, structure: Int32Array, parts: Int32Array, view: View): Panel;
-  /** A part in words. */
+  /** The name of a part. */
   name(data: Data, part: number): string;
-  /** What each dimension of the scores is called, and the names along it; by default numbers. */
+  /** The label of each dimension of the scores, and the names along it; by default numbers. */
   axes?(data: Data): { label: string; names: string[] }[];
   /** The lines of a dependency tree in CoNLL-U. */
   conllu?(data: Data, structure: Int32Array): string;
