@@ -181,8 +181,8 @@ class Annealing:
 def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
     """What texts such as "temperature=4:1" change of the estimator of this name, or of the noise.
 
-    None at all where no trees are learned: as other options of latent trees, they have no say
-    there, and a table may hold baselines.
+    Rows of a table share these texts, so they have no effect where no trees are learned, and the
+    noise on arc scores has none on a reader.
 
     Raises:
         ValueError: if one is not of that form, names what is no number of the estimator, or gives
@@ -194,7 +194,8 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
         if form is None or form[1] in found:
             expected = "NAME=FROM:TO" if form is None else f"{form[1]} once"
             raise ValueError(f"training.anneal: expected {expected}, got {text!r}")
-        if learns_trees(from_name(estimator)):
+        chosen = from_name(estimator)
+        if learns_trees(chosen) and not (form[1] == "noise" and isinstance(chosen, Reader)):
             start, end = (_value(estimator, form[1], value) for value in form.groups()[1:])
             found[form[1]] = Annealing(form[1], start, end)
     return list(found.values())
@@ -203,7 +204,7 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
 def _value(estimator: str, option: str, text: str) -> float:
     """The value of an option as `text` has it."""
     try:
-        if option == "noise" and not isinstance(from_name(estimator), Reader):
+        if option == "noise":
             value = float(text)
         else:
             name, _, rest = estimator.partition(":")
