@@ -1,4 +1,4 @@
-"""Files and folders that are there in full or not at all, whatever moment a process dies at."""
+"""Files and folders that are written in full or not at all, even if the process dies."""
 
 import json
 import shutil
@@ -11,12 +11,12 @@ from typing import IO, Any
 from sparsewood._internal.files import sync, written_whole
 
 PARTIAL = ".partial"  # the suffix of a folder that is still being written
-_POLL = 0.1  # seconds between two looks at a lock
+_POLL = 0.1  # seconds between two attempts to lock
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """`written_whole`, in a folder that is made if need be."""
+    """`written_whole`, in a folder that is created if necessary."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(path) as draft:
         yield draft
@@ -35,9 +35,9 @@ def write_json(path: Path, data: Any) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder to fill, which becomes `path` in place of what was there before.
+    """A temporary folder to fill, which then replaces `path`.
 
-    After an error it is gone, and what was there before stays.
+    After an error it is removed, and `path` is unchanged.
     """
     partial = path.with_name(path.name + PARTIAL)
     if partial.exists():
@@ -59,10 +59,11 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:
-    """Within it no other process may hold `folder`. Folders made for it go again if left empty.
+    """Lock `folder` against other processes. Folders created for this are removed if they stay
+    empty.
 
     Raises:
-        ValueError: if another process holds it.
+        ValueError: if another process holds the lock.
     """
     places = (folder, *folder.parents)
     new = [place for place in places if not place.exists()]  # the innermost first
@@ -75,7 +76,7 @@ def sole_writer(folder: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-            with suppress(OSError):  # at the first that is not empty
+            with suppress(OSError):  # stops at the first folder that is not empty
                 for place in new:
                     place.rmdir()
 

@@ -1,16 +1,16 @@
-"""Memory that runs out, as an error that says what was too large."""
+"""Out-of-memory errors that say what was too large."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
 
-_SAID = ("can't allocate memory", "not enough memory")  # by PyTorch, of the host's memory
+_SAID = ("can't allocate memory", "not enough memory")  # messages of PyTorch about host memory
 
 
 @contextmanager
 def told_if_out_of_memory(what: Callable[[], str]) -> Iterator[None]:
-    """Within it, running out of memory raises ValueError with `what()`: the work and what to do."""
+    """Turn out-of-memory errors into ValueError with `what()`: the work, and what to do."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -21,6 +21,6 @@ def told_if_out_of_memory(what: Callable[[], str]) -> Iterator[None]:
 
 
 def of_sentences(number: int, longest: int) -> str:
-    """A batch in words, and what makes it smaller."""
+    """The size of a batch, in words."""
     several = f"{number} sentences, the longest with" if number > 1 else "a sentence with"
-    return f"{several} {longest:,} words (memory grows with the square of the words)"
+    return f"{several} {longest:,} words (memory grows with the square of the length)"

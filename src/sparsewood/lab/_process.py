@@ -1,4 +1,4 @@
-"""A run in a process of its own, and who attends to it: without PyTorch, which the run needs."""
+"""A run in its own process, started without loading PyTorch in this one."""
 
 import json
 import os
@@ -12,18 +12,18 @@ from typing import IO, Any
 
 from sparsewood.lab._waiting import wait_briefly
 
-_POLL = 0.1  # seconds between two looks at a process
+_POLL = 0.1  # seconds between two checks of a process
 
 
 class Process:
-    """A run in a process of its own, which saves and ends when the one that made it ends.
+    """A run in its own process, which saves its state and ends when this process ends.
 
     Args:
-        config: of the run, as JSON.
-        folder: of the run; its `log.txt` has what the process prints.
-        cwd: what relative paths of the configuration start from.
-        env: variables of the environment, beside those of this process.
-        patience: seconds that another process is given to leave the folder.
+        config: configuration of the run, as JSON.
+        folder: folder of the run; its `log.txt` has the output of the process.
+        cwd: folder for relative paths in the configuration.
+        env: environment variables, in addition to those of this process.
+        patience: seconds to wait for another process that uses the folder.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Process:
                 text=True,
                 cwd=cwd,
                 env=environment,
-                process_group=0,  # Ctrl-C reaches this process, which passes it on
+                process_group=0,  # Ctrl-C goes to this process, which forwards it
             )
         self._stdin.write(json.dumps(config) + "\n")
         self._stdin.flush()
@@ -69,7 +69,7 @@ class Process:
             self._process.terminate()
 
     def wait(self) -> tuple[int, str]:
-        """Wait for the end; the exit code and the last line that was printed."""
+        """Wait for the end; returns the exit code and the last line of output."""
         code = self._process.wait()
         self._stdin.close()
         text = self._log.read_text(encoding="utf-8", errors="replace")
@@ -79,18 +79,19 @@ class Process:
 def attend(
     config: dict[str, Any], folder: str, cwd: str, env: Mapping[str, str], patience: float
 ) -> tuple[int, str]:
-    """What a task of Ray does: the exit code and the last line of a run in a process of its own.
+    """The body of a Ray task: start a run in its own process and return its exit code and last
+    line.
 
-    The run is not in the worker of Ray itself, since that has its own handlers of signals, is used
-    again for other tasks with whatever memory a run leaves behind on the GPU, and can be killed
-    without a chance to save. The process is that of a local pool. However the task ends, it is
-    told to save:
+    The run is not in the Ray worker itself, which has its own signal handlers, is reused by other
+    tasks together with the GPU memory that a run leaves behind, and can be killed without a chance
+    to save. The process is the same as in a local pool. However the task ends, the process saves
+    its state:
 
-    - cancelled, or the worker terminated: an exception is raised here, the process gets SIGTERM;
-    - the worker killed: the process finds its standard input closed and stops by itself. The lock
-      of the folder, for which the next process waits, says when it has.
+    - if it is cancelled or the worker is terminated, an exception is raised here, and the process
+    gets SIGTERM; - if the worker is killed, the standard input of the process is closed, and it
+    stops by itself. The next process waits for the lock of the folder.
 
-    Cancelling interrupts no system call, so this looks at the process instead of waiting for it.
+    Cancelling does not interrupt system calls, so this polls the process instead of waiting for it.
     """
     # Ray cancels by SIGINT, which stays ignored where it was when the cluster was started: by
     # `nohup`, or in the background of a script.

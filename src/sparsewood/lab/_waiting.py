@@ -1,13 +1,13 @@
-"""How threads of PyTorch wait for each other: without PyTorch, which reads it when it is loaded."""
+"""How threads of PyTorch wait for each other; must be set before PyTorch is loaded."""
 
 from collections.abc import MutableMapping
 
-# What GCC's OpenMP takes by itself where a process has more threads than the machine processors.
+# The default of GCC's OpenMP for processes with more threads than processors.
 _ITERATIONS = "1000"
 
 
 def wait_briefly(environment: MutableMapping[str, str]) -> None:
-    """Let threads that have nothing to do sleep after some 50 microseconds, not 15 milliseconds.
+    """Let idle threads sleep after about 50 microseconds instead of 15 milliseconds.
 
     GCC's OpenMP assumes that the machine is its own. Beside other busy processes a thread then
     spins on a processor that the one it waits for needs, and training takes ten times as long.

@@ -125,7 +125,7 @@ def test_killed_workers_and_ctrl_c(make_config, recording, tmp_path: Path) -> No
                 os.kill(_parent(process) if folder is a else process, signal.SIGKILL)
             for folder in folders:
                 log = folder / "log.txt"
-                _wait_for(lambda log=log: "going on" in log.read_text())
+                _wait_for(lambda log=log: "resuming" in log.read_text())
                 resumed = len(_epochs(folder))  # it trains again once there are more
                 _wait_for(lambda f=folder, n=resumed: len(_epochs(f)) > n)
             finished.append(True)

@@ -129,11 +129,11 @@ def test_what_is_told_of_encoders_fits_the_model(make_config, make_parser_config
     config, parser = make_config(), make_parser_config()
     with pytest.raises(ValueError, match="training.encoder_lr: expected none, as no encoder is"):
         replace(config, training=replace(config.training, encoder_lr=0.1))
-    with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):
+    with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak replaces them"):
         replace(parser, model=ParserConfig(encoder="hf:oak"))
     told = replace(config.model, encoder="hf:oak", tune_encoder=True)
     source = replace(config.source, vectors="vectors.txt")
-    with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak takes their place"):
+    with pytest.raises(ValueError, match="source.vectors: the encoder hf:oak replaces them"):
         replace(config, source=source, model=told)
     words = replace(told, composer_input="words")  # the composer reads them
     training = replace(config.training, encoder_lr=0.1)

@@ -101,7 +101,7 @@ def _staged(*epochs: tuple[int | None, float]) -> list[dict[str, Any]]:
 
 def test_a_stage_that_is_given_up_is_told() -> None:
     assert given_up(_staged((4, 1), (4, 2), (4, 33)), CONFIG) == (
-        "after epoch 3, sentences of at most 4 words are left behind at 33.00 % in training, "
+        "after epoch 3, the stage of sentences of at most 4 words ended at 33.00 % in training, "
         "below 90 %: 3 epochs are over"
     )
     for told in (((4, 1), (4, 2)), ((4, 1), (4, 2), (4, 93)), ((4, 93), (6, 93), (None, 3))):

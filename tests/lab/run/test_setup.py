@@ -168,7 +168,7 @@ def test_splits_that_are_missing_or_empty() -> None:
 
 
 def test_one_label_is_too_few() -> None:
-    with pytest.raises(ValueError, match=r"at least two labels to tell apart, got \['x'\]"):
+    with pytest.raises(ValueError, match=r"at least two labels, got \['x'\]"):
         check(_corpus(train=[PLAIN], validation=[PLAIN]), FLAT, print)
 
 

@@ -84,9 +84,9 @@ def test_stages_come_first_and_do_not_count(make_config, recording, tmp_path: Pa
     rates = [rate for stage, _, rate, _ in steps if stage is None]
     up, down = [0.002, 0.004, 0.006], [0.006, 0.005, 0.004, 0.003, 0.002, 0.001]
     assert rates == pytest.approx([*up, 0.007, *down])
-    assert [note.split(" in ")[0][:60] for note in watcher.notes[:2]] == [
-        "after epoch 2, sentences of at most 4 words are left behind ",
-        "after epoch 4, sentences of at most 6 words are left behind ",
+    assert [note.split(" at ")[1] for note in watcher.notes[:2]] == [
+        "most 4 words ended",
+        "most 6 words ended",
     ]
 
 
@@ -95,7 +95,7 @@ def test_accuracy_ends_a_stage(make_config, recording, tmp_path: Path) -> None:
     recorder = recording()
     train(make_config("flat", **told), tmp_path, progress=recorder)
     assert recorder.epochs == [1, 2, 3]
-    assert not any("left behind" in note for note in recorder.notes)
+    assert not any("the stage of" in note for note in recorder.notes)
 
 
 def test_what_is_annealed_and_who_learns_first_wait(make_config, tmp_path: Path) -> None:

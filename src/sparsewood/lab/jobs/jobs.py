@@ -1,4 +1,4 @@
-"""Many runs, one after the other or several at a time, on this machine or on a cluster."""
+"""Many runs, one by one or in parallel, on this machine or on a cluster."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +12,7 @@ from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.interrupt import TrainingInterrupted, listen
 from sparsewood.lab.run.progress import Progress
 
-_POLL = 0.1  # seconds between two looks at the pool
+_POLL = 0.1  # seconds between two checks of the pool
 
 Done = Callable[[Job, str | None], Iterable[Job]]
 
@@ -25,20 +25,20 @@ def run_jobs(
     on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> None:
-    """Train all jobs; a run that is finished already costs nothing, a partial one goes on.
+    """Train all jobs; finished runs are skipped and partial ones resumed.
 
     Args:
-        jobs: to begin with.
-        done: called after each job with what went wrong, if anything; returns further jobs.
-        workers: how many run at a time, each in a process of its own and with its output in
-            `log.txt` of its folder. On this machine 1, the default, trains in this process; None
-            is as many as the Ray cluster has room for.
-        on: where they are trained.
-        progress: what to show.
+        jobs: the first jobs.
+        done: called after each job with the error message or None; returns further jobs.
+        workers: number of parallel runs, each in its own process with its output in `log.txt` of
+            its folder. On this machine, 1 (the default) trains in this process; None means as many
+            as fit the Ray cluster.
+        on: where to train.
+        progress: shows the progress.
 
     Raises:
         ConnectionError: if there is no Ray cluster at the address; nothing is written.
-        TrainingInterrupted: on Ctrl-C, once all workers have saved their state.
+        TrainingInterrupted: on Ctrl-C, after all workers have saved their state.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers: expected at least 1, got {workers}")
@@ -60,9 +60,9 @@ def run_jobs(
 def open_pool(
     on: Place, workers: int | None, config: RunConfig, progress: Progress
 ) -> Iterator[Pool]:
-    """A pool for runs that are as large as that of `config`; in the end its jobs are stopped.
+    """A pool for runs with the resources of `config`; at the end its jobs are stopped.
 
-    Signals are wishes from here on; before, connecting to Ray would take SIGTERM for itself.
+    Signals are deferred from here on, after connecting to Ray, which installs a SIGTERM handler.
     """
     pool: Pool
     if not on.here:
@@ -84,16 +84,16 @@ def drive(
     done: Callable[[Ended], None],
     look: Callable[[Pool], None] = lambda _: None,
 ) -> None:
-    """Keep `pool` busy until all is done.
+    """Keep `pool` busy until all jobs are done.
 
     Args:
-        pool: that trains.
-        take: the next job; None if there is none for now.
-        done: called after each job; `take` may have more after that.
-        look: called while jobs are under way, ten times a second.
+        pool: the pool that trains.
+        take: returns the next job; None if there is none now.
+        done: called after each job; `take` may return more jobs after that.
+        look: called while jobs run, ten times per second.
 
     Raises:
-        TrainingInterrupted: on Ctrl-C; the jobs save their state when the pool is closed.
+        TrainingInterrupted: on Ctrl-C; the jobs save their state when the pool closes.
     """
     running = 0
     with listen() as stop:
@@ -110,4 +110,4 @@ def drive(
             if not over:
                 look(pool)
                 time.sleep(_POLL)
-    raise TrainingInterrupted("stopped; every run is saved; the same command goes on")
+    raise TrainingInterrupted("stopped; every run is saved; the same command resumes")

@@ -1,4 +1,4 @@
-"""Runs on this machine: one in this process, or several in processes of their own."""
+"""Pools on this machine: one run in this process, or several in their own processes."""
 
 import signal
 
@@ -12,7 +12,7 @@ from sparsewood.lab.run.setup import train
 
 
 class Here:
-    """A pool of this process: a job is over when it has been started."""
+    """A pool in this process: `start` runs the whole job."""
 
     slots = 1
 
@@ -42,20 +42,20 @@ class Here:
 
 
 def tell(job: Job, code: int, last: str, progress: Progress) -> Ended:
-    """What has become of a job, from the exit code of its process and the last line of its log."""
+    """The end of a job, from the exit code of its process and the last line of its log."""
     if code == 0:
         result = Run(job.folder).result
         assert result is not None
         progress.finish(job.folder, result)
         return Ended(job)
-    # SIGTERM ends a process that has not begun to train yet.
+    # SIGTERM ends a process that has not started training.
     error = "stopped" if code in (STOPPED, -signal.SIGTERM) else last or f"ended with {code}"
     progress.note(f"{job.folder}: {error}")
     return Ended(job, error, code == DIVERGED)
 
 
 class Processes:
-    """A pool of processes, `slots` at a time, each on one thread unless its run says otherwise."""
+    """A pool of `slots` processes, each with one thread unless its run sets another number."""
 
     def __init__(self, slots: int, progress: Progress) -> None:
         self.slots = slots

@@ -1,8 +1,8 @@
 """A run in its own process: `python -m sparsewood.lab.jobs.worker FOLDER [SECONDS]`.
 
-Another process that is writing to the folder is given so many seconds to leave it. The first line
-of stdin is the configuration. Whoever starts the process keeps stdin open: when it closes, its
-owner is gone, and the run is saved and stopped.
+SECONDS is how long to wait for another process that writes to the folder. The first line of stdin
+is the configuration. The parent process keeps stdin open: when it closes, the parent has ended, and
+the run is saved and stopped.
 """
 
 import json
@@ -19,12 +19,12 @@ from sparsewood.lab.run.losses import NonFiniteLoss
 from sparsewood.lab.run.progress import Lines
 from sparsewood.lab.run.setup import train
 
-# Exit codes of a run that was asked to stop, and of one whose loss is not finite.
+# Exit codes of a stopped run, and of one whose loss is not finite.
 STOPPED, DIVERGED = 130, 3
 
 
 def main() -> int:
-    """Train or go on; the last line of stderr says what went wrong, if anything."""
+    """Train or resume; the last line of stderr is the error message, if any."""
     config = RunConfig.from_json(json.loads(sys.stdin.readline()))
     threading.Thread(target=_watch, daemon=True).start()
     folder, patience = Path(sys.argv[1]), float(*sys.argv[2:])
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _watch() -> None:
-    # Not through sys.stdin: at exit, its lock must not be held by a thread that waits.
+    # Not through sys.stdin, whose lock a waiting thread must not hold at exit.
     while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -50,4 +50,4 @@ def _watch() -> None:
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    os._exit(code)  # the watching thread may be waiting
+    os._exit(code)  # does not wait for the watching thread

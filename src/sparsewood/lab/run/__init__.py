@@ -1,4 +1,4 @@
-"""Training: the loop, its checkpoints, and the runs it leaves behind."""
+"""Training: the loop, its checkpoints and the folders of runs."""
 
 from sparsewood.lab.run.bars import Bars
 from sparsewood.lab.run.by_length import Bins, ByLength

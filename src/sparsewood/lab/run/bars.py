@@ -1,4 +1,4 @@
-"""What a run shows on a terminal: a bar over the work at hand, and a table of its epochs."""
+"""The display of a run on a terminal: a progress bar and a table of its epochs."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ _NARROW = 80
 
 
 class Bars(Told):
-    """A bar over the steps of the epoch, and a table with a line for each epoch that is over."""
+    """A bar over the steps of the epoch, and a table with one line per completed epoch."""
 
     def __init__(self, console: Console | None = None, *, single: bool = False) -> None:
         super().__init__(single=single)
@@ -38,7 +38,7 @@ class Bars(Told):
         )
         self._task = self._bar.add_task("", total=None, told="", visible=False)
         self._table: EpochTable | None = None
-        self._epochs = ""  # after the number of an epoch: of how many
+        self._epochs = ""  # text after the number of an epoch: the total
         self._shown = self._begun = 0.0
         self._place, self._done, self._steps = 0, 0, 1
 
@@ -86,7 +86,7 @@ class Bars(Told):
         )
 
     def _start(self, name: str, done: int, steps: int) -> None:
-        """Begin a bar at `done` of its `steps`."""
+        """Start a bar at `done` of its `steps`."""
         self._done, self._steps, self._begun = done, steps, time.monotonic()
         self._bar.start()
         self._bar.reset(
@@ -94,7 +94,7 @@ class Bars(Told):
         )
 
     def _due(self) -> bool:
-        """Whether it is time to show something new."""
+        """Whether it is time to update the bar."""
         now = time.monotonic()
         due = now - self._shown >= _REFRESH
         if due:
@@ -102,14 +102,14 @@ class Bars(Told):
         return due
 
     def _show(self, step: int, *told: str) -> None:
-        """Move the bar; tell how long it will take, and as much of `told` as there is room for."""
+        """Update the bar, with the time left and as many of the texts `told` as fit."""
         taken = time.monotonic() - self._begun
         ahead = taken / max(1, step - self._done) * (self._steps - step)
         rest = self._fitting([f"{clock(ahead)} left", *filter(None, told)])
         self._bar.update(self._task, completed=step, told=rest)
 
     def _fitting(self, told: Iterable[str]) -> str:
-        """As many of the parts, from the first on, as the line has room for."""
+        """As many of the first parts as fit the line."""
         counts = 2 * len(str(self._steps)) + 1
         name = self._bar.tasks[self._task].description
         room = self._width - len(name) - self._bar_width - counts - 3  # spaces between columns
@@ -123,5 +123,5 @@ class Bars(Told):
 
 
 def automatic(*, single: bool = False) -> Progress:
-    """Bars on a terminal, lines elsewhere; `single` if there is one run, whose result is told."""
+    """Bars on a terminal, lines elsewhere; `single` if there is only one run."""
     return Bars(single=single) if sys.stderr.isatty() else Lines(single=single)

@@ -11,7 +11,7 @@ from sparsewood.lab.tasks.metrics import Metric
 from sparsewood.lab.tasks.task import Model
 
 Unit = Literal["words", "operators"]
-_BINS = 6  # number of bins where no ends are given
+_BINS = 6  # default number of bins
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Bins:
     """Bins of examples by the length of their longest sentence.
 
     Attributes:
-        unit: what is counted: words, or the operators of list operations or logic.
+        unit: unit of length: words, or operators of list operations or logic.
         ends: greatest length of each bin, in increasing order. The last bin also holds all longer
             examples.
         training: least and greatest length in training, if known.

@@ -1,8 +1,8 @@
-"""Checkpoints: the weights and all else that going on bit for bit takes.
+"""Checkpoints: the weights and everything else needed to resume bit for bit.
 
 `checkpoints/0003` is the state after epoch 3, `checkpoints/0003-000120` that after 120 more steps.
-Weights that training does not change (given word vectors, a pretrained encoder) are left out: the
-run makes them anew from where it had them, and `fingerprint` tells whether they are the same.
+Weights that training does not change (given word vectors, a pretrained encoder) are left out: they
+are loaded again from their source, and `fingerprint` checks that they are the same.
 """
 
 import io
@@ -34,19 +34,19 @@ _ENTRIES = (
 )
 
 
-class Damaged(ValueError):  # noqa: N818 (what the checkpoint is)
-    """A checkpoint that cannot be read, or that is not one of this run."""
+class Damaged(ValueError):  # noqa: N818 (describes the checkpoint)
+    """A checkpoint that cannot be read or is not of this run."""
 
 
 def save(state: TrainingState, snapshot: Mapping[str, Any] | None = None) -> None:
-    """Write a checkpoint and `metrics.jsonl`; every process takes part, the first one writes.
+    """Write a checkpoint and `metrics.jsonl`; all processes call this, the first one writes.
 
     Args:
-        state: of the run.
-        snapshot: of an earlier moment with the same weights; by default, of now.
+        state: state of the run.
+        snapshot: a snapshot taken earlier with the same weights. Default: one taken now.
 
     Raises:
-        OSError: where the folder cannot be written to, naming the checkpoint that is safe.
+        OSError: if the folder cannot be written to, with the last valid checkpoint.
     """
     taken = state.snapshot() if snapshot is None else snapshot
     path = state.folder / "checkpoints" / name_of(taken["epoch"], taken["step"])
@@ -61,13 +61,13 @@ def save(state: TrainingState, snapshot: Mapping[str, Any] | None = None) -> Non
 
 
 def restore(state: TrainingState, note: Callable[[str], None] = lambda _: None) -> bool:
-    """Go back to the last checkpoint, if there is one; whether there is.
+    """Restore the last checkpoint; returns whether there is one.
 
-    From a checkpoint that is damaged, `note` being told, to the one before it.
+    If a checkpoint is damaged, `note` is called and the previous one is restored.
 
     Raises:
-        ValueError: if data, word vectors or the number of processes are not those of the run, or
-            no checkpoint is whole.
+        ValueError: if data, word vectors or the number of processes have changed, or all
+            checkpoints are damaged.
     """
     found = checkpoints(state.folder / "checkpoints")
     damage: list[str] = []
@@ -79,7 +79,7 @@ def restore(state: TrainingState, note: Callable[[str], None] = lambda _: None) 
             continue
         for text in damage:
             note(f"{text}: going back to {path.name}")
-        if state.group.first:  # a kill may have come before this was done
+        if state.group.first:  # in case the process was killed before this
             _tidy(state, path.name)
         return True
     if found:
@@ -107,7 +107,7 @@ def _restore_from(path: Path, state: TrainingState) -> None:
 
 
 def load_best(state: TrainingState) -> None:
-    """Give the evaluated model the weights of the best epoch, and what is annealed as it was."""
+    """Load the weights and the annealed values of the best epoch into the evaluated model."""
     best = state.schedule.best_epoch
     path = state.folder / "checkpoints" / name_of(best)
     load_weights(path, state.evaluated, average=state.average is not None)
@@ -116,7 +116,7 @@ def load_best(state: TrainingState) -> None:
 
 
 def close(state: TrainingState) -> None:
-    """Training is over: keep the last checkpoint and the best one."""
+    """Remove all checkpoints except the last and the best, at the end of training."""
     last, best = map(name_of, (state.epoch, state.schedule.best_epoch))
     prune(state.folder / "checkpoints", [last, best])
 
@@ -133,7 +133,7 @@ def _tidy(state: TrainingState, last: str) -> None:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Within it files of a run are written; where that fails, what is safe is told."""
+    """Add the last valid checkpoint to errors of writing files of a run."""
     try:
         yield
     except OSError as error:
@@ -151,14 +151,14 @@ def name_of(epoch: int, step: int = 0) -> str:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Those in `folder`, the one that has come furthest first."""
+    """The checkpoints in `folder`, the latest first."""
     found = [(_NAME.fullmatch(p.name), p) for p in folder.glob("*") if _is_checkpoint(p)]
     places = [((int(m[1]), int(m[2] or 0)), path) for m, path in found if m]
     return [path for _, path in sorted(places, reverse=True)]
 
 
 def latest(folder: Path) -> Path | None:
-    """The checkpoint among those in `folder` that has come furthest."""
+    """The latest checkpoint in `folder`."""
     return next(iter(checkpoints(folder)), None)
 
 
@@ -167,7 +167,7 @@ def write_checkpoint(
 ) -> None:
     """Write the checkpoint `path`, in full or not at all: weights, state, and averaged weights.
 
-    One of that name that is there already stays: going on from before it led to the same state.
+    An existing checkpoint of that name is kept: resuming before it leads to the same state.
     """
     if _is_checkpoint(path):
         return
@@ -175,7 +175,7 @@ def write_checkpoint(
         raise ValueError(f"{path}: expected a checkpoint or nothing, found something else; move it")
     packed = io.BytesIO()
     torch.save(dict(state), packed)
-    # Written by Python, whose errors name the file and the reason: a full disk, say.
+    # Written by Python, whose errors name the file and the reason, such as a full disk.
     with new_folder(path) as partial:
         (partial / _WEIGHTS).write_bytes(_weights(model))
         if average is not None:
@@ -189,7 +189,7 @@ def _weights(model: nn.Module) -> bytes:
 
 
 def read_snapshot(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
-    """The state of the checkpoint `path`, without the weights; it has at least these entries."""
+    """The state in the checkpoint `path`, without the weights; checked to have these entries."""
     try:
         state = torch.load(path / _STATE, map_location="cpu", weights_only=True)
     except Exception as error:  # a damaged file fails in many ways
@@ -200,7 +200,7 @@ def read_snapshot(path: Path, entries: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def load_weights(path: Path, model: nn.Module, *, average: bool = False) -> None:
-    """Give `model` the weights of the checkpoint `path`, or their average."""
+    """Load the weights of the checkpoint `path`, or their average, into `model`."""
     try:
         weights = load_file(path / (_AVERAGE if average else _WEIGHTS))
         missing, unexpected = model.load_state_dict(weights, strict=False)
@@ -212,28 +212,28 @@ def load_weights(path: Path, model: nn.Module, *, average: bool = False) -> None
 
 
 def _brief(error: Exception) -> str:
-    """The first sentence of what went wrong, on one line."""
+    """The first sentence of an error, on one line."""
     return " ".join(str(error).partition(". ")[0].split()) or type(error).__name__
 
 
 def prune(folder: Path, keep: Iterable[str]) -> None:
-    """Remove all checkpoints but those named in `keep`, and what was never finished.
+    """Remove all checkpoints except those named in `keep`, and all unfinished ones.
 
-    Folders of such a name that hold anything else, or are links, are not the run's and stay.
+    Folders of such a name with other files, and links, are kept: they are not of the run.
     """
     kept = set(keep)
-    for path in sorted(folder.glob("*"), reverse=True):  # of a name, what is partial comes first
+    for path in sorted(folder.glob("*"), reverse=True):  # partial folders come first
         name = path.name.removesuffix(PARTIAL)
         if path.name not in kept and _NAME.fullmatch(name) and _is_checkpoint(path):
-            doomed = path.with_name(name + PARTIAL)  # what a kill leaves of it is known by that
+            doomed = path.with_name(name + PARTIAL)  # marks what is left if the process is killed
             path.rename(doomed)
             shutil.rmtree(doomed)
 
 
 def _is_checkpoint(path: Path) -> bool:
-    """Whether a folder, and no link, holds files of a checkpoint and nothing else.
+    """Whether `path` is a folder, not a link, with only the files of a checkpoint.
 
-    One that was never finished may have none.
+    An unfinished one may be empty.
     """
     if path.is_symlink() or not path.is_dir():
         return False

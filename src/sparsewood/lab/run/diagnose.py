@@ -1,4 +1,4 @@
-"""What goes wrong in training, in a line each: collapsed tree posteriors, stages given up."""
+"""Warnings about training: collapsed tree posteriors, stages that ended early."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,27 +8,27 @@ from sparsewood.lab.run.config import TrainingConfig
 from sparsewood.lab.run.schedule import stage_after
 from sparsewood.lab.tasks.targets.classes import ACCURACY
 
-_SETTLED = 2  # epochs after which the shape of the trees says something
+_SETTLED = 2  # epochs before the shape of the trees is judged
 _NEARLY_ALL = 99.0  # percent
-_CHAIN = 95.0  # percent: few sentences of people or machines have all heads next door
+_CHAIN = 95.0  # percent; in natural and formal languages few heads are all adjacent
 
 
 def diagnose(
     history: Sequence[Mapping[str, Any]], config: TrainingConfig, estimator: Estimator | None
 ) -> list[str]:
-    """What the last epoch shows to have gone wrong, in a line each.
+    """Warnings about the last epoch, one line each.
 
     Args:
         history: the lines of metrics of all epochs.
-        config: of training.
-        estimator: of the last epoch; None where there are no latent trees.
+        config: options of training.
+        estimator: estimator of the last epoch; None without latent trees.
     """
     found = [given_up(history, config), None if estimator is None else collapse(history, estimator)]
     return [told for told in found if told is not None]
 
 
 def given_up(history: Sequence[Mapping[str, Any]], config: TrainingConfig) -> str | None:
-    """In a line, that the last epoch ended a stage for want of time; None where it did not."""
+    """A warning if the last epoch ended a stage below its accuracy; None otherwise."""
     last = history[-1]
     words = last.get("stage")
     if words in (None, stage_after(history, config)):
@@ -37,24 +37,24 @@ def given_up(history: Sequence[Mapping[str, Any]], config: TrainingConfig) -> st
     if reached >= config.stage_accuracy:
         return None
     return (
-        f"after epoch {last['epoch']}, sentences of at most {words} words are left behind at "
+        f"after epoch {last['epoch']}, the stage of sentences of at most {words} words ended at "
         f"{ACCURACY.text(reached)} % in training, below {config.stage_accuracy:g} %: "
         f"{config.stage_epochs} epochs are over"
     )
 
 
 def collapse(history: Sequence[Mapping[str, Any]], estimator: Estimator) -> str | None:
-    """What has become of the latent trees in the last epoch, in a line; None where all is well.
+    """A warning if the latent trees have collapsed; None otherwise.
 
-    Told once, after the first epoch that shows one of three things on validation: nearly all
-    sentences have one tree after the first epoch, from where the parser gets no gradient (trees
-    that narrow down later are a parser that has learnt); nearly all arcs of the likeliest trees go
-    to the next word, or to the one before; nearly all probability is on the flat tree. The latter
-    two count once two epochs are over. Epochs of stages on short sentences tell nothing.
+    It is given once, after the first epoch with one of three symptoms on validation: nearly all
+    sentences have one tree after the first epoch, where the parser gets no gradient (later, that is
+    a parser that has learned); nearly all arcs of the most probable trees go to the next word, or
+    to the previous one; nearly all probability is on the flat tree. The latter two are checked
+    after two epochs. Epochs of stages are not checked.
 
     Args:
         history: the lines of metrics of all epochs.
-        estimator: of the last one.
+        estimator: estimator of the last epoch.
     """
     if not estimator.reads_scores:
         return None

@@ -1,4 +1,4 @@
-"""One process, or the several that `torchrun` starts, behind the same few calls."""
+"""The same calls for one process and for the processes started by `torchrun`."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -24,9 +24,9 @@ class World:
     """The processes that train together.
 
     Attributes:
-        rank: which of them this one is; the first evaluates and writes.
-        size: how many there are.
-        device: where this one computes.
+        rank: rank of this process; the first one evaluates and writes.
+        size: number of processes.
+        device: device of this process.
     """
 
     rank: int
@@ -38,7 +38,7 @@ class World:
         return self.rank == 0
 
     def any(self, *flags: bool) -> list[bool]:
-        """Each flag, as raised by any of the processes."""
+        """For each flag, whether any process has raised it."""
         if self.size == 1:
             return list(flags)
         raised = torch.tensor([int(flag) for flag in flags], device=self.device)
@@ -54,7 +54,7 @@ class World:
         return values
 
     def on_first(self, call: Callable[[], Result]) -> Result:
-        """What `call` returns or raises in the first process, the only one to call it."""
+        """The result or error of `call`, which only the first process calls."""
         if self.size == 1:
             return call()
         outcome: list[Any] = [None, None]
@@ -71,7 +71,7 @@ class World:
 
 @contextmanager
 def world(device: str) -> Iterator[World]:
-    """The processes of this run, joined for as long as the context lasts."""
+    """The processes of this run, connected within the context."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     chosen = choose_device(device, int(os.environ.get("LOCAL_RANK", "0")))
     if size == 1:
@@ -92,7 +92,7 @@ def world(device: str) -> Iterator[World]:
 
 
 def choose_device(name: str, local_rank: int = 0) -> torch.device:
-    """The device that a configuration means by "auto", "cpu" or "cuda"."""
+    """The device for "auto", "cpu" or "cuda" in a configuration."""
     available = torch.cuda.is_available()
     if name == "cuda" and not available:
         raise ValueError("device: expected a GPU for 'cuda', found none; use 'cpu' or 'auto'")

@@ -1,4 +1,4 @@
-"""The epochs of a run as the rows of a table that grows on a terminal, as wide as that is."""
+"""The epochs of a run as rows of a table that fits the terminal."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class _Column:
 
     Attributes:
         heading: one line or several.
-        rank: a narrow terminal leaves out the columns of the highest ranks first.
-        cell: what it says of an epoch, given the time left.
-        group: what stands above neighbours of the same group.
-        width: the least.
+        rank: a narrow terminal leaves out columns with the highest ranks first.
+        cell: the text of an epoch, given the time left.
+        group: heading above adjacent columns of the same group.
+        width: minimum width.
     """
 
     heading: str
@@ -55,7 +55,7 @@ class EpochTable:
         return [self._groups(), *(self._joined(line) for line in zip(*level, strict=True))]
 
     def row(self, record: Record, left: str = "") -> str:
-        """The line of an epoch; at most the time `left` is left of the run."""
+        """The line of an epoch, with the maximum time `left`."""
         return self._joined([column.cell(record, left) for column in self._columns])
 
     def _groups(self) -> str:
@@ -72,7 +72,7 @@ class EpochTable:
 
 
 def _widths(columns: list[_Column], record: Record) -> list[int]:
-    """The widths of columns, the gap before all but the first included."""
+    """The widths of columns, including the gap before all except the first."""
     return [
         max(c.width, len(c.cell(record, "")), *map(len, c.heading.split("\n"))) + _GAP * (i > 0)
         for i, c in enumerate(columns)
@@ -100,7 +100,7 @@ def _epoch(record: Record, _: str) -> str:
 
 
 def _measured(split: str, values: Record, loss: int, answers: int) -> list[_Column]:
-    """The loss, and what else is measured of the answers, of these ranks."""
+    """The columns of the loss and of metrics of answers, with these ranks."""
     return [
         _Column(m.heading, loss if m is LOSS else answers, _cell(split, m), split, width=6)
         for m in MEASURES.values()
@@ -109,7 +109,7 @@ def _measured(split: str, values: Record, loss: int, answers: int) -> list[_Colu
 
 
 def _of_trees(values: Record) -> list[_Column]:
-    """What is measured of the trees on validation."""
+    """The columns of tree statistics on validation."""
     found = [
         _Column(m.heading, rank, _cell("validation", m), "validation", width=5)
         for m, rank in ((SUPPORT, 8), (SINGLE, 11))

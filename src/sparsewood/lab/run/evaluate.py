@@ -1,4 +1,4 @@
-"""What a model is worth: its metrics on a split, for as long as nobody asks to stop."""
+"""Evaluation of a model on a split, which a signal can interrupt."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -37,12 +37,12 @@ def outputs(
     *,
     guard: Guard = nullcontext,
 ) -> Iterator[tuple[Output, Any]]:
-    """What the model says of each batch, out of training and with its current temperature.
+    """The output of the model for each batch, in evaluation mode and at its current temperature.
 
     Args:
         model: on `device`.
-        batches: of a split, with or without known targets.
-        device, precision: of the forward pass.
+        batches: batches of a split, with or without known targets.
+        device, precision: device and precision of the forward pass.
         guard: the context of each batch; may raise to stop.
     """
     device = torch.device(device)
@@ -63,7 +63,7 @@ def outputs(
 
 
 def _told_of(batch: Any) -> str:
-    """A batch that is too large."""
+    """Describe a batch that is too large."""
     lengths = [side.lengths for side in getattr(batch, "sides", ())] or [batch.lengths]
     longest = max(int(n.max()) for n in lengths)
     told = of_sentences(len(batch), longest)
@@ -80,12 +80,12 @@ def evaluate(
     by_length: ByLength | None = None,
     guard: Guard = nullcontext,
 ) -> dict[str, Any]:
-    """What is measured of the task, by name.
+    """The metrics of the task, by name.
 
-    Models of trees have "histogram", {trees kept: sentences}, classifiers "confusion", {right
-    label: {predicted label: examples}}. `unknown` is the share of words that the model knows
-    nothing of, in percent. `gathered` takes the outcomes of the examples, `by_length` their metrics
-    by bin; the other arguments are those of `outputs`, with known targets.
+    Models of trees have "histogram", {trees kept: sentences}, classifiers "confusion", {correct
+    label: {predicted label: examples}}. `unknown` is the percentage of unknown words. `gathered`
+    takes the outcomes of the examples, `by_length` their metrics by bin; the other arguments are
+    those of `outputs`, with known targets.
     """
     split, total = batches.split, model.new_metrics()
     for place, order in _parts(batches, by_length).items():
@@ -108,7 +108,7 @@ def evaluate(
 
 
 def _parts(batches: Batches, by_length: ByLength | None) -> dict[int, list[list[int]]]:
-    """The rows of the batches of each bin; all under 0 where there are no bins."""
+    """The rows of the batches of each bin; all under 0 without bins."""
     if by_length is None:
         return {0: batches.order()}
     cut = by_length.bins.cut(batches.split.examples)
@@ -117,19 +117,19 @@ def _parts(batches: Batches, by_length: ByLength | None) -> dict[int, list[list[
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Says what the model is worth as it is when asked.
+    """Evaluates the current model.
 
     Attributes:
         model: on `device`.
-        batches: of validation and of each test.
-        config: of training, for its precision and whether temperatures are tried.
-        device: of the forward pass.
-        stop: a signal ends the work at hand, which changes nothing.
-        on_stop: what to tell then.
-        progress: what shows the work.
+        batches: batches of validation and of each test.
+        config: options of training, for the precision and the temperature search.
+        device: device of the forward pass.
+        stop: a signal ends the evaluation, which has no side effects.
+        on_stop: the message then.
+        progress: shows the progress.
         bins: of the tests, for their metrics by length.
 
-    Every method raises TrainingInterrupted when a signal has come.
+    All methods raise TrainingInterrupted after a signal.
     """
 
     model: Model
@@ -160,7 +160,7 @@ class Evaluator:
         )
 
     def search(self) -> TemperatureSearch | None:
-        """What validation says of each temperature; None where there is none to choose."""
+        """The search for a temperature on validation; None if there is nothing to choose."""
         if not self.config.temperatures or self.model.temperature is None:
             return None
         batches, precision = self.batches["validation"], self.config.precision
@@ -175,7 +175,7 @@ class Evaluator:
         )
 
     def _shown(self, name: str, batches: int) -> Guard:
-        """A guard for `batches` batches that shows how far they are."""
+        """A guard that shows the progress over `batches` batches."""
         self.progress.start_work(name, batches)
         done = count(1)
 
@@ -189,7 +189,7 @@ class Evaluator:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """The context of work that a signal may end."""
+        """The context of work that a signal may interrupt."""
         try:
             with self.stop.abandonable():
                 yield

@@ -1,4 +1,4 @@
-"""The end of a run: the best weights, the temperature, the tests, and what is left behind."""
+"""The end of a run: the best weights, the temperature, the tests and the files of results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,16 +16,16 @@ from sparsewood.lab.tasks.build import TASKS
 def finish(
     state: TrainingState, evaluator: Evaluator, note: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Evaluate the best weights and write the rest of the run.
+    """Evaluate the best weights and write the results of the run.
 
     Args:
-        state: after the last epoch; the evaluated model ends up with the best weights and
+        state: state after the last epoch; the evaluated model gets the best weights and
             temperature.
-        evaluator: of that model.
-        note: is told of the temperature.
+        evaluator: evaluator of that model.
+        note: called with a text about the temperature.
 
     Returns:
-        The result, as in `result.json`, which is written last: with it, all the rest is there.
+        The result, as in `result.json`, which is written last: if it exists, the run is complete.
     """
     model, folder = state.evaluated, state.folder
     best = state.schedule.best_epoch

@@ -24,7 +24,7 @@ _RESULT = (
 
 
 class Run:
-    """A training run as its folder tells it; files are read when asked for.
+    """A training run, read from its folder; files are read on first access.
 
     Raises:
         ValueError: if `folder` holds no run.
@@ -38,7 +38,7 @@ class Run:
 
     @cached_property
     def config(self) -> RunConfig:
-        """What the run was made from."""
+        """The configuration of the run."""
         raw = self.raw_config
         try:
             return RunConfig.from_json(raw)
@@ -47,17 +47,17 @@ class Run:
 
     @cached_property
     def raw_config(self) -> dict[str, Any]:
-        """The same as plain JSON, which is there even where the source cannot be made."""
+        """The configuration as plain JSON, also if it is not valid in this version."""
         return self._json("config.json")
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """Versions and machine; empty where unknown."""
+        """Versions and machine; empty if unknown."""
         return self._json("environment.json", {})
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
-        """One entry for each complete epoch."""
+        """One entry per completed epoch."""
         path = self.folder / "metrics.jsonl"
         if not path.exists():
             return []
@@ -83,7 +83,7 @@ class Run:
 
     @cached_property
     def outcomes(self) -> dict[str, Outcomes]:
-        """What was answered, by split; empty unless the run is finished and has kept it."""
+        """The outcomes by split; empty unless the run is finished and has saved them."""
         found: dict[str, Outcomes] = {}
         for split, data in (self._json(FILE, {}) if self.finished else {}).items():
             try:
@@ -118,23 +118,26 @@ class Run:
 
 
 def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, Any] | None:
-    """Whether `config` may be trained in `folder`; nothing is written.
+    """Check that `config` may be trained in `folder`, without writing anything.
 
     Returns:
         The result, if the run is finished.
 
     Raises:
-        ValueError: if the folder holds a run that is not to be resumed, or another one.
+        ValueError: if the folder holds a run and `resume` is false, or a run with another
+            configuration.
     """
     if not (folder / "config.json").exists():
         if (folder / "checkpoints").exists() or (folder / "result.json").exists():
             raise ValueError(f"{folder}: holds parts of a run but no config.json")
         return None
     if not resume:
-        raise ValueError(f"{folder}: holds a run; pass --resume to go on, or take another folder")
+        raise ValueError(
+            f"{folder}: holds a run; pass --resume to continue it, or choose another folder"
+        )
     run = Run(folder)
     old, new = run.config, config.training
-    # A learning rate that falls to 0 at the end depends on where that is, and so does rounding.
+    # Linear decay and rounding depend on where training ends.
     longer = is_raised(old.training, new) and not old.training.linear and not old.rounds
     budget = {"max_epochs": new.max_epochs, "max_seconds": new.max_seconds}
     same = replace(old, training=replace(old.training, **budget)) if longer else old
@@ -145,31 +148,31 @@ def check_folder(config: RunConfig, folder: Path, *, resume: bool) -> dict[str, 
         _check_result(done, folder / "result.json")
     if done is None or not longer:
         return done
-    # A run that patience has ended stays as it is, however many epochs it may have.
+    # A run that was ended by patience is not extended.
     cut_short = ended_by_budget(run.metrics, old.training)
     return None if cut_short and not ended_by_budget(run.metrics, new) else done
 
 
 def _check_result(result: Mapping[str, Any], path: Path) -> None:
-    """Raise ValueError where a result lacks what that of a finished run has."""
+    """Raise ValueError if the result of a run lacks entries."""
     wrong = [name for name in _RESULT if name not in result]
     wrong += [n for n in ("validation", "tests") if not isinstance(result.get(n, {}), Mapping)]
     if wrong:
         raise ValueError(
-            f"{path}: not the result of a finished run (missing or of the wrong kind: "
+            f"{path}: not the result of a finished run (missing or of the wrong type: "
             f"{', '.join(wrong)}); remove the file, and --resume evaluates the run again"
         )
 
 
 def begin(config: RunConfig, folder: Path, world: World) -> None:
-    """Make `folder`, which `check_folder` has found free or unfinished, the folder of the run."""
-    (folder / "result.json").unlink(missing_ok=True)  # that of fewer epochs
+    """Write the configuration of the run to `folder`, which `check_folder` has accepted."""
+    (folder / "result.json").unlink(missing_ok=True)  # the result after fewer epochs
     write_json(folder / "config.json", {"sparsewood": sparsewood.__version__, **config.to_json()})
     write_json(folder / "environment.json", environment(world))
 
 
 def whole_lines(path: Path) -> list[str]:
-    """The complete lines of a file that is perhaps being written, or is not there yet."""
+    """The complete lines of a file that may not exist yet or is being written."""
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")
@@ -177,7 +180,7 @@ def whole_lines(path: Path) -> list[str]:
 
 
 def _is_example(example: object) -> bool:
-    """Whether a gallery may hold it: objects as sides, a number for each label."""
+    """Whether this is a valid example of a gallery: objects as sides, a number per label."""
     if not isinstance(example, dict):
         return False
     sides, prediction = example.get("sides"), example.get("prediction") or {}

@@ -22,11 +22,11 @@ from sparsewood.status import Status
 from sparsewood.structures.binary_trees import BinaryTrees
 from sparsewood.structures.simplex import Simplex
 
-_WORDS = range(6, 17)  # how long sentences of a gallery should be
-_SUPPORT = range(2, 7)  # and how many trees they should have
-_LOOKED_AT = 400  # examples that a gallery is chosen from
-_SHOWN = 5  # labels listed with each example
-_LINKED = 0.05  # attention that is less is not told of
+_WORDS = range(6, 17)  # preferred number of words of sentences
+_SUPPORT = range(2, 7)  # preferred number of trees
+_LOOKED_AT = 400  # number of examples to choose from
+_SHOWN = 5  # labels listed per example
+_LINKED = 0.05  # minimum attention to list
 
 
 def gallery(
@@ -37,10 +37,10 @@ def gallery(
     device: torch.device | str = "cpu",
     guard: Guard = nullcontext,
 ) -> list[dict[str, Any]]:
-    """Up to `k` examples with the model's answer and its trees, heaviest first.
+    """Up to `k` examples with the model's answer and its trees, most probable first.
 
-    Sentences of 6 to 16 words with 2 to 6 trees come before others. The choice depends on the
-    split and the model alone. Each batch runs in the context `guard`, which may raise to stop.
+    Sentences of 6 to 16 words with 2 to 6 trees are preferred. The choice depends only on the split
+    and the model. Each batch runs in the context `guard`, which may raise to stop.
     """
     handy = [
         row
@@ -80,7 +80,7 @@ def _entry(
 
 
 def attention_of(sentences: Sequence[Sentence], output: Output, i: int) -> dict[str, Any]:
-    """`attention` of example `i`, where its two sentences attend to each other.
+    """The entry `attention` of example `i`, if its two sentences attend to each other.
 
     It is a list of [word of the first, word of the second, weight], words counted from 0.
     """
@@ -98,12 +98,11 @@ def sides_of(
     i: int,
     solved: Sequence[Mapping[str, Any]] = (),
 ) -> list[dict[str, Any]]:
-    """What is known of the sentences of example `i`: words, trees, certificate.
+    """The sentences of example `i`: words, trees, certificate.
 
-    Each has `words`; `trees`, heaviest first, with `heads` or, where they are binary, `spans`; and
-    where they were solved for, `gap`, the duality gap, and `status`, "solved" if it certifies the
-    posterior, else "capped" or "stalled". What `solved_for` gives of each sentence, if anything,
-    is added.
+    Each has `words`; `trees`, most probable first, with `heads`, or `spans` for binary trees; and
+    if they were solved for, `gap`, the duality gap, and `status`: "solved" if the gap certifies the
+    posterior, otherwise "capped" or "stalled". The entries of `solved_for`, if any, are added.
     """
     return [
         {
@@ -126,8 +125,8 @@ def _certificate(posterior: Posterior, i: int) -> dict[str, Any]:
 
 
 def trees_of(posterior: Posterior, length: int) -> list[dict[str, Any]]:
-    """The trees of a posterior over one sentence, heaviest first; none where there are none."""
-    if isinstance(posterior.structure, Simplex):  # of a model that reads without trees
+    """The trees of a posterior over one sentence, most probable first; empty without trees."""
+    if isinstance(posterior.structure, Simplex):  # of a model without trees
         return []
     best = posterior.topk(int(posterior.sizes[0]))
     found = zip(best.weights[0].float().tolist(), best.structures[0], strict=True)
@@ -143,13 +142,13 @@ def side_sheet(
     most: int | None = None,
     ended: bool = False,
 ) -> Sheet:
-    """The pictures of what `sides_of` has of one sentence.
+    """The pictures of one side returned by `sides_of`.
 
     Args:
-        side: `words`, and `trees` by falling weight, of which each has `heads` or `spans`.
+        side: `words`, and `trees` by decreasing weight, each with `heads` or `spans`.
         given: heads to compare dependency trees with.
-        most: only so many.
-        ended: tell how the solve ended that the weights are of.
+        most: maximum number of trees.
+        ended: include the status of the solve.
     """
     words, trees = [str(word) for word in side["words"]], side["trees"][:most]
     weights = [tree["weight"] for tree in trees]
@@ -160,7 +159,7 @@ def side_sheet(
 
 
 def attention_picture(example: Mapping[str, Any]) -> Attention | None:
-    """How the two sentences of an example attend to each other; None where they do not.
+    """A picture of the attention between two sentences; None without attention.
 
     Args:
         example: with `sides` that have `words`, and `attention` as `attention_of` has it.

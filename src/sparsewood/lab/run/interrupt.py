@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that training grants at the next safe moment, within a second."""
+"""Handling of Ctrl-C and SIGTERM: training stops at the next safe point, within a second."""
 
 import signal
 import threading
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-GRACE = 0.25  # seconds that work at hand is given to end by itself
-_AGAIN = 1.0  # seconds until work that has not ended yet is told again
+GRACE = 0.25  # seconds for current work to end by itself
+_AGAIN = 1.0  # seconds until unfinished work is interrupted again
 
 
-class TrainingInterrupted(Exception):  # noqa: N818 (no error: the user asked for it)
-    """Training was stopped by a signal; the message says what is saved and how to go on."""
+class TrainingInterrupted(Exception):  # noqa: N818 (not an error)
+    """Training was stopped by a signal; the message says what is saved."""
 
 
 class Abandoned(BaseException):
-    """Raised in the midst of work that a signal has asked to leave; no error, so none catch it."""
+    """Raised in work that a signal interrupts; not an Exception, so that nothing catches it."""
 
 
 class StopWish:
@@ -23,16 +23,16 @@ class StopWish:
 
     def __init__(self) -> None:
         self.raised = False
-        self._grace: float | None = None  # of the work at hand, if it may be abandoned
+        self._grace: float | None = None  # of the current work, if it may be abandoned
 
     @contextmanager
     def abandonable(self, grace: float = GRACE) -> Iterator[None]:
-        """Work that leaves nothing half done: a signal ends it after `grace` seconds.
+        """Mark work without side effects: a signal interrupts it after `grace` seconds.
 
-        Native calls are ended as well, as they let Python's signal handlers run.
+        Native calls are interrupted too, as they run Python's signal handlers.
 
         Raises:
-            Abandoned: if a signal comes, or has come before.
+            Abandoned: if a signal arrives or has arrived before.
         """
         if self.raised:
             raise Abandoned
@@ -43,11 +43,11 @@ class StopWish:
             self._grace = None
 
     def raise_now(self) -> None:
-        """A signal has come: leave the work at hand, or give it a moment to end."""
+        """Called on a signal: interrupt the current work, possibly after `grace` seconds."""
         self.raised = True
         if self._grace is None:
             return
-        if not self._grace or not hasattr(signal, "setitimer"):  # there is none on Windows
+        if not self._grace or not hasattr(signal, "setitimer"):  # not available on Windows
             raise Abandoned
         signal.signal(signal.SIGALRM, self._leave)
         signal.setitimer(signal.ITIMER_REAL, self._grace, _AGAIN)
@@ -57,15 +57,15 @@ class StopWish:
             raise Abandoned
 
 
-_heard: list[StopWish] = []  # by the main thread now: one wish, or none
+_heard: list[StopWish] = []  # the active wish of the main thread, if any
 
 
 @contextmanager
 def listen() -> Iterator[StopWish]:
-    """Turn SIGINT and SIGTERM into a wish; a second signal acts at once.
+    """Defer SIGINT and SIGTERM to the next safe point; a second signal acts immediately.
 
-    Only the main thread can listen; elsewhere the wish is never raised. Who listens already hears
-    the same wish within, so that a signal between two runs stops the second.
+    This works in the main thread only; in other threads the wish is never raised. Nested calls
+    share one wish, so that a signal between two runs stops the second.
     """
     if threading.current_thread() is not threading.main_thread():
         yield StopWish()

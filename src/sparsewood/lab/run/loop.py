@@ -30,7 +30,7 @@ from sparsewood.lab.tasks.metrics import Metric, Output
 
 
 class _Seen(NamedTuple):
-    """What a step came to in this process."""
+    """The results of a step in this process."""
 
     loss: Tensor
     metrics: list[Metric]
@@ -38,14 +38,14 @@ class _Seen(NamedTuple):
 
 
 class Trainer:
-    """A run, in one of the processes that share it.
+    """A run in one of its processes.
 
     Args:
-        config: of the run.
-        state: as it stands.
-        batches: what is trained on.
-        evaluator: of the model on the other splits.
-        progress: what to show.
+        config: configuration of the run.
+        state: current state.
+        batches: training batches.
+        evaluator: evaluates the model on the other splits.
+        progress: shows the progress.
         stop: whether a signal has asked to stop.
     """
 
@@ -88,7 +88,7 @@ class Trainer:
         return result
 
     def _train_epoch(self) -> int:
-        """The steps of an epoch that are not done yet; how many examples the epoch has."""
+        """Do the remaining steps of an epoch; returns the number of its examples."""
         state = self.state
         order = self.batches.order(state.epoch, state.stage)
         self.progress.start_epoch(state.epoch + 1, state.step, len(order), state.stage)
@@ -110,15 +110,15 @@ class Trainer:
                 self._losses.check()
                 save(state)
         state.set_rounding(len(order))
-        self._losses.check()  # which waits for what a GPU has still to do
+        self._losses.check()  # waits for the GPU
         state.seconds = time.perf_counter() - start
         return seen
 
     def _step(self, rows: Sequence[int]) -> bool:
-        """One step on the examples `rows`; whether a signal has asked some process to stop.
+        """Do one step on the examples `rows`; returns whether a process got a signal to stop.
 
-        A step that takes long when the signal comes is abandoned, and the state is saved as it was
-        before it. Where processes share a step they wait for its end.
+        A long step is abandoned on a signal, and the state before it is saved. With several
+        processes, the step is finished first.
         """
         device = self.group.device
         if self.group.size > 1:
@@ -137,21 +137,21 @@ class Trainer:
     def _gradients(self, rows: Sequence[int]) -> _Seen:
         """Loss, metrics and gradients of a step on the examples `rows`.
 
-        Besides these the random state changes, and what the estimator remembers.
+        This also changes the random state and the memory of the estimator.
         """
         group, state, split = self.group, self.state, self.batches.split
         metrics = state.new_metrics()
         mine = rows[group.rank :: group.size]
-        # A process without a share runs an example that does not count, as DDP waits for all.
+        # A process without examples runs one with weight 0, as DDP waits for all processes.
         batch = split.batch(mine or rows[:1]).to(group.device)
-        # DDP takes the mean of the processes' gradients; the loss is that of all `rows`.
+        # DDP averages gradients over processes; the loss is over all `rows`.
         units = split.units(rows) if self.config.training.reduction == "mean" else 1
         scale = group.size / units if mine else 0.0
         with told_if_out_of_memory(lambda: self._told_of(rows)), count_calls() as calls:
             output = self._forward(batch, rows)
             assert output.loss is not None
             loss = output.loss.sum() * scale
-            if group.size > 1:  # every parameter has a gradient, as DDP expects
+            if group.size > 1:  # DDP expects a gradient of every parameter
                 loss = loss + sum(0 * p.sum() for p in state.learned)
             state.scaler.scale(loss).backward()
         for metric in metrics if mine else ():
@@ -168,17 +168,17 @@ class Trainer:
             raise self._losses.refused(rows) from error
 
     def _told_of(self, rows: Sequence[int]) -> str:
-        """The batch of a step that is too large."""
+        """Describe a training batch that is too large."""
         longest = max(rows, key=self.batches.split.lengths.__getitem__)
         words = self.batches.split.lengths[longest]
         return (
             f"training on {of_sentences(len(rows), words)}, row {longest} of the training split, "
-            "counted from 0; a smaller --batch needs less, and --max-length leaves long examples "
-            "out of training"
+            "counted from 0; a smaller --batch needs less, and --max-length drops long examples "
+            "from training"
         )
 
     def _update(self, rows: Sequence[int], seen: _Seen) -> bool:
-        """End a step; whether a signal has asked some process to stop."""
+        """Finish a step; returns whether a process got a signal to stop."""
         self._losses.add(rows, seen.loss)
         check = self._losses.check if self._losses.due else self.group.any
         (stopping,) = check(self.stop.raised)
@@ -186,7 +186,7 @@ class Trainer:
         return stopping
 
     def _validate(self) -> dict[str, Any]:
-        """The metrics of validation; the state is saved as it is before if a signal comes."""
+        """The metrics of validation; on a signal, the state before validation is saved."""
         snapshot = self.state.snapshot()
         try:
             values = self.group.on_first(lambda: self.evaluator.evaluate("validation"))

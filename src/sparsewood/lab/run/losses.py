@@ -1,4 +1,4 @@
-"""Losses that are not finite: noticed in every process, a few steps late on a GPU."""
+"""Detection of losses that are not finite, in all processes; on a GPU, some steps later."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from torch import Tensor
 from sparsewood.lab.run.checkpoint import latest
 from sparsewood.lab.run.state import TrainingState
 
-_EVERY = 64  # steps on a GPU: to look at a loss, the host has to wait for it
+_EVERY = 64  # steps between checks on a GPU, as the host has to wait for the loss
 
 
 class NonFiniteLoss(ValueError):  # noqa: N818 (named after what happened)
@@ -25,7 +25,7 @@ class _Loss(NamedTuple):
 
 
 class Losses:
-    """The losses of the latest steps in this process, at which nobody has looked yet."""
+    """The losses of the last steps in this process that have not been checked."""
 
     def __init__(self, state: TrainingState) -> None:
         self._state = state
@@ -33,19 +33,19 @@ class Losses:
         self._new: list[_Loss] = []
 
     def add(self, rows: Sequence[int], value: Tensor) -> None:
-        """Remember the loss of the next step, on the examples `rows`."""
+        """Add the loss of the next step, on the examples `rows`."""
         self._new.append(_Loss(self._state.step + 1, rows, value))
 
     @property
     def due(self) -> bool:
-        """Whether it is time to check: the same in all processes."""
+        """Whether to check now; the same in all processes."""
         return len(self._new) >= self._every
 
     def check(self, *flags: bool) -> list[bool]:
-        """Raise NonFiniteLoss in all processes if a loss is not finite in one; else forget them.
+        """Raise NonFiniteLoss in all processes if a loss is not finite in one of them.
 
-        Nothing is saved before: on a GPU steps have been taken since. Returns each of `flags`, as
-        raised by any of the processes.
+        Call this before saving: on a GPU, steps have followed since. Returns for each of `flags`
+        whether any process has raised it.
         """
         broken = self._broken()
         found, *raised = self._state.group.any(broken is not None, *flags)
@@ -55,12 +55,12 @@ class Losses:
         return raised
 
     def refused(self, rows: Sequence[int]) -> NonFiniteLoss:
-        """The error for a step that had no loss, as inference refused its scores."""
+        """The error of a step without a loss because inference refused its scores."""
         now = _Loss(self._state.step + 1, rows, torch.tensor(torch.nan))
         return self._error(self._broken() or now)
 
     def refused_validation(self) -> NonFiniteLoss:
-        """The error for a loss on validation that is not finite."""
+        """The error of a validation loss that is not finite."""
         return NonFiniteLoss(
             f"epoch {self._state.epoch + 1}: the loss on validation is not finite. {self._advice()}"
         )

@@ -1,7 +1,7 @@
-"""The machine of a run: what it is, and the instructions that it offers and refuses.
+"""The machine of a run: its description, and the detection of unusable instructions.
 
 Some virtual machines list AMX among the features of their processor and raise SIGILL at its
-instructions. oneDNN, which multiplies bfloat16 matrices on CPUs, goes by the list.
+instructions. oneDNN, which multiplies bfloat16 matrices on CPUs, relies on the list.
 """
 
 import os
@@ -53,13 +53,13 @@ def _processor() -> str:
 
 
 def avoid_refused_amx(note: Callable[[str], None]) -> None:
-    """Tell oneDNN to do without AMX if a bfloat16 product in a child process dies of it.
+    """Disable AMX in oneDNN if it makes a bfloat16 product in a child process crash.
 
-    Nothing is tried where the processor has no AMX or the user has set `ONEDNN_MAX_CPU_ISA`. Call
+    Nothing is tested if the processor has no AMX or the user has set `ONEDNN_MAX_CPU_ISA`. Call
     this before the first bfloat16 product of the process.
 
     Args:
-        note: told in one line if AMX is avoided.
+        note: called with one line if AMX is disabled.
     """
     if VARIABLE in os.environ or not offers_amx() or survives(PROBE):
         return
@@ -74,10 +74,10 @@ def offers_amx(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Whether Linux lists AMX among the features of the processor."""
     try:
         return " amx_" in cpuinfo.read_text(encoding="utf-8")
-    except OSError:  # not Linux: no such virtual machine is known
+    except OSError:  # not Linux, where the problem is unknown
         return False
 
 
 def survives(command: Sequence[str]) -> bool:
-    """Whether a command ends by itself rather than by a signal."""
+    """Whether a command ends without a signal."""
     return subprocess.run(command, capture_output=True, check=False).returncode >= 0

@@ -1,4 +1,4 @@
-"""The optimizer of a run: parameters by their learning rates, and the moving average of weights."""
+"""The optimizer of a run: parameters by learning rate, and the moving average of weights."""
 
 from copy import deepcopy
 from typing import Any
@@ -14,12 +14,13 @@ from sparsewood.lab.tasks.task import Model
 def by_rate(
     learned: list[nn.Parameter], *apart: tuple[list[nn.Parameter], float | None], lr: float
 ) -> tuple[list[list[nn.Parameter]], list[float]]:
-    """The parameters of each learning rate, and its share in that of the step.
+    """The parameters by learning rate, and the ratio of each rate to `lr`.
 
     Args:
-        learned: all of them.
-        apart: some, and a rate of their own unless that is None; of several the last one counts.
-        lr: that of the others.
+        learned: all parameters.
+        apart: parameters with their own rate, unless it is None; the last group that has a
+            parameter counts.
+        lr: learning rate of the others.
     """
     groups, shares = [learned], [1.0]
     for own, rate in apart:
@@ -39,7 +40,7 @@ def make_optimizer(
         {"params": parameters, "weight_decay": decay}
         for parameters, decay in zip(groups, decays, strict=True)
     ]
-    # On a GPU one kernel changes all weights, and tells by itself whether a gradient overflowed.
+    # On a GPU, one fused kernel updates all weights and detects overflow of gradients.
     fused = all(p.is_cuda for parameters in groups for p in parameters) or None
     if config.optimizer == "sgd":
         return torch.optim.SGD(options, config.lr, fused=fused)
@@ -48,18 +49,18 @@ def make_optimizer(
 
 
 class Average:
-    """The moving average of the weights of a model, which begins with those after a step."""
+    """The moving average of the weights of a model, started after its first step."""
 
     def __init__(self, model: Model, decay: float) -> None:
         self.model, self.begun = deepcopy(model), False
         self._blend = get_ema_multi_avg_fn(decay)
-        for module in self.model.modules():  # on a GPU, copies of its weights lie apart
+        for module in self.model.modules():  # on a GPU, copied weights are not contiguous
             if isinstance(module, nn.RNNBase):
                 module.flatten_parameters()
 
     @torch.no_grad()
     def update(self, model: Model) -> None:
-        """Take into account what the weights are after one more step."""
+        """Add the weights after a step."""
         mine: list[Tensor] = list(self.model.parameters())
         others: list[Tensor] = list(model.parameters())
         copied = list(zip(self.model.buffers(), model.buffers(), strict=True))

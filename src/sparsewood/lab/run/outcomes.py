@@ -1,4 +1,4 @@
-"""What a model answered, example by example: the criterion of each, in the order of the split."""
+"""Outcomes: the criterion of each example, in the order of the split."""
 
 import json
 import math
@@ -20,7 +20,7 @@ from sparsewood.lab.tasks.metrics import Output
 from sparsewood.lab.tasks.task import Model
 
 FILE = "outcomes.json"
-_DIGITS = 6  # of an outcome that is neither right nor wrong
+_DIGITS = 6  # significant digits of outcomes other than correct and wrong
 _WRONG, _RIGHT = 0.0, 100.0
 
 
@@ -33,14 +33,14 @@ class Gathered:
         self._rows: list[Tensor] = []
 
     def add(self, output: Output, batch: Any) -> None:
-        """Take one more batch into account."""
+        """Add a batch."""
         found = self._model.outcomes(output, batch)
         if found is not None:
             self._outcomes.append(found.cpu())
             self._rows.append(batch.rows)
 
     def in_order(self) -> Tensor | None:
-        """(n,) in the order of the split; None where examples have no outcomes."""
+        """(n,) in the order of the split; None if examples have no outcomes."""
         if not self._outcomes:
             return None
         return torch.cat(self._outcomes)[torch.cat(self._rows).argsort()]
@@ -48,10 +48,10 @@ class Gathered:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """The outcomes of a split, as a run keeps them.
+    """The outcomes of a split, as saved by a run.
 
     Attributes:
-        items: a hash of the examples, words and labels: outcomes pair up where it is the same.
+        items: a hash of the examples' words and labels; outcomes with the same hash can be paired.
         values: (n,) the criterion of each example.
     """
 
@@ -60,7 +60,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, split: Split, gathered: Gathered) -> "Outcomes | None":
-        """Those of all examples of `split`; None where examples have none."""
+        """The outcomes of all examples of `split`; None if examples have none."""
         values = gathered.in_order()
         if values is None:
             return None
@@ -70,7 +70,7 @@ class Outcomes:
         return cls(digest.hexdigest(), values.double().numpy())
 
     def to_json(self) -> dict[str, Any]:
-        """Right and wrong answers as a string of 1 and 0, other outcomes as numbers."""
+        """Correct and wrong answers as a string of 1 and 0, other outcomes as numbers."""
         values = self.values.tolist()
         if all(value in (_WRONG, _RIGHT) for value in values):
             told: Any = "".join("1" if value else "0" for value in values)
@@ -80,10 +80,10 @@ class Outcomes:
 
     @classmethod
     def from_json(cls, data: object) -> "Outcomes":
-        """What `to_json` gave.
+        """The inverse of `to_json`.
 
         Raises:
-            ValueError: if it is something else.
+            ValueError: if `data` has another form.
         """
         told = data.get("outcomes") if isinstance(data, Mapping) else None
         if isinstance(told, str) and told and not told.strip("01"):
@@ -99,7 +99,7 @@ class Outcomes:
 
 
 def write_outcomes(folder: Path, splits: Mapping[str, Outcomes]) -> None:
-    """Write those of each split to the folder of a run, a line each."""
+    """Write the outcomes of each split to the folder of a run, one line each."""
     lines = [f"{json.dumps(n)}: {json.dumps(found.to_json())}" for n, found in splits.items()]
     write_text(folder / FILE, "{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -1,4 +1,4 @@
-"""Options of runs by name, to start from."""
+"""Presets: named sets of options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -14,13 +14,13 @@ from sparsewood.lab.tasks.model_config import ModelConfig
 
 @dataclass(frozen=True)
 class Preset:
-    """Options that other values take the place of where they are given.
+    """Options that replace defaults; explicit options replace those of the preset.
 
     Attributes:
-        about: what it is, in a line of help.
-        sources: the names of those it is for.
-        source, model, training: its options; all others are as the source and its task have them.
-            Options that the models of a task do not have say nothing of these.
+        about: description in the help.
+        sources: names of the sources it applies to.
+        source, model, training: its options; all others have the defaults of the source and its
+            task. Options that the model of a task does not have are ignored.
     """
 
     about: str
@@ -130,10 +130,10 @@ PRESETS = {
 
 
 def find_preset(name: str | None, source: type[Source]) -> Preset:
-    """The preset of this name, that without options if it is None.
+    """The preset with this name; for None, one without options.
 
     Raises:
-        ValueError: listing those there are for the source, if it is not one of them.
+        ValueError: if the source has no such preset, with a list of those it has.
     """
     fitting = [known for known, preset in PRESETS.items() if source.name in preset.sources]
     if name is None:
@@ -147,10 +147,10 @@ def find_preset(name: str | None, source: type[Source]) -> Preset:
 
 
 def preset(name: str, source: type[Source], **options: Any) -> RunConfig:
-    """The configuration of a preset, but for `options` of source, model or training.
+    """The configuration of a preset, with `options` of source, model or training replaced.
 
     Raises:
-        ValueError: on a preset or an option that there is not.
+        ValueError: on an unknown preset or option.
     """
     found = find_preset(name, source)
     kind = TASKS[source.task].config

@@ -1,4 +1,4 @@
-"""What a run tells while it trains, and its plainest form: a line for each epoch."""
+"""The progress of a run: the interface, and its plain form of one line per epoch."""
 
 import sys
 import time
@@ -12,48 +12,48 @@ from sparsewood.lab.tasks.metrics import Metric
 
 
 class Progress:
-    """Says nothing. The other ways of showing progress fill in these methods."""
+    """Shows nothing. Subclasses override these methods."""
 
     def note(self, text: str) -> None:
-        """Something to know that is no step and no epoch."""
+        """Show a remark."""
 
     def start_run(self, folder: Path) -> None:
-        """One of several runs is begun, or gone on with."""
+        """One of several runs is started or resumed."""
 
     def begin(self, folder: Path, done: int, epochs: int, seconds: float | None = None) -> None:
-        """A run has its folder and its data; `done` of at most `epochs` epochs are over.
+        """A run has loaded its data; `done` of at most `epochs` epochs are complete.
 
-        At most `seconds` of training are left, if given.
+        At most `seconds` of training are left, if there is a limit.
         """
 
     def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
-        """Epoch `epoch` begins, or goes on after `done` of its `steps` steps.
+        """Epoch `epoch` starts, or resumes after `done` of its `steps` steps.
 
-        That of a `stage` has only sentences of so many words, and does not count among the epochs
-        that `begin` tells of.
+        An epoch of a `stage` has only sentences of at most that many words, and is not one of the
+        epochs of `begin`.
         """
 
     def step(self, step: int, values: "Values") -> None:
         """`step` steps of the epoch are done; `values()` are the metrics so far."""
 
     def end_epoch(self, record: dict[str, Any]) -> None:
-        """An epoch is over; `record` is its line of metrics."""
+        """An epoch is complete; `record` is its entry of metrics."""
 
     def start_work(self, name: str, batches: int) -> None:
-        """The model is about to read `batches` batches without learning: "validation", say."""
+        """The model starts to evaluate `batches` batches, for example "validation"."""
 
     def work(self, batches: int) -> None:
-        """`batches` of them are done."""
+        """`batches` of them are complete."""
 
     def finish(self, folder: Path, result: dict[str, Any], *, already: bool = False) -> None:
-        """A run is over; if `already`, it was before it was asked for."""
+        """A run is finished; if `already`, it was finished before."""
 
     def close(self) -> None:
-        """Training is over, for good or for bad."""
+        """Training has ended, with or without an error."""
 
 
 class Values:
-    """Metrics so far, worked out only when somebody looks."""
+    """The metrics so far, computed on demand."""
 
     def __init__(self, metrics: Sequence[Metric], sentences: int, seconds: float) -> None:
         self._metrics, self._rate = metrics, sentences / max(seconds, 1e-9)
@@ -64,11 +64,11 @@ class Values:
 
 
 class Told(Progress):
-    """A line for each epoch and each run that is over.
+    """One line per completed epoch and finished run.
 
     Args:
-        single: the run is the only one: its folder is told when it begins, and whoever has asked
-            for it tells its result.
+        single: there is only one run: its folder is shown at the start, and its result is shown by
+            the caller.
     """
 
     def __init__(self, *, single: bool) -> None:
@@ -86,7 +86,7 @@ class Told(Progress):
             self.note(f"run: {folder}")
 
     def start_epoch(self, epoch: int, done: int, steps: int, stage: int | None = None) -> None:
-        if stage is None and self._left is None:  # how long stages take is not known before
+        if stage is None and self._left is None:  # the duration of stages is unknown
             self._left = TimeLeft(epoch - 1, epoch - 1 + self._ahead, self._seconds)
 
     def end_epoch(self, record: dict[str, Any]) -> None:
@@ -100,12 +100,12 @@ class Told(Progress):
 
 
 class TimeLeft:
-    """How long a run may go on, by the time its epochs have taken so far in this process.
+    """The maximum time left of a run, estimated from its epochs so far in this process.
 
     Args:
-        done: the epochs that are over already.
-        epochs: the most there will be; patience may end the run sooner.
-        seconds: the most that training may take, if that is limited.
+        done: number of completed epochs.
+        epochs: maximum number of epochs; patience may end the run earlier.
+        seconds: maximum seconds of training, if limited.
     """
 
     def __init__(self, done: float, epochs: int, seconds: float | None = None) -> None:
@@ -113,7 +113,7 @@ class TimeLeft:
         self._seconds = seconds
 
     def told(self, place: float) -> str:
-        """The time left after `place` epochs, not always whole ones; empty where there is none."""
+        """The time left after `place` epochs, possibly fractional; empty if unknown."""
         done, left = place - self._done, self._epochs - place
         if done <= 0 or left <= 0:
             return ""
@@ -132,7 +132,7 @@ def clock(seconds: float) -> str:
 
 
 class Lines(Told):
-    """One plain line for each epoch."""
+    """One plain line per epoch."""
 
     def __init__(self, file: TextIO | None = None, *, single: bool = False) -> None:
         super().__init__(single=single)
@@ -143,7 +143,7 @@ class Lines(Told):
 
 
 def describe(record: dict[str, Any], left: str = "") -> str:
-    """The line of an epoch; at most the time `left`, a clock, is left of the run."""
+    """The line of an epoch, with the maximum time `left`."""
     train = brief({**record["train"], "sentences_per_second": record["sentences_per_second"]})
     rest = f", at most {left} left" * bool(left) + ", best so far" * record["best"]
     name = named(record["epoch"], record.get("stage"))
@@ -154,7 +154,7 @@ def describe(record: dict[str, Any], left: str = "") -> str:
 
 
 def named(epoch: int, stage: int | None) -> str:
-    """An epoch, and what it is the stage of."""
+    """The name of an epoch, with its stage."""
     return f"{epoch}" if stage is None else f"{epoch}, at most {stage} words"
 
 
@@ -166,7 +166,7 @@ _FORMATS = {
 
 
 def parts(values: Mapping[str, Any]) -> list[str]:
-    """Metrics in words, what matters most first."""
+    """Metrics as texts, the most important first."""
     return [
         form.format(values[key])
         for key, form in _FORMATS.items()
@@ -175,13 +175,13 @@ def parts(values: Mapping[str, Any]) -> list[str]:
 
 
 def brief(values: Mapping[str, Any]) -> str:
-    """Metrics in words, with the certificates of trees."""
+    """Metrics as one text, with the certificates of trees."""
     certificates = Certificates.of(values)
     return ", ".join([*parts(values), *([] if certificates is None else [str(certificates)])])
 
 
 def finished(folder: Path, result: dict[str, Any]) -> str:
-    """The line of a run that is over."""
+    """The line of a finished run."""
     tests = "; ".join(f"{name} {brief(values)}" for name, values in result["tests"].items())
     return (
         f"{folder}: best epoch {result['best_epoch']} of {result['epochs']}, validation "

@@ -1,4 +1,4 @@
-"""What it takes to repeat a run: the random generators, and a fingerprint of what is fixed."""
+"""Reproducibility: the random generators, and a fingerprint of data and fixed weights."""
 
 import random
 from array import array
@@ -19,7 +19,7 @@ from sparsewood.nn.latent import LatentTreeEncoder
 def seed_everything(seed: int) -> None:
     """Seed the global generators of Python, NumPy and PyTorch."""
     random.seed(seed)
-    numpy.random.seed(seed % 2**32)  # noqa: NPY002 (others' code may draw from it)
+    numpy.random.seed(seed % 2**32)  # noqa: NPY002 (other code may use it)
     torch.manual_seed(seed)
 
 
@@ -48,13 +48,12 @@ def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
 
 
 def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:
-    """A short hash of the data: words, labels and heads, and what stays fixed of the model.
-
-    That is weights, and the tokenizer of a pretrained encoder.
+    """A short hash of the data (words, labels and heads) and of the fixed parts of the model:
+    weights, and the tokenizer of a pretrained encoder.
     """
     digest = blake2b(digest_size=16)
     state = model.state_dict()
-    for name in sorted(fixed(model) & state.keys()):  # some buffers are made anew each time
+    for name in sorted(fixed(model) & state.keys()):  # some buffers are not saved
         digest.update(state[name].cpu().contiguous().numpy().tobytes())
     for module in model.modules():
         if isinstance(module, PretrainedEncoder):
@@ -66,7 +65,7 @@ def fingerprint(model: nn.Module, splits: Iterable[Split]) -> str:
 
 
 def as_bytes(examples: Iterable[Example], *, heads: bool = True) -> Iterator[bytes]:
-    """Labels, words and, unless told otherwise, heads, as a hash takes them."""
+    """Labels, words and, by default, heads as bytes for a hash."""
     for example in examples:
         yield f"{example.label}\0".encode()
         if example.labels is not None:
@@ -85,7 +84,7 @@ def fixed(model: nn.Module) -> set[str]:
 
 
 def remembered(model: nn.Module) -> dict[str, Tensor]:
-    """The buffers that training changes, by name: what estimators remember."""
+    """The buffers that training changes, by name: the memory of estimators."""
     return {
         f"{name}.memory.{entry}": buffer
         for name, module in model.named_modules()

@@ -1,4 +1,4 @@
-"""When training ends, and what changes until then: rates, stages, budgets, annealed numbers."""
+"""Schedules: learning rate, stages, budgets, annealed values, and the end of training."""
 
 import math
 import re
@@ -17,14 +17,14 @@ _FORM = re.compile(r"(\w+)=([^:,=]+):([^:,=]+)")
 
 @dataclass
 class Schedule:
-    """The learning rate falls after each epoch without a new best; too many in a row end it.
+    """Decays the learning rate after epochs without improvement; too many in a row end training.
 
     Attributes:
-        lr: of the next epoch.
+        lr: learning rate of the next epoch.
         best: the best value on validation so far.
         best_epoch: the epoch that reached it; 0 before the first.
-        bad: epochs since then.
-        settled: whether the model is what it is going to be, so that epochs compare.
+        bad: number of epochs since then.
+        settled: whether the model has its final form, so that epochs are comparable.
     """
 
     lr: float
@@ -42,9 +42,10 @@ class Schedule:
         decay: float,
         settled: bool = True,
     ) -> bool:
-        """Take the value of an epoch into account; whether it is the best so far.
+        """Add the value of an epoch; returns whether it is the best so far.
 
-        The first settled epoch is better than all before. Until then the rate does not fall.
+        The first settled epoch counts as better than all before. Until then, the rate does not
+        decay.
         """
         if settled and not self.settled:
             self.best = None
@@ -63,9 +64,10 @@ class Schedule:
 
 
 def share(done: int, *, warm_up: int = 0, steps: int | None = None) -> float:
-    """The share of the learning rate that the step after `done` others takes.
+    """The factor of the learning rate in the step after `done` steps.
 
-    It rises evenly to 1 in `warm_up` steps, and falls evenly to 0 at the end of `steps`, if given.
+    It rises linearly to 1 over `warm_up` steps and falls linearly to 0 at the end of `steps`, if
+    given.
     """
     risen = (done + 1) / warm_up if warm_up else 1.0
     left = 1.0 if steps is None else max(0.0, 1 - done / steps)
@@ -73,9 +75,9 @@ def share(done: int, *, warm_up: int = 0, steps: int | None = None) -> float:
 
 
 def rounded(done: float, span: tuple[float, float] | None) -> float:
-    """How far the steps of a scorer are rounded when this share of training is done, from 0 to 1.
+    """The amount of rounding of a scorer after this share of training, from 0 to 1.
 
-    Evenly more between the shares of `span`; never, where that is None.
+    It rises linearly between the shares of `span`; without `span` it is 0.
     """
     if span is None or done < span[0]:
         return 0.0
@@ -83,7 +85,7 @@ def rounded(done: float, span: tuple[float, float] | None) -> float:
 
 
 def check_stages(config: "TrainingConfig", lengths: Sequence[int]) -> None:
-    """Raise ValueError if a stage has no training example, whose `lengths` are these."""
+    """Raise ValueError if a stage has no training example; `lengths` are those of all examples."""
     for words in config.short_first[:1]:  # later ones have more
         if words < min(lengths):
             raise ValueError(
@@ -93,10 +95,10 @@ def check_stages(config: "TrainingConfig", lengths: Sequence[int]) -> None:
 
 
 def stage_after(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") -> int | None:
-    """The most words of a sentence in the next epoch; None once the stages are over.
+    """The maximum sentence length of the next epoch; None after all stages.
 
-    A stage is over after an epoch whose accuracy on training is `stage_accuracy`, or after
-    `stage_epochs` of them.
+    A stage ends after an epoch with the training accuracy `stage_accuracy`, or after `stage_epochs`
+    epochs.
 
     Args:
         history: the lines of metrics of all epochs so far.
@@ -110,7 +112,7 @@ def stage_after(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") 
 
 
 def ordinary(history: Iterable[Mapping[str, Any]]) -> int:
-    """How many of these epochs are of no stage."""
+    """The number of ordinary epochs, those of no stage."""
     return sum("stage" not in record for record in history)
 
 
@@ -119,11 +121,10 @@ def _accuracy(record: Mapping[str, Any]) -> float:
 
 
 def epochs_allowed(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") -> int:
-    """How many epochs of no stage there are in all, as far as those so far tell.
+    """The total number of ordinary epochs, estimated from those so far.
 
-    `max_epochs`, or fewer where `max_seconds` are over before: once n epochs have taken s seconds
-    of S, (S - s) n / s more are foretold. At least one epoch is of no stage, however long stages
-    take.
+    This is `max_epochs`, or fewer if `max_seconds` end before: after n epochs in s of S seconds, (S
+    - s) n / s more are expected. At least one epoch is ordinary, however long the stages take.
 
     Args:
         history: the lines of metrics of all epochs so far.
@@ -137,19 +138,19 @@ def epochs_allowed(history: Sequence[Mapping[str, Any]], config: "TrainingConfig
 
 
 def seconds_left(history: Iterable[Mapping[str, Any]], config: "TrainingConfig") -> float | None:
-    """What is left of `max_seconds` after these epochs; None without such a limit."""
+    """The rest of `max_seconds` after these epochs; None without a limit."""
     if config.max_seconds is None:
         return None
     return max(0.0, config.max_seconds - _taken(history))
 
 
 def ended_by_budget(history: Sequence[Mapping[str, Any]], config: "TrainingConfig") -> bool:
-    """Whether no epoch is allowed after these; patience may have ended the run before."""
+    """Whether the budget allows no further epoch; patience may have ended the run before."""
     return ordinary(history) >= epochs_allowed(history, config)
 
 
 def is_raised(old: "TrainingConfig", new: "TrainingConfig") -> bool:
-    """Whether `new` allows more epochs or seconds than `old`, and less of neither."""
+    """Whether `new` allows more epochs or seconds than `old`, and fewer of neither."""
     seconds = [math.inf if c.max_seconds is None else c.max_seconds for c in (old, new)]
     before, after = (old.max_epochs, seconds[0]), (new.max_epochs, seconds[1])
     return before != after and before[0] <= after[0] and before[1] <= after[1]
@@ -161,11 +162,11 @@ def _taken(history: Iterable[Mapping[str, Any]]) -> float:
 
 @dataclass(frozen=True)
 class Annealing:
-    """A number that goes evenly from one value to another.
+    """An option that changes linearly from one value to another.
 
     Attributes:
         name: "noise", or an option of the estimator.
-        start, end: the values; ints where the option is a whole number.
+        start, end: the values; ints if the option is an integer.
     """
 
     name: str
@@ -179,14 +180,14 @@ class Annealing:
 
 
 def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
-    """What texts such as "temperature=4:1" change of the estimator of this name, or of the noise.
+    """The annealed options in texts such as "temperature=4:1", of this estimator or of the noise.
 
-    Rows of a table share these texts, so they have no effect where no trees are learned, and the
-    noise on arc scores has none on a reader.
+    Rows of a table share these texts: they are ignored if no trees are learned, and the noise on arc
+    scores is ignored by readers.
 
     Raises:
-        ValueError: if one is not of that form, names what is no number of the estimator, or gives
-            it a value that it cannot have; or if two name the same.
+        ValueError: if a text has another form, the estimator has no such numeric option, a value is
+            invalid, or an option is named twice.
     """
     found: dict[str, Annealing] = {}
     for text in texts:
@@ -202,7 +203,7 @@ def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
 
 
 def _value(estimator: str, option: str, text: str) -> float:
-    """The value of an option as `text` has it."""
+    """The value of an option in `text`."""
     try:
         if option == "noise":
             value = float(text)

@@ -1,4 +1,4 @@
-"""Setting up a run: who may write and who listens, its data, its model, and where it stands."""
+"""Setting up a run: its lock, signals, data, model and state."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,7 +30,7 @@ from sparsewood.lab.tasks.build import TASKS, build_model
 from sparsewood.lab.tasks.parsing import load_corpus
 from sparsewood.lab.tasks.task import Model
 
-_SPARED = 100  # one training example in so many may lack the heads it needs
+_SPARED = 100  # one in this many training examples may lack heads
 
 
 def train(
@@ -40,25 +40,25 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train a model as `config` says and keep all there is to know of it in `folder`.
+    """Train a model with the configuration `config`, and save the run in `folder`.
 
-    Under `torchrun` the processes share each batch. The global random generators are seeded.
+    Under `torchrun`, processes share each batch. The global random generators are seeded.
 
     Args:
         config: source, model and training.
-        folder: of the run; it holds none yet unless `resume`.
-        resume: go on where the run in `folder` stopped, if there is one. On a CPU the outcome is
-            that of an undisturbed run, bit for bit. Only `max_epochs` and `max_seconds` may be
-            raised.
-        progress: what to show; by default bars on a terminal and lines elsewhere.
+        folder: folder of the run; it must not hold a run unless `resume`.
+        resume: resume the run in `folder`, if there is one. On a CPU, the result equals that of an
+            uninterrupted run, bit for bit. Only `max_epochs` and `max_seconds` may be raised.
+        progress: shows the progress. Default: bars on a terminal, lines elsewhere.
 
     Returns:
         The result, as in `result.json`.
 
     Raises:
-        ValueError: on bad input, a folder in use, or another configuration than the run's.
-        NonFiniteLoss: when training diverges; the last good checkpoint is kept.
-        TrainingInterrupted: on Ctrl-C or SIGTERM, once the state is saved.
+        ValueError: on invalid input, if the folder is in use, or if its run has another
+            configuration.
+        NonFiniteLoss: if training diverges; the last good checkpoint is kept.
+        TrainingInterrupted: on Ctrl-C or SIGTERM, after the state is saved.
     """
     folder, t = Path(folder), config.training
     with _threads(t.threads), world(t.device) as group:
@@ -81,20 +81,20 @@ def train(
 def _unless_stopped(
     config: RunConfig, folder: Path, group: World, progress: Progress, stop: StopWish
 ) -> Trainer:
-    """The run as it stands; a signal while data and vectors are read ends that at once."""
+    """The run from `set_up`; a signal while data and vectors are read stops it immediately."""
     try:
         with stop.abandonable(grace=0):
             return set_up(config, folder, group, progress, stop)
     except Abandoned:
         raise TrainingInterrupted(
-            f"stopped while the data were read; {folder} is as it was"
+            f"stopped while the data were read; {folder} is unchanged"
         ) from None
 
 
 def set_up(
     config: RunConfig, folder: Path, group: World, progress: Progress, stop: StopWish
 ) -> Trainer:
-    """The run in `folder` as it stands: at its start, or at its last checkpoint."""
+    """The run in `folder` at its start or at its last checkpoint."""
     t = config.training
     corpus, model, splits = prepare(config, progress.note)
     if model.encoder_parameters():
@@ -119,13 +119,13 @@ def set_up(
     trainer = Trainer(config, state, batches, evaluator, progress, stop)
     seed_everything(t.seed + group.rank)  # dropout differs between processes
     if restore(state, progress.note):
-        progress.note(f"{folder}: going on {state.position}")
+        progress.note(f"{folder}: resuming {state.position}")
     return trainer
 
 
 @contextmanager
 def _threads(number: int | None) -> Iterator[None]:
-    """PyTorch, and with it the solver, on `number` threads."""
+    """Run PyTorch and the solver on `number` threads."""
     before = torch.get_num_threads()
     if number is not None:
         torch.set_num_threads(number)
@@ -140,7 +140,7 @@ def prepare(
 ) -> tuple[Corpus, Model, dict[str, Split]]:
     """The corpus, the model with the seed's initial weights, and the splits as integers.
 
-    Seeds the global generators. `note` is told of training examples that are left out.
+    Seeds the global generators. `note` is called with a text about dropped training examples.
     """
     source = config.source
     loaded = load_corpus(source)
@@ -169,12 +169,12 @@ def _encode(model: Model, corpus: Corpus, name: str) -> Split:
 
 
 def check(corpus: Corpus, options: Any, note: Callable[[str], None]) -> Corpus:
-    """The corpus that a model of these options can be trained on.
+    """The corpus for training a model with these options.
 
-    Where the model needs heads, training examples without are left out if they are few.
+    If the model needs heads, the training examples without heads are dropped if they are few.
 
     Raises:
-        ValueError: where a split is missing or empty, or lacks the heads it needs.
+        ValueError: if a split is missing or empty, or lacks the heads it needs.
     """
     for name in ("train", "validation", *corpus.tests):
         if not corpus.splits.get(name):

@@ -1,4 +1,4 @@
-"""The state of a run: all that its future depends on."""
+"""The state of a run: everything that the rest of training depends on."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -31,18 +31,18 @@ from sparsewood.nn.between import BetweenArcScorer
 
 
 class TrainingState:
-    """Model, optimizer, schedule, and how far training has come.
+    """Model, optimizer, schedule and position of a run.
 
     Attributes:
         learned: the parameters that training changes.
-        epoch: how many are complete.
-        step: how many steps of the next one are done.
-        seconds: what those took.
-        metrics: what those saw, in this process.
-        rounding: how far scorers round their steps now.
-        history: the metrics of each complete epoch.
-        saved: when the state was last saved, by the monotonic clock.
-        fingerprint: of the data and of what training does not change.
+        epoch: number of completed epochs.
+        step: number of completed steps of the current epoch.
+        seconds: training time of those steps.
+        metrics: metrics of those steps in this process.
+        rounding: current amount of rounding of the scorers.
+        history: the metrics of each completed epoch.
+        saved: time of the last save, by the monotonic clock.
+        fingerprint: hash of the data and of fixed weights.
     """
 
     def __init__(
@@ -91,22 +91,22 @@ class TrainingState:
 
     @property
     def evaluated(self) -> Model:
-        """The model that is evaluated and kept: the average, or the one trained."""
+        """The model to evaluate and to keep: the average, or the trained one."""
         return self.model if self._average is None else self._average.model
 
     @property
     def steps(self) -> int:
-        """Those of the complete epochs."""
+        """The number of steps of completed epochs."""
         return self.history[-1]["step"] if self.history else 0
 
     @property
     def stage(self) -> int | None:
-        """The most words of a sentence in the next epoch; None outside stages."""
+        """The maximum sentence length of the next epoch; None outside stages."""
         return stage_after(self.history, self._config)
 
     @property
     def ordinary(self) -> int:
-        """How many of the complete epochs are of no stage."""
+        """The number of completed ordinary epochs."""
         return ordinary(self.history)
 
     @property
@@ -117,29 +117,29 @@ class TrainingState:
 
     @property
     def position(self) -> str:
-        """How far training has come, in words."""
+        """The position of the run, in words."""
         if self.step:
             return f"after step {self.step} of epoch {self.epoch + 1}"
         return f"after epoch {self.epoch}" if self.epoch else "at its start"
 
     @property
     def stopped(self) -> str:
-        """What to say where training stops here."""
+        """The message if training stops here."""
         return f"stopped; {self.folder} is saved {self.position}"
 
     @property
     def calls(self) -> int:
-        """What the steps of the next epoch have asked of inference so far, in this process."""
+        """The calls of inference in the current epoch, in this process."""
         self._calls += sum(calls.total for calls in self._counted)
         self._counted = []
         return self._calls
 
     def new_metrics(self) -> list[Metric]:
-        """Those of training."""
+        """Empty metrics of training."""
         return self.model.new_metrics(training=True)
 
     def set_rate(self, steps: int) -> None:
-        """Give the optimizer the learning rate of the next of an epoch's `steps` steps."""
+        """Set the learning rate of the next step in an epoch of `steps` steps."""
         t, rate = self._config, self.schedule.lr
         if self.stage is None:
             # Epochs of batches by words differ by a few steps at most.
@@ -150,7 +150,7 @@ class TrainingState:
             parameters["lr"] = rate * part
 
     def set_rounding(self, steps: int) -> None:
-        """Round steps of scorers as the next of an epoch's `steps` steps has them, or its end."""
+        """Set the rounding of scorers for the next step of an epoch of `steps` steps."""
         done = 0.0
         if self.stage is None:
             allowed = epochs_allowed(self.history, self._config)
@@ -158,24 +158,24 @@ class TrainingState:
         self.give_rounding(rounded(done, self._config.rounding))
 
     def give_rounding(self, value: float) -> None:
-        """Give the models' scorers this rounding."""
+        """Set the rounding of the models' scorers."""
         self.rounding = value
         for scorer in self._rounding:
             scorer.rounding = value
 
     def anneal(self, epoch: int) -> None:
-        """Give the models what is annealed, as it is after `epoch` epochs of no stage."""
+        """Set annealed options to their values after `epoch` ordinary epochs."""
         for number in self._annealed:
             value = number.at(epoch, self._config.anneal_epochs)
             for model in {self.model, self.evaluated}:
                 model.set_latent(number.name, value)
 
     def update(self, metrics: Sequence[Metric], calls: Calls | None) -> None:
-        """Change the weights by their gradients, and take these away.
+        """Update the weights and clear the gradients.
 
         Args:
-            metrics: of the step, to be added to those of the epoch.
-            calls: what the step asked of inference, if it counts.
+            metrics: metrics of the step, which are added to those of the epoch.
+            calls: calls of inference in the step, if it has examples.
         """
         for so_far, metric in zip(self.metrics, metrics, strict=True):
             so_far.merge(metric)
@@ -194,9 +194,9 @@ class TrainingState:
             self._average.update(self.model)
 
     def end_epoch(self, examples: int, validation: dict[str, Any]) -> dict[str, Any]:
-        """An epoch of so many examples is complete; returns its line of metrics.
+        """Complete an epoch of so many examples; returns its entry of metrics.
 
-        Every process takes part. The optimizer starts afresh where a stage ends.
+        All processes call this. The state of the optimizer is reset at the end of a stage.
         """
         metrics = self.new_metrics()
         for metric in self.metrics:
@@ -205,7 +205,9 @@ class TrainingState:
             for metric, other in zip(metrics, theirs, strict=True):
                 metric.merge(other)
         calls = sum(self.group.gather(self.calls))
-        seconds = self.group.on_first(lambda: self.seconds)  # all end after the same epoch
+        seconds = self.group.on_first(
+            lambda: self.seconds
+        )  # so that all processes end after the same epoch
         criterion, stage = TASKS[self.model.task].metrics.criterion, self.stage
         best = stage is None and self.schedule.update(
             self.epoch + 1,
@@ -236,7 +238,7 @@ class TrainingState:
         return record
 
     def snapshot(self) -> dict[str, Any]:
-        """The state but for the weights, as a checkpoint has it; every process takes part."""
+        """The state without the weights, for a checkpoint; all processes call this."""
         mine = {
             "random": random_state(self.group.device),
             "metrics": [metric.sums() for metric in self.metrics],
@@ -255,7 +257,7 @@ class TrainingState:
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go back to a `snapshot`; the weights are given back by who has them."""
+        """Restore a `snapshot`; the caller restores the weights."""
         processes: Sequence[Mapping[str, Any]] = snapshot["processes"]
         mine = processes[min(self.group.rank, len(processes) - 1)]
         self.optimizer.load_state_dict(snapshot["optimizer"])
@@ -265,7 +267,7 @@ class TrainingState:
         self.seconds, self.history = float(snapshot["seconds"]), list(snapshot["history"])
         if self._average is not None:
             self._average.begun = self.steps + self.step > 0
-        self._calls = int(mine.get("calls", 0))  # runs of before it was counted go on
+        self._calls = int(mine.get("calls", 0))  # missing in runs of earlier versions
         for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
             vars(metric).update(sums)
         set_random_state(mine["random"], self.group.device)

@@ -1,4 +1,4 @@
-"""The temperature at test time: that of training, unless another is better beyond chance."""
+"""The temperature at test time: that of training, unless another is significantly better."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -15,23 +15,23 @@ from sparsewood.lab.tasks.task import Model
 from sparsewood.status import Status
 
 FACTORS = tuple(2.0**k for k in range(-8, 9))  # Niculae, Martins & Cardie (2018)
-LEVEL = 0.05  # the chance of moving away from the temperature of training for nothing
-WORTH = 1e-3  # the least gain, as a share of the value at the temperature of training
-_DRAWS = 9999  # of a permutation test
+LEVEL = 0.05  # significance level
+WORTH = 1e-3  # minimum relative gain over the temperature of training
+_DRAWS = 9999  # draws of a permutation test
 _AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
 class TemperatureSearch:
-    """What validation says of each temperature.
+    """The result of the search on validation.
 
     Attributes:
         trained: the temperature of training.
-        chosen: that of the tests.
-        curve: the criterion at each.
+        chosen: the temperature for the tests.
+        curve: the criterion at each temperature.
         p: the one-sided p value of the gain over `trained`, before correction.
-        capped: the sentences that a cap keeps from a certificate.
-        sentences: how many there are, both sides of pairs counted.
+        capped: number of sentences without a certificate because of a cap.
+        sentences: number of sentences, counting both sides of pairs.
     """
 
     trained: float
@@ -42,7 +42,7 @@ class TemperatureSearch:
     sentences: int
 
     def to_json(self) -> dict[str, object]:
-        """What `result.json` holds beside the curve."""
+        """The entry of `result.json` beside the curve."""
         return {
             "trained": self.trained,
             "p": {str(t): p for t, p in self.p.items()},
@@ -76,17 +76,18 @@ class TemperatureSearch:
 def temperature_search(
     model: Model, outputs: Callable[[], Iterable[tuple[Output, Batch]]]
 ) -> TemperatureSearch:
-    """Which temperature the tests should have, by what validation says of 2^-8 ... 2^8.
+    """Choose the temperature for the tests among 2^-8 ... 2^8 times that of training, on
+    validation.
 
-    Each is compared with that of training, sentence by sentence: whether the answer is right, or
-    its loss. A gain counts if it is significant at 5 % after Holm's correction for the number
-    tried, and at least a thousandth of the value. Of those that count the best is taken; of
-    equals the nearest to training on a logarithmic scale; of two as near, the lower. Where none
-    counts the temperature of training stays. The model keeps the temperature it came with.
+    Each is compared with the temperature of training by paired outcomes: correctness or loss of
+    each example. A gain counts if it is significant at 5 % after Holm's correction for the number
+    of temperatures, and at least a thousandth of the value. The best of those is chosen; among
+    equals the closest to that of training on a logarithmic scale, then the lower. If none counts,
+    the temperature of training is kept. The temperature of the model is not changed.
 
     Args:
-        model: whose temperature is varied.
-        outputs: of `model` on validation as it is when called.
+        model: the model whose temperature is varied.
+        outputs: returns the outputs of the current `model` on validation.
     """
     trained = model.temperature
     if trained is None:
@@ -115,7 +116,9 @@ def temperature_search(
 
 
 def _measure(model: Model, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor, int, int]:
-    """The outcome of each example, in the order of the split; capped sentences, and all."""
+    """The outcome of each example, in the order of the split; the numbers of capped and of all
+    sentences.
+    """
     gathered = Gathered(model)
     reached = sentences = 0
     for output, batch in said:
@@ -124,16 +127,16 @@ def _measure(model: Model, said: Iterable[tuple[Output, Batch]]) -> tuple[Tensor
             reached += count_status(posterior, Status.CAPPED)
             sentences += len(posterior)
     outcomes = gathered.in_order()
-    assert outcomes is not None, "temperatures are compared example by example"
+    assert outcomes is not None, "temperatures are compared per example"
     return outcomes, reached, sentences
 
 
 def p_values(gains: Tensor) -> list[float]:
-    """How likely each row of (C, n) paired gains has so high a sum by chance, one-sided.
+    """One-sided p values of the sums of the rows of (C, n) paired gains.
 
-    By chance every gain may as well be a loss: a sign-flip test. Where all gains other than 0 have
-    one size, as with right and wrong answers, it is exact (McNemar 1947); else 9,999 draws are
-    made, the same for all rows and every time (Pitman 1937; Phipson & Smyth 2010 for the 1 added).
+    This is a sign-flip test. If all nonzero gains have the same size, as for correct and wrong
+    answers, it is exact (McNemar 1947); otherwise it uses 9,999 draws, the same for all rows and
+    calls (Pitman 1937; Phipson & Smyth 2010 for the added 1).
     """
     exact = [_mcnemar(row) for row in gains]
     if None not in exact:
@@ -141,7 +144,7 @@ def p_values(gains: Tensor) -> list[float]:
     generator = torch.Generator().manual_seed(0)
     totals = gains.sum(1)
     above = torch.zeros(len(gains), dtype=torch.int64)
-    slack = 1e-12 * gains.abs().sum(1)  # sums differ by the order of their terms
+    slack = 1e-12 * gains.abs().sum(1)  # rounding of sums depends on their order
     for start in range(0, _DRAWS, _AT_ONCE):
         size = min(_AT_ONCE, _DRAWS - start), gains.shape[1]
         signs = torch.randint(0, 2, size, generator=generator).to(gains) * 2 - 1
@@ -151,7 +154,7 @@ def p_values(gains: Tensor) -> list[float]:
 
 
 def _mcnemar(gains: Tensor) -> float | None:
-    """P(X >= wins) for X binomial(wins + losses, 1/2); None where gains are of several sizes."""
+    """P(X >= wins) for X binomial(wins + losses, 1/2); None if gains have several sizes."""
     sizes = gains[gains != 0].abs()
     if len(sizes) and not torch.equal(sizes, sizes[0].expand_as(sizes)):
         return None

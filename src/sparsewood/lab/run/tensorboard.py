@@ -10,7 +10,7 @@ from sparsewood.lab._extras import require
 class Board:
     """Writes the numbers of each epoch to `folder/tensorboard`, if enabled.
 
-    A run that goes on writes its epochs again, so events of one that was cut off do no harm.
+    A resumed run writes its epochs again, so that lost events do not matter.
     """
 
     def __init__(self, folder: Path, enabled: bool) -> None:
@@ -22,7 +22,7 @@ class Board:
             self._writer = SummaryWriter(str(folder / "tensorboard"))
 
     def replay(self, history: Iterable[dict[str, Any]]) -> None:
-        """Write the epochs of a run that goes on."""
+        """Write the epochs of a resumed run."""
         for record in history:
             self.add(record)
 

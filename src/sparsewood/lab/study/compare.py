@@ -1,4 +1,4 @@
-"""Which estimator? Each with the same budget, what it is set to chosen on validation."""
+"""Comparisons of estimators with the same budget, with settings chosen on validation."""
 
 import statistics
 from collections.abc import Sequence
@@ -35,35 +35,34 @@ def train_comparison(
     on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train every estimator with the same budget; started again, it goes on where it stopped.
+    """Train every estimator with the same budget; a call after an interruption resumes.
 
-    With the first seed, all learning rates of the parser are tried, then at the best of them the
-    settings of the estimator (`SETTINGS`); what is best on validation is trained with the other
-    seeds. The runs are in `folder/ESTIMATOR/parser-lr-LR/seed-SEED`, with - for : in the name of
-    the estimator. A run that fails is reported in the summary and stops no other.
+    With the first seed, all learning rates of the parser are tried, then the settings of the
+    estimator (`SETTINGS`) at the best rate; the best configuration on validation is trained with
+    the other seeds. The runs are in `folder/ESTIMATOR/parser-lr-LR/seed-SEED`, with - for : in the
+    name of the estimator. A failed run is reported in the summary and does not stop the others.
 
     Args:
-        estimators: by name. One with options is taken as it is: its settings are not tried. One
-            through which nothing is learnt, flat trees say, has one run a seed.
-        config: of all runs, but for the estimator, the parser's learning rate and the seed, and
-            what is `suited` to an estimator; its
-            `max_epochs` and `max_seconds` are the budget of each. On the CPU each uses one thread
-            unless `threads` says otherwise.
-        parser_lrs: the grid of the parser's learning rates.
+        estimators: the estimators by name. The settings of one with options are not tried. One
+            without learned trees, such as flat trees, has one run per seed.
+        config: the configuration of all runs, except for the estimator, the parser's learning rate,
+            the seed, and the changes by `suited`; its `max_epochs` and `max_seconds` are the budget
+            of each run. On the CPU each uses one thread unless `threads` is set.
+        parser_lrs: learning rates of the parser to try.
         seeds: at least one.
-        folder: of the comparison.
+        folder: folder of the comparison.
         own_settings: try the settings of each estimator.
-        workers: runs that train at a time; see `run_jobs`.
-        on: where they are trained.
-        progress: what to show.
+        workers: number of parallel runs; see `run_jobs`.
+        on: where to train.
+        progress: shows the progress.
 
     Returns:
         The summary, which is also written to `folder/compare.json`; see `comparison_summary`.
-        `runs` says how many there were, `failures` what went wrong, by the folder of the run.
+        `runs` is the number of runs, `failures` has the error messages by folder.
 
     Raises:
-        ValueError: on bad input, an estimator that the composer cannot read, or where a run is
-            there with another configuration.
+        ValueError: on invalid input, if the composer cannot read an estimator, or if a run exists
+            with another configuration.
     """
     search = comparison_search(estimators, config, parser_lrs, seeds, folder, own_settings)
     return search.run(comparison_summary, "compare.json", workers=workers, on=on, progress=progress)
@@ -77,10 +76,10 @@ def comparison_search(
     folder: Path | str,
     own_settings: bool = True,
 ) -> Search:
-    """The runs that make the comparison of these arguments of `train_comparison`."""
+    """The runs of a comparison with these arguments of `train_comparison`."""
     if not parser_lrs:
         raise ValueError("a comparison needs at least one learning rate of the parser")
-    rates = sorted(set(parser_lrs))  # of equally good ones the lowest is taken
+    rates = sorted(set(parser_lrs))  # among equals the lowest counts
     config = one_thread(config)
     others: dict[str, list[str]] = {}
     for name in estimators:
@@ -110,11 +109,11 @@ def comparison_search(
 
 
 def suited(model: ModelConfig, name: str) -> ModelConfig:
-    """The model with another estimator, and what that takes.
+    """The model with another estimator and the changes that it requires.
 
-    Soft parts are read by messages where the composer reads whole trees alone. One that draws
-    random numbers gets no noise on the scores beside its own, and where it gives samples, the loss
-    for which their gradient has no bias.
+    For soft parts, a composer that reads only whole trees is replaced by messages. A random
+    estimator gets no additional noise on the scores, and if it returns samples, the loss for which
+    their gradient is unbiased.
     """
     estimator = parse(name)
     soft = not estimator.gives_structures and not COMPOSERS[model.composer].reads_soft
@@ -129,7 +128,7 @@ def suited(model: ModelConfig, name: str) -> ModelConfig:
 
 
 def default_estimators(config: RunConfig) -> tuple[str, ...]:
-    """Flat trees, and all estimators with settings that the composer can read."""
+    """Flat trees, and all estimators in `SETTINGS` that the composer can read."""
 
     def fits(name: str) -> bool:
         try:
@@ -142,12 +141,12 @@ def default_estimators(config: RunConfig) -> tuple[str, ...]:
 
 
 def comparison_summary(search: Search) -> dict[str, Any]:
-    """What `summarise` has of the finished runs of a comparison, and a `finding` in words.
+    """`summarise` of the finished runs of a comparison, and a `finding` in words.
 
     Each row has the folders of its `runs`, the `estimator` chosen, its `composer` and `parser_lr`,
-    `tried` with the criterion on validation of every try, and the mean over seeds of `seconds` in
-    training, of `calls`, what an example asks of inference in an epoch, and of `training_support`,
-    the trees of a sentence in training. The baseline is the row of flat trees, or else the first.
+    `tried` with the validation criterion of every try, and the means over seeds of `seconds` of
+    training, of `calls` of inference per example and epoch, and of `training_support`, the trees
+    per sentence in training. The baseline is the row of flat trees, or else the first.
     """
     found = search.found()
     baseline = BASELINE if BASELINE in found else next(iter(search.rows))

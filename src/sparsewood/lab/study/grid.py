@@ -1,4 +1,4 @@
-"""The summary of a table as cells of text: for a file in Markdown and for a terminal."""
+"""The summary of a table as cells of text, for Markdown and for a terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,28 +12,27 @@ from sparsewood.lab.tasks.measures import ATTACHMENT, SUPPORT, WITHOUT_BRACKETS,
 
 _VALIDATION, _CERTIFIED, _SETTING = "validation", "certified", "setting"
 TRAINING_TREES, _TRAINED, _EACH_SEED = "trees in training", "s trained", "each seed"
-# A terminal is too narrow for these.
+# Columns that are left out on a terminal.
 ASIDE = (_VALIDATION, _CERTIFIED, _SETTING, _TRAINED, _EACH_SEED)
 _BRACKETS, _AGAINST = "In brackets: ", "Against "
 _COUNTED, _COMPOSER = "Trees, calls: ", "Composer: "
-OPENINGS = (_BRACKETS, _AGAINST, _COUNTED, _COMPOSER)  # of notes
+OPENINGS = (_BRACKETS, _AGAINST, _COUNTED, _COMPOSER)  # first words of notes
 _CALLS = (
-    f"{_COUNTED}of an example in training; calls are oracle calls, sums over all trees and "
-    "samples together."
+    f"{_COUNTED}per example in training; calls count oracle calls, sums over all trees and samples."
 )
-TRIED = "Tried on validation with the first seed; * is what was chosen:"
+TRIED = "Tried on validation with the first seed; * marks the choice:"
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Mean and spread over seeds, the paper's figures in brackets.
+    """Mean and spread over seeds, with the paper's figures in brackets.
 
     Attributes:
-        heads: of the columns but the first, that of the estimators.
+        heads: headings of the columns, except the first, the estimators.
         rows: the label of an estimator -> its cells.
-        tests: what the first columns are measured on: validation where there is no test.
-        against: how the heads of columns end that compare rows with the baseline.
-        notes: what is in brackets, and what the differences are; only where there are some.
+        tests: splits of the first columns: tests, or validation if there are no tests.
+        against: end of the headings of columns that compare rows with the baseline.
+        notes: explanations of brackets and differences, if there are any.
     """
 
     heads: list[str]
@@ -44,10 +43,10 @@ class Grid:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any], source: str | None = None) -> "Grid":
-        """The grid of what `train_table` or `train_comparison` returns.
+        """The grid of a result of `train_table` or `train_comparison`.
 
         Args:
-            summary: of the table.
+            summary: summary of the table.
             source: the name of the source, for the paper's figures; None leaves them out.
         """
         paper, names = PAPER.get(source or "", {}), labels(summary["rows"])
@@ -77,7 +76,9 @@ class Grid:
         )
 
     def markdown(self) -> str:
-        """As a table in Markdown; of several tests, one for each, and one for all else."""
+        """The grid in Markdown; with several tests, one table per test and one for the other
+        columns.
+        """
         rest, tables = list(range(len(self.heads))), list[str]()
         for test in self.tests if len(self.tests) > 1 else ():
             own = [i for i in rest if self.heads[i].startswith(f"{test} ")]
@@ -87,7 +88,9 @@ class Grid:
         return "\n".join([*tables, *(f"{note}\n" for note in self.notes)])
 
     def _table(self, first: str, columns: Sequence[int], prefix: str = "") -> str:
-        """Some of the columns, their heads without `prefix`; `first` heads the estimators."""
+        """A table of some columns, with headings without `prefix`; `first` is the heading of the
+        first.
+        """
         heads = [self.heads[i].removeprefix(prefix) for i in columns]
         lines = [[first, *heads], ["---", *["---:"] * len(heads)]]
         lines += [[name, *(cells[i] for i in columns)] for name, cells in self.rows.items()]
@@ -95,20 +98,20 @@ class Grid:
 
 
 def comparison_markdown(summary: Mapping[str, Any]) -> str:
-    """What `train_comparison` returns in Markdown: the finding, the grid, and all tries."""
+    """A result of `train_comparison` in Markdown: the finding, the grid and all tries."""
     tried = "".join(f"- {name}: {told}\n" for name, told in tries(summary).items())
     return "\n".join([f"{summary['finding']}\n", Grid.of(summary).markdown(), f"{TRIED}\n", tried])
 
 
 def _composers(rows: Mapping[str, Any], names: Mapping[str, str]) -> list[str]:
-    """Which rows are by another composer than the first, if some are: soft parts need one."""
+    """A note on rows with another composer than the first row: soft parts need one."""
     used = {name: row["composer"] for name, row in rows.items() if "composer" in row}
     first = next(iter(used.values()), None)
     others = {name: composer for name, composer in used.items() if composer != first}
     if not others:
         return []
-    listed = ", ".join(f"{names[name]} by {composer}" for name, composer in others.items())
-    return [f"{_COMPOSER}{listed}; the others by {first}."]
+    listed = ", ".join(f"{names[name]} with {composer}" for name, composer in others.items())
+    return [f"{_COMPOSER}{listed}; the others with {first}."]
 
 
 def _cells(
@@ -117,7 +120,7 @@ def _cells(
     against: str,
     paper: Mapping[str, Mapping[str, float]],
 ) -> dict[str, str]:
-    """The cells of a row by the heads of their columns; empty ones where nothing is known."""
+    """The cells of a row by heading; empty if unknown."""
     validation, certified = found["validation"], found.get("certified")
     attachments = {
         m.label: m.text(validation[m.name]["mean"]) if m.name in validation else ""
@@ -153,7 +156,7 @@ def _cells(
 
 
 def _chosen(found: Mapping[str, Any], judged: Measure) -> dict[str, str]:
-    """What a row of a comparison was set to, what it cost, and the criterion of every seed."""
+    """The settings of a row of a comparison, its cost, and the criterion of every seed."""
     lr, values = found["parser_lr"], next(iter(_measured(found).values()))[judged.name]["values"]
     return {
         TRAINING_TREES: SUPPORT.text(found["training_support"]),
@@ -167,7 +170,7 @@ def _chosen(found: Mapping[str, Any], judged: Measure) -> dict[str, str]:
 
 
 def tries(summary: Mapping[str, Any]) -> dict[str, str]:
-    """What the tries of each row of a comparison came to, by its label; * marks the one chosen.
+    """The results of the tries of each row of a comparison, by label; * marks the choice.
 
     "eta=10.0, parser lr 0.0001: 61.20, 0.0003: 64.90; eta=100.0: 66.10*", the latter at the best
     rate.

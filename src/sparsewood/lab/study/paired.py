@@ -1,4 +1,4 @@
-"""Whether one row of a table is better than another beyond chance."""
+"""Significance tests of differences between rows of a table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from sparsewood.lab.tasks.measures import Measure
 Table = NDArray[numpy.float64]
 
 _DRAWS = 10_000
-_AT_ONCE = 2**21  # items that are drawn at a time
+_AT_ONCE = 2**21  # items drawn at a time
 _LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row against another.
+    """The comparison of a row with another.
 
     Attributes:
-        difference: of the means over seeds and items, ours less theirs.
-        low, high: the 95 % interval of it.
-        p: two-sided, that there is none.
-        seeds: that both rows have.
-        items: of the test.
+        difference: difference of the means over seeds and items, ours minus theirs.
+        low, high: its 95 % interval.
+        p: two-sided p value.
+        seeds: number of common seeds.
+        items: number of items of the test.
     """
 
     difference: float
@@ -43,7 +43,7 @@ class Comparison:
 
 
 def how(comparisons: Iterable[Comparison]) -> str:
-    """What stands beside their texts."""
+    """The explanation of the texts of comparisons."""
     seeds = {comparison.seeds for comparison in comparisons}
     drawn = "seeds and test items"
     if seeds == {1}:
@@ -57,28 +57,28 @@ def how(comparisons: Iterable[Comparison]) -> str:
 
 
 def compare(ours: Table, theirs: Table) -> Comparison:
-    """Compares outcomes of the same seeds on the same items by a paired bootstrap on two levels.
+    """Compare outcomes of the same seeds on the same items by a paired two-level bootstrap.
 
     With d[s, i] = ours[s, i] - theirs[s, i], the difference is the mean of d. A replicate draws S
-    of the S seeds and, apart from that, n of the n items, both with replacement, and is the mean
-    of d over the drawn seeds and items: a seed stays paired with itself, and all seeds meet the
-    same items. There are 10,000 replicates, the same ones every time. With one seed only
-    items are drawn, and variation between seeds is not assessed.
+    of the S seeds and, independently, n of the n items, both with replacement, and is the mean of d
+    over the drawn seeds and items: seeds stay paired, and all seeds use the same items. There are
+    10,000 replicates with a fixed random seed. With one seed only items are drawn, and variation
+    between seeds is not assessed.
 
-    The interval holds the middle 95 % of the replicates. p is twice the share of the replicates on
-    the other side of 0, or on it, 1 added to both counts (Davison & Hinkley 1997, section 4.2), so
-    that p < 0.05 where the interval leaves 0 out. For a mean this is, up to skewness, the shifted
-    test of Berg-Kirkpatrick, Burkett & Klein (2012), two-sided; Dror et al. (2018)
-    compare it with others.
+    The interval contains the middle 95 % of the replicates. p is twice the share of replicates on
+    the other side of 0 or on it, with 1 added to both counts (Davison & Hinkley 1997, section 4.2),
+    so that p < 0.05 if the interval excludes 0. For a mean this is, up to skewness, the shifted
+    test of Berg-Kirkpatrick, Burkett & Klein (2012), two-sided; Dror et al. (2018) compare it with
+    others.
 
-    What differs by both seed and item counts on either level, so where seeds vary little the test
-    is cautious (Owen 2007, "The pigeonhole bootstrap"). Where they vary more than items do, it is
-    not: seeds that were not run are unseen, and S differences have the same sign by chance alone
-    once in 2^(S - 1) times, in one of 4 tables of 3 seeds and of 16 of 5.
+    Variation by both seed and item counts on both levels, so the test is conservative if seeds vary
+    little (Owen 2007, "The pigeonhole bootstrap"). If they vary more than items, it is not: other
+    seeds are unknown, and S differences have the same sign by chance with probability 2^-(S - 1),
+    1/4 for 3 seeds and 1/16 for 5.
 
     Args:
         ours: (S, n) the outcome of each seed on each item.
-        theirs: (S, n) likewise, the same seeds and items in the same order.
+        theirs: (S, n) the same, for the same seeds and items in the same order.
 
     Raises:
         ValueError: on other shapes.
@@ -96,7 +96,7 @@ def compare(ours: Table, theirs: Table) -> Comparison:
 
 
 def _replicates(gains: Table) -> Iterator[Table]:
-    """The means of (S, n) gains over seeds and items as drawn, some replicates at a time."""
+    """The means of (S, n) gains over drawn seeds and items, some replicates at a time."""
     seeds, n = gains.shape
     generator = numpy.random.default_rng(0)
     at_once = max(1, _AT_ONCE // n)
@@ -104,17 +104,17 @@ def _replicates(gains: Table) -> Iterator[Table]:
         k = min(at_once, _DRAWS - start)
         items = generator.integers(n, size=(k, n)) + n * numpy.arange(k)[:, None]
         times = numpy.bincount(items.ravel(), minlength=k * n).reshape(k, n)
-        # Sums, not means: those of right and wrong answers are exact, so that 0 is 0.
+        # Sums, not means: sums of correct and wrong answers are exact, so that 0 is exact.
         totals = times.astype(numpy.float64) @ gains.T
         rows = generator.integers(seeds, size=(k, seeds))
         yield numpy.take_along_axis(totals, rows, 1).sum(1) / gains.size
 
 
 def compare_runs(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, Comparison]:
-    """The comparison on each test, or on validation where there are none.
+    """The comparison on each test, or on validation if there are no tests.
 
-    Runs are paired by seed. A pair counts if both have kept their outcomes, on the same items; a
-    test without such a pair is left out.
+    Runs are paired by seed. A pair counts if both runs have saved their outcomes on the same items;
+    a test without such a pair is left out.
     """
     others = {run.seed: run for run in theirs}
     pairs = [(run, others[run.seed]) for run in ours if run.seed in others]

@@ -1,17 +1,17 @@
-"""The figures of Niculae, Martins & Cardie (2018), and what its rows are called here."""
+"""The results of Niculae, Martins & Cardie (2018), and our names of its rows."""
 
 from collections.abc import Iterable
 
 from sparsewood.lab.study.rows import short
 
-# The rows of the paper's tables: the estimator, and what the paper calls it.
+# The rows of the paper's tables: the estimator, and its name in the paper.
 ROWS = {
     "left-to-right": "left-to-right",
     "flat": "flat",
     "given": "off-line",
     "sparsemap:max_active=10": "latent",
 }
-BASELINE, LATENT = "flat", "sparsemap:max_active=10"  # whose times the paper compares
+BASELINE, LATENT = "flat", "sparsemap:max_active=10"  # the rows whose times the paper compares
 
 
 def _accuracy(**rows: float) -> dict[str, dict[str, dict[str, float]]]:
@@ -42,7 +42,7 @@ PAPER: dict[str, dict[str, dict[str, dict[str, float]]]] = {
 
 
 def in_order(estimators: Iterable[str]) -> list[str]:
-    """Each once: the paper's rows in its order, then the others as they come."""
+    """Each estimator once: the paper's rows in its order, then the others in the given order."""
     paper = [short(row) for row in ROWS]
     return sorted(
         dict.fromkeys(estimators),
@@ -51,6 +51,6 @@ def in_order(estimators: Iterable[str]) -> list[str]:
 
 
 def beside() -> str:
-    """Whose figures stand beside ours, and what the rows are called there."""
+    """The source of the figures beside ours, with its names of the rows."""
     others = [f"{short(row)} {word}" for row, word in ROWS.items() if word != row]
     return f"Niculae, Martins & Cardie (2018), who call {', '.join(others)}"

@@ -1,4 +1,4 @@
-"""Estimators, and readers beside them, as the rows of tables and reports."""
+"""Estimators and readers as rows of tables and reports."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,31 +10,31 @@ from sparsewood.lab.tasks.task import PLUS
 def short(estimator: str) -> str:
     """The name without its options: "sparsemap" of "sparsemap:max_active=10".
 
-    What else tells a row apart stays: "sparsemap + softmax".
+    Other parts of the name of a row are kept: "sparsemap + softmax".
     """
     name, plus, others = estimator.partition(PLUS)
     return name.partition(":")[0] + plus + others
 
 
 def setting(estimator: str) -> str:
-    """The options alone: "max_active=10" of "sparsemap:max_active=10"."""
+    """The options of the name: "max_active=10" of "sparsemap:max_active=10"."""
     return estimator.partition(PLUS)[0].partition(":")[2]
 
 
 def folder_name(estimator: str) -> str:
-    """The name as that of a folder, on any system."""
+    """The name as a folder name that is valid on all systems."""
     return estimator.replace(":", "-")
 
 
 def folder_of(estimator: str, root: Path) -> str:
-    """The folder of the row in `root`: the one that an earlier version made, if it is there."""
+    """The folder of the row in `root`; if it exists, the one made by an earlier version."""
     earlier = folder_name(earlier_name(estimator))
     found = (name for name in (earlier, earlier.replace("-", "_")) if (root / name).is_dir())
     return next(found, folder_name(estimator))
 
 
 def learns(estimator: str) -> bool:
-    """Whether its trees depend on what a model learns; False for one that is not known here."""
+    """Whether a model learns its trees; False for unknown names."""
     try:
         return learns_trees(from_name(estimator.partition(PLUS)[0]))
     except ValueError:
@@ -42,9 +42,9 @@ def learns(estimator: str) -> bool:
 
 
 def labels(estimators: Iterable[str]) -> dict[str, str]:
-    """What each is called in one table: its short name, or all of it where two share that.
+    """The label of each row of a table: its short name, or the full one if two rows share that.
 
-    A row without a cap keeps that in its name, since `sparsemap` alone has one.
+    A row without a cap keeps its full name, since `sparsemap` has one.
     """
     rows = list(dict.fromkeys(estimators))
     names = [row if "max_active=none" in setting(row).split(",") else short(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Rows of runs: tries with the first seed, and the best of them with the other seeds."""
+"""Rows of runs: tries with the first seed, then the best of them with the other seeds."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +16,19 @@ from sparsewood.lab.study.summary import told_of
 from sparsewood.lab.tasks.build import TASKS
 
 Round = Callable[[RunConfig], Sequence[RunConfig]]
-_Tried = list[tuple[RunConfig, Run]]  # as asked for: a finished run may have had fewer epochs
+_Tried = list[
+    tuple[RunConfig, Run]
+]  # configurations as requested: a finished run may have had fewer epochs
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is tried for one row of a table.
+    """What to try for one row of a table.
 
     Attributes:
         start: the configuration that the first round starts from.
-        rounds: each gives the configurations to try, out of the best so far on validation. Of
-            equally good ones the first counts.
+        rounds: each returns the configurations to try, given the best one so far on validation.
+            Among equals the first counts.
     """
 
     start: RunConfig
@@ -35,11 +37,11 @@ class Row:
 
 @dataclass(frozen=True)
 class RowResult:
-    """What the finished runs of a row say.
+    """The finished runs of a row.
 
     Attributes:
         tried: the finished runs of all rounds, with the first seed.
-        runs: those of the best configuration, a seed each.
+        runs: the runs of the best configuration, one per seed.
     """
 
     tried: list[Run]
@@ -47,13 +49,13 @@ class RowResult:
 
 
 class Search:
-    """The runs of several rows, each in the folder that its configuration says.
+    """The runs of several rows, each in a folder that depends on its configuration.
 
     Args:
-        rows: by name. Rows may share runs: each is trained once.
-        seeds: at least one; rounds have the first.
-        folder: of all runs.
-        place: where in it the run of a configuration is.
+        rows: the rows by name. Rows may share runs: each is trained once.
+        seeds: at least one; rounds use the first.
+        folder: folder of all runs.
+        place: returns the path of the run of a configuration in it.
     """
 
     def __init__(
@@ -79,15 +81,15 @@ class Search:
         on: Place = LOCAL,
         progress: Progress | None = None,
     ) -> dict[str, str | None]:
-        """Train what is missing; started again, it goes on where it stopped.
+        """Train missing runs; a call after an interruption resumes.
 
-        The arguments are those of `run_jobs`. A run that fails stops no other.
+        The arguments are those of `run_jobs`. A failed run does not stop the others.
 
         Returns:
-            What went wrong, if anything, by the folder of each run.
+            The error message or None by the folder of each run.
 
         Raises:
-            ValueError: where a run is there with another configuration; nothing is trained then.
+            ValueError: if a run exists with another configuration; nothing is trained then.
         """
         finished = {
             path
@@ -99,7 +101,7 @@ class Search:
         ended: set[Path] = set()
 
         def due() -> list[Job]:
-            """Runs that rows wait for and nobody has asked for yet; finished ones end here."""
+            """Runs that rows need and that are not queued yet; finished runs are skipped."""
             found: dict[Path, RunConfig] = {}
             while True:
                 wanted = [c for row in self.rows.values() for c in self._wanted(row, ended)]
@@ -111,7 +113,7 @@ class Search:
                 ended.update(over)
                 errors.update({self.name(path): None for path in over})
                 found |= {path: c for path, c in new.items() if path not in over}
-            # The longest runs first, so that no worker is left alone with one at the end.
+            # Longer runs first, so that all workers finish at about the same time.
             return [Job(c, p, 0 if learns(c.model.estimator) else 1) for p, c in found.items()]
 
         def done(job: Job, error: str | None) -> Iterable[Job]:
@@ -138,11 +140,11 @@ class Search:
         return found
 
     def name(self, run: Path) -> str:
-        """The folder of a run as told from that of all."""
+        """The path of a run relative to the folder of all runs."""
         return run.relative_to(self.folder).as_posix()
 
     def found(self) -> dict[str, RowResult]:
-        """What the finished runs say; a row without any is left out."""
+        """The results of rows with finished runs."""
         found: dict[str, RowResult] = {}
         for name, row in self.rows.items():
             tried, _ = self._walk(row)
@@ -153,14 +155,14 @@ class Search:
         return found
 
     def _wanted(self, row: Row, ended: set[Path]) -> list[RunConfig]:
-        """The next configurations to train, those that are being trained among them."""
+        """The next configurations to train, including those in training."""
         tried, waiting = self._walk(row, ended)
         if waiting or not tried:
             return waiting
         return [_seeded(_best(tried), seed) for seed in self.seeds[1:]]
 
     def _walk(self, row: Row, ended: set[Path] | None = None) -> tuple[_Tried, list[RunConfig]]:
-        """The finished tries, and the round that has not `ended`; without that, all have."""
+        """The finished tries, and the configurations of the first round that has not ended."""
         tried: _Tried = []
         start = row.start
         for tries in row.rounds:
@@ -178,7 +180,7 @@ class Search:
         return tried, []
 
     def _possible(self) -> Iterator[RunConfig]:
-        """All configurations that rows may come to."""
+        """All configurations that rows may train."""
         for row in self.rows.values():
             reached: dict[Path, RunConfig] = {}
             for tries in row.rounds:
@@ -196,16 +198,16 @@ class Search:
 
 
 def one_thread(config: RunConfig) -> RunConfig:
-    """The same on one thread of the CPU, unless it says otherwise."""
+    """The configuration with one CPU thread, unless it sets another number."""
     threads = config.training.threads or 1
     return replace(config, training=replace(config.training, threads=threads))
 
 
 def canonical(config: RunConfig, estimators: Iterable[str]) -> list[str]:
-    """Each of these estimators once, in the one spelling that a model has for it.
+    """Each of these estimators once, in canonical spelling.
 
     Raises:
-        ValueError: where one is none, or none of the model.
+        ValueError: if an estimator is unknown or does not fit the model.
     """
     names = (replace(config.model, estimator=name).estimator for name in estimators)
     return list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""The settings of estimators that a comparison tries on validation."""
+"""Settings of estimators that comparisons try on validation."""
 
 from typing import Any
 
@@ -24,17 +24,17 @@ SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 def start(text: str) -> str:
-    """The estimator that a comparison begins with, in one spelling: with its first settings.
+    """The estimator with its first settings, in canonical spelling.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is unknown.
     """
     first = {option: values[0] for option, values in _settings(text).items()}
     return name_of(from_name(_spelled(text, first) if first else text))
 
 
 def settings(text: str) -> list[str]:
-    """The estimators to try for one that is named; none where options are named with it."""
+    """The estimators to try for a name; empty if the name has options."""
     if ":" in text:
         return []
     options = _settings(text)
@@ -43,7 +43,7 @@ def settings(text: str) -> list[str]:
 
 
 def _settings(text: str) -> dict[str, tuple[Any, ...]]:
-    """Of the estimator that is named, in whatever spelling."""
+    """The settings of an estimator, in any spelling."""
     return next((told for name, told in SETTINGS.items() if letters(name) == letters(text)), {})
 
 

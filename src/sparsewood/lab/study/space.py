@@ -1,4 +1,4 @@
-"""The options that a sweep tries: lists of values and ranges, by name."""
+"""The search space of a sweep: lists of values and ranges, by option."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ RANGES = ("log", "uniform", "int")
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `low` to `high`: evenly ("uniform"), evenly in the logarithm, or whole ones."""
+    """Numbers from `low` to `high`: uniform, log-uniform, or integers."""
 
     kind: str
     low: float
@@ -40,7 +40,7 @@ class Range:
 
 
 def with_options(base: RunConfig, options: Mapping[str, Any]) -> RunConfig:
-    """`base` with other values, named "training.lr" and so on."""
+    """`base` with options such as "training.lr" replaced."""
     for name, value in options.items():
         part, field = name.split(".")
         base = replace(base, **{part: replace(getattr(base, part), **{field: value})})
@@ -48,9 +48,9 @@ def with_options(base: RunConfig, options: Mapping[str, Any]) -> RunConfig:
 
 
 def read_choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | Range:
-    """What is tried of one option, "training.lr" say; ValueError unless there is such a one.
+    """The values to try for an option such as "training.lr"; ValueError if it is unknown.
 
-    Estimators get the one spelling that `config.json` has for them.
+    Estimators are spelled as in `config.json`.
     """
     part, _, field = name.partition(".")
     parts = {"source": base.source, "model": base.model, "training": base.training}
@@ -68,7 +68,7 @@ def read_choices(base: RunConfig, name: str, given: Choices) -> Sequence[Any] | 
 
 
 def grid_of(ranges: Mapping[str, Sequence[Any] | Range]) -> list[dict[str, Any]] | None:
-    """All combinations; None where there are ranges."""
+    """All combinations; None if there are ranges."""
     lists = [given for given in ranges.values() if not isinstance(given, Range)]
     if len(lists) < len(ranges):
         return None
@@ -76,7 +76,7 @@ def grid_of(ranges: Mapping[str, Sequence[Any] | Range]) -> list[dict[str, Any]]
 
 
 def suggest(trial: "optuna.Trial", name: str, given: Sequence[Any] | Range) -> Any:
-    """The value of an option that optuna draws for a trial."""
+    """The value of an option that optuna suggests for a trial."""
     if not isinstance(given, Range):
         return trial.suggest_categorical(name, given)
     if given.kind == "int":

@@ -1,4 +1,4 @@
-"""What finished runs say, row by row: mean and spread over seeds."""
+"""The summary of finished runs by row: mean and spread over seeds."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from sparsewood.lab.tasks.certificate import Certificates
 
 
 def summarise(rows: Mapping[str, Sequence[Run]], baseline: str) -> dict[str, Any]:
-    """The summary of rows, each of finished runs of one configuration, a seed each.
+    """The summary of rows, each with finished runs of one configuration, one per seed.
 
     Returns:
-        `{"criterion": ..., "baseline": ..., "rows": {name: row}}`, a row having the `seeds` of its
+        `{"criterion": ..., "baseline": ..., "rows": {name: row}}`. A row has the `seeds` of its
         runs and over these: `validation` and `tests`, with `{"mean", "std", "values"}` for each
-        metric, the `temperatures`, `certified` with `{"certified", "sentences", "capped"}` over
-        all tests and seeds, and the mean `seconds_per_epoch`, `sentences_per_second` and `epochs`.
-        Spread is that of a sample. `against` has, for each test, the `Comparison` of the criterion
-        with that of the row `baseline`; it is empty for that row itself, and where runs have kept
-        no outcomes.
+        metric, the `temperatures`, `certified` with `{"certified", "sentences", "capped"}` over all
+        tests and seeds, and the mean `seconds_per_epoch`, `sentences_per_second` and `epochs`. The
+        spread is the sample standard deviation. `against` has, for each test, the `Comparison` of
+        the criterion with the row `baseline`; it is empty for that row, and if runs have saved no
+        outcomes.
     """
     summary: dict[str, Any] = {"baseline": baseline, "rows": {}}
     for name, runs in rows.items():
@@ -46,13 +46,13 @@ def summarise(rows: Mapping[str, Sequence[Run]], baseline: str) -> dict[str, Any
 
 
 def told_of(errors: Mapping[str, str | None]) -> dict[str, Any]:
-    """How many `runs` there were, and the `failures` by folder, out of what `Search.train` gave."""
+    """The number of `runs` and the `failures` by folder, from the result of `Search.train`."""
     failures = {run: error for run, error in errors.items() if error is not None}
     return {"runs": len(errors), "failures": failures}
 
 
 def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The certificates of the tests, or of validation where there are none."""
+    """The certificates of the tests, or of validation if there are no tests."""
     splits = [values for r in results for values in (r["tests"] or {"": r["validation"]}).values()]
     found = Certificates.total(Certificates.of(values) for values in splits)
     return None if found is None else asdict(found)
@@ -61,7 +61,7 @@ def _certified(results: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _spread(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     spread = {}
     for name, first in results[0].items():
-        if isinstance(first, dict):  # the histogram, the confusion matrix
+        if isinstance(first, dict):  # the histogram and the confusion matrix
             continue
         values = [result[name] for result in results]
         spread[name] = {

@@ -1,4 +1,4 @@
-"""Sweeps over options with optuna, by one process or several that share a storage."""
+"""Sweeps over options with optuna, by one process or by several with a shared storage."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,33 +42,33 @@ def sweep(
     on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Look for the options that are best on validation.
+    """Search for the options that are best on validation.
 
-    Each trial is a run in `folder/trial-NNNN`. Several processes may work on one sweep; one that is
-    started after another died, or was stopped, first finishes what that left behind.
+    Each trial is a run in `folder/trial-NNNN`. Several processes may share one sweep; a process
+    started after another one has died or was stopped first finishes its trials.
 
     Args:
-        base: the configuration of all trials, but for what `space` names.
-        folder: of the sweep.
-        space: by names like "training.lr", "model.dropout" or "source.max_length": a list of
+        base: the configuration of all trials, except for the options in `space`.
+        folder: folder of the sweep.
+        space: by option, such as "training.lr", "model.dropout" or "source.max_length": a list of
             values, or a range "log:1e-3:1", "uniform:0:0.5", "int:1:8". If all are lists, every
             combination is tried once, in order.
-        trials: how many in all; None needs a space of lists and means all combinations.
-        storage: an URL of a database that optuna knows, "sqlite:///sweep.db" say; by default a
-            journal file in `folder`.
-        seed: of what is drawn; several processes want different ones.
-        prune: give up trials that are worse than the median of the others at the same epoch.
-        workers: trials at a time, as in `run_jobs`; what is drawn depends on how many there are.
-        on: where they are trained.
+        trials: total number of trials; None requires a space of lists and means all combinations.
+        storage: URL of a database for optuna, such as "sqlite:///sweep.db". Default: a journal file
+            in `folder`.
+        seed: seed of the search; several processes need different ones.
+        prune: stop trials that are worse than the median of the others at the same epoch.
+        workers: number of parallel trials, as in `run_jobs`; the search depends on it.
+        on: where to train.
         progress: what to show.
 
     Returns:
         `{"best": {"trial", "value", "options", "folder"} | None, "trials": [...]}`.
 
     Raises:
-        ValueError: on a space that makes no sense, or another one than the sweep was begun with;
-            where a trial fails. One that diverges is no candidate, and stops no other.
-        ConnectionError: if there is no Ray cluster at the address; nothing is written.
+        ValueError: if the space is invalid or differs from that of the existing sweep, or if a
+            trial fails. A trial that diverges is ignored and does not stop the others.
+        ConnectionError: if there is no Ray cluster at the address; nothing is written then.
     """
     optuna = require("optuna", extra="sweep")
     folder, progress = Path(folder), progress or automatic()
@@ -95,16 +95,16 @@ def sweep(
 
 
 class _Trial:
-    """A trial that this process has in hand, its lock held."""
+    """A trial of this process, which holds its lock."""
 
     def __init__(self, job: Job, trial: "optuna.Trial", criterion: str, lock: ExitStack) -> None:
         self.job, self.trial, self.lock, self.pruned = job, trial, lock, False
         self._criterion = criterion
         frozen = trial.study.get_trials(deepcopy=False)[trial.number]
-        self._told = set(frozen.intermediate_values)  # by a process that is gone
+        self._told = set(frozen.intermediate_values)  # by a process that has ended
 
     def report(self, record: dict[str, Any]) -> bool:
-        """Tell optuna of an epoch, once; whether the trial is to be given up."""
+        """Report an epoch to optuna, once; returns whether to stop the trial."""
         if "stage" in record or record["epoch"] in self._told:
             return False
         self._told.add(record["epoch"])
@@ -114,7 +114,7 @@ class _Trial:
 
 
 class _Work(AbstractContextManager["_Work"]):
-    """What one process does for a sweep: it hands out trials and tells optuna what they come to."""
+    """The work of one process on a sweep: hands out trials and reports results to optuna."""
 
     study: "optuna.Study"
 
@@ -137,11 +137,11 @@ class _Work(AbstractContextManager["_Work"]):
             trial.lock.close()
 
     def begin(self) -> None:
-        """Trials that are there already come first, if their processes are gone."""
+        """Take over existing trials first, if their processes have ended."""
         self.abandoned = iter([t.number for t in self.study.get_trials(deepcopy=False)])
 
     def take(self) -> Job | None:
-        """A trial of a process that is gone (its lock is free), or else a new one."""
+        """A trial of a process that has ended (its lock is free), or else a new one."""
         import optuna
 
         for number in self.abandoned:
@@ -149,13 +149,13 @@ class _Work(AbstractContextManager["_Work"]):
             if job := self._hold(optuna.trial.Trial(self.study, frozen._trial_id)):
                 return job
         while self._count() < self.limit:
-            # A process that came just now may take the trial for abandoned, and train it.
+            # A process started just now may take the trial for abandoned and train it.
             if job := self._hold(self.study.ask()):
                 return job
         return None
 
     def _count(self) -> int:
-        """Trials that have been begun, by anyone."""
+        """The number of trials started by any process."""
         return sum(trial.state.name != "WAITING" for trial in self.study.get_trials(deepcopy=False))
 
     def _hold(self, trial: "optuna.Trial") -> Job | None:

@@ -1,4 +1,6 @@
-"""The tables of the paper: an estimator a row, rates chosen on validation, several seeds."""
+"""The tables of the paper: one row per estimator, learning rates chosen on validation, several
+seeds.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,30 +28,30 @@ def train_table(
     on: Place = LOCAL,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train every row of a table; started again, it goes on where it stopped.
+    """Train every row of a table; a call after an interruption resumes.
 
-    For each estimator all learning rates are tried with the first seed; the one that is best on
-    validation is trained with the other seeds. The runs are in `folder/ESTIMATOR/lr-LR/seed-SEED`,
-    with - for : in the name of the estimator. A run that fails is reported in the summary and
-    stops no other.
+    For each estimator, all learning rates are tried with the first seed; the best one on validation
+    is trained with the other seeds. The runs are in `folder/ESTIMATOR/lr-LR/seed-SEED`, with - for
+    : in the name of the estimator. A failed run is reported in the summary and does not stop the
+    others.
 
     Args:
         rows: the estimators, by name.
-        config: of all runs, but for estimator, learning rate and seed. On the CPU each uses one
-            thread unless `threads` says otherwise.
-        lrs: the grid of learning rates.
+        config: the configuration of all runs, except for estimator, learning rate and seed. On the
+            CPU each uses one thread unless `threads` is set.
+        lrs: learning rates to try.
         seeds: at least one.
-        folder: of the table.
-        workers: runs that train at a time; see `run_jobs`.
-        on: where they are trained.
-        progress: what to show.
+        folder: folder of the table.
+        workers: number of parallel runs; see `run_jobs`.
+        on: where to train.
+        progress: shows the progress.
 
     Returns:
-        The summary, which is also written to `folder/table.json`; see `table_summary`. `runs` says
-        how many there were, `failures` what went wrong, by the folder of the run.
+        The summary, which is also written to `folder/table.json`; see `table_summary`. `runs` is
+        the number of runs, `failures` has the error messages by folder.
 
     Raises:
-        ValueError: on bad input, or where a run is there with another configuration.
+        ValueError: on invalid input, or if a run exists with another configuration.
     """
     search = table_search(rows, config, lrs, seeds, folder)
     return search.run(table_summary, "table.json", workers=workers, on=on, progress=progress)
@@ -62,13 +64,13 @@ def table_search(
     seeds: Sequence[int],
     folder: Path | str,
 ) -> Search:
-    """The runs that make the table of these arguments of `train_table`."""
+    """The runs of a table with these arguments of `train_table`."""
     if not lrs:
         raise ValueError("a table needs at least one learning rate")
     config = one_thread(config)
 
     def rates(start: RunConfig) -> list[RunConfig]:
-        # Of equally good rates the lowest is taken.
+        # Among equally good rates the lowest counts.
         return [replace(start, training=replace(start.training, lr=lr)) for lr in sorted(set(lrs))]
 
     return Search(
@@ -83,10 +85,10 @@ def table_search(
 
 
 def table_summary(search: Search) -> dict[str, Any]:
-    """What `summarise` has of the finished runs of a table.
+    """`summarise` of the finished runs of a table.
 
-    Each row has the `lr` chosen and the criterion on validation `by_lr` besides. The baseline is
-    the row of flat trees.
+    Each row also has the chosen `lr` and the validation criterion `by_lr`. The baseline is the row
+    of flat trees.
     """
     found = search.found()
     summary = summarise({name: row.runs for name, row in found.items()}, BASELINE)

@@ -1,4 +1,4 @@
-"""How many words a parser attaches to the right head."""
+"""Attachment: the share of words with the correct head."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from sparsewood.lab.tasks.metrics import LossMetric, Output, total_loss
 
 @dataclass
 class Attachment(LossMetric):
-    """The mean loss of a word, and unlabelled attachment with and without punctuation.
+    """The mean loss per word, and unlabelled attachment with and without punctuation.
 
-    Values, in percent: `uas` is the share of words whose head is right, `uas_without_punctuation`
-    the same without words all of whose characters are punctuation by Unicode (as CoNLL-X has it),
-    `exact` the share of sentences whose heads are all right.
+    Values, in percent: `uas` is the share of words whose head is correct, `uas_without_punctuation`
+    the same without words that consist of Unicode punctuation (as in CoNLL-X), `exact` the share of
+    sentences whose heads are all correct.
 
     Attributes:
-        attached: words whose head is right.
-        scored, scored_attached: words that are no punctuation, and those whose head is right.
-        sentences, exact: all sentences, and those whose heads are all right.
+        attached: words whose head is correct.
+        scored, scored_attached: words other than punctuation, and those whose head is correct.
+        sentences, exact: all sentences, and those whose heads are all correct.
     """
 
     attached: int = 0

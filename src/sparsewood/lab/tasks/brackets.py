@@ -1,4 +1,4 @@
-"""What binary trees look like: how near they are to a chain of either direction."""
+"""Statistics of binary trees: their agreement with left- and right-branching trees."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +12,13 @@ from sparsewood.structures.binary_trees import BinaryTrees
 
 @dataclass
 class BracketStatistics(Metric):
-    """The likeliest binary trees of sentences against those that branch in one direction.
+    """The most probable binary trees of sentences, compared with one-sided branching.
 
     Values: `left_branching` is the share of spans that begin with the first word, in percent of all
-    that trees may differ in: those of several words but the whole sentence. `right_branching` is
-    that of spans that end with the last word. As all binary trees of a sentence have as many
-    spans, these are precision, recall and F1 against the left- and the right-branching tree.
+        spans in which trees can differ: those of several words except the whole sentence.
+        `right_branching` is the share of spans that end with the last word. As all binary trees of
+        a sentence have the same number of spans, these are precision, recall and F1 against the
+        left- and the right-branching tree.
     """
 
     spans: int = 0
@@ -29,7 +30,7 @@ class BracketStatistics(Metric):
             self.add_posterior(posterior)
 
     def add_posterior(self, posterior: Posterior) -> None:
-        """Take the sentences of `posterior` into account."""
+        """Add the sentences of `posterior`."""
         assert isinstance(posterior.structure, BinaryTrees)
         trees, lengths = posterior.mode.bool(), posterior.lengths
         assert lengths is not None

@@ -1,4 +1,4 @@
-"""How many sentences carry a certificate, as results hold it and as people read it."""
+"""The number of sentences with a certificate, in results and in words."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ class Certificates:
     Attributes:
         certified: sentences whose duality gap certifies their posterior.
         sentences: all sentences.
-        capped: sentences that a cap, or a limit of the solver, keeps from theirs, the others being
-            stalled; None where a result does not say.
+        capped: sentences without a certificate because of a cap or a limit of the solver; the
+            others without one are stalled. None if unknown.
     """
 
     certified: int
@@ -24,7 +24,7 @@ class Certificates:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Certificates | None":
-        """Those that the metrics of a split tell of; None where they tell of none."""
+        """The certificates in the metrics of a split; None if there are none."""
         histogram, missing = values.get("histogram"), values.get("unconverged")
         if not isinstance(histogram, Mapping) or not isinstance(missing, int | float):
             return None
@@ -34,7 +34,7 @@ class Certificates:
 
     @classmethod
     def total(cls, several: Iterable["Certificates | None"]) -> "Certificates | None":
-        """The sum over splits or seeds; None where there are none."""
+        """The sum over splits or seeds; None if there are none."""
         known = [one for one in several if one is not None]
         if not known:
             return None
@@ -47,12 +47,12 @@ class Certificates:
 
     @property
     def percent(self) -> float:
-        """The share that is certified."""
+        """The percentage of certified sentences."""
         return 100.0 * self.certified / self.sentences if self.sentences else 100.0
 
     @property
     def others(self) -> str:
-        """Why the others are not, "2 capped, 1 stalled"; empty where that is not known."""
+        """The statuses of the others, "2 capped, 1 stalled"; empty if unknown."""
         if self.capped is None:
             return ""
         stalled = self.sentences - self.certified - self.capped

@@ -11,7 +11,7 @@ from sparsewood.posterior import Posterior
 
 
 def widened(x: Tensor) -> Tensor:
-    """`x`, as float32 where autocast made it 16 bits wide: losses and ranks need more digits."""
+    """`x`, as float32 if it has 16 bits because of autocast: losses and ranks need more digits."""
     return x.float() if x.dtype.itemsize < 4 else x
 
 
@@ -26,11 +26,11 @@ def mixture_loss(
     Args:
         log_p: (T, labels), log p(y | h, x) for each structure, or pair of structures, h.
         posterior: over these.
-        targets: (B,), -1 where unknown.
+        targets: (B,), -1 if unknown.
         loss: see `ModelConfig`.
 
     Returns:
-        (B, labels) and (B,); the loss is None where a target is unknown.
+        (B, labels) and (B,); the loss is None if a target is unknown.
     """
     p = posterior.expect(log_p.exp())
     if (host_copy(targets) < 0).any():

@@ -1,4 +1,4 @@
-"""What a reverse dictionary is trained to do: losses of unit vectors among candidates."""
+"""Objectives of a reverse dictionary: losses of unit vectors among candidates."""
 
 from typing import Literal
 
@@ -32,18 +32,18 @@ def objective_loss(
     the normalised softmax of Wang, Xiang, Cheng & Yuille (2017), "NormFace", section 3.
 
     Args:
-        vectors: of unit norm, or a mean of such: inner products take the place of cosines.
+        vectors: vectors of unit norm, or means of such; inner products replace cosines.
         targets: (T,) int64, indices of candidates.
         candidates: (V, d), of unit norm.
-        objective: which of them.
-        scale: of cosines in the softmax.
-        margin: of the ranking.
-        draw: whether r is one candidate drawn evenly, or the loss a mean over all of them.
-        negatives: with `draw`, the sum of the softmax is estimated from so many candidates, drawn
-            evenly for all vectors together; None for all.
+        objective: the objective.
+        scale: scale of cosines in the softmax.
+        margin: margin of the ranking.
+        draw: whether r is drawn uniformly; if not, the loss is the mean over all r.
+        negatives: with `draw`, number of candidates, drawn uniformly for all vectors together, from
+            which the sum of the softmax is estimated; None for all.
     """
     if objective == "softmax":
-        with torch.autocast(vectors.device.type, enabled=False):  # scaled cosines need the digits
+        with torch.autocast(vectors.device.type, enabled=False):  # scaled cosines need float32
             if draw and negatives is not None and negatives < len(candidates):
                 return _drawn_softmax(scale * vectors, targets, candidates, negatives)
             scores = scale * vectors @ candidates.T
@@ -63,11 +63,11 @@ def objective_loss(
 def _drawn_softmax(vectors: Tensor, targets: Tensor, candidates: Tensor, count: int) -> Tensor:
     """log Z - <v, e_y>, with an unbiased estimate of Z = sum_c exp <v, e_c> out of `count` draws.
 
-    The target's own term is exact; that of the k drawn others stands for all V - 1,
+    The term of the target is exact; k drawn candidates estimate the V - 1 others,
 
         Z = exp <v, e_y> + (V - 1) / k * sum_{drawn c other than y} exp <v, e_c>
 
-    as in importance sampling with an even proposal (Bengio & Senécal 2003, section 2.3).
+    as in importance sampling with a uniform proposal (Bengio & Senécal 2003, section 2.3).
     """
     drawn = torch.randperm(len(candidates), device=targets.device)[:count]
     others = drawn != targets[:, None]

@@ -1,4 +1,4 @@
-"""What was solved for the trees of a sentence, as JSON holds it, and as a figure to play with."""
+"""The inference problems of the trees of a sentence, as JSON and as live figures."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -13,25 +13,24 @@ from sparsewood.lab._json import decode, encode
 from sparsewood.lab.tasks.task import Model
 from sparsewood.structures.dependency import DependencyTrees
 
-# Options of SparseMAP that a figure has too, or that do not change the answer.
+# Options of SparseMAP that figures support, or that do not change the result.
 _PLAYED = {"temperature", "max_active", "max_support", "temperature_gradient", "on_unconverged"}
 
 
 def solved_for(model: Model, problems: Sequence[Problem], i: int) -> list[dict[str, Any]]:
-    """What was solved for the trees of each side of example `i`, where a figure can solve it again.
+    """The problems of each side of example `i`, if a figure can solve them again.
 
-    Each has `scores`, the n (n + 1) arc scores row by row in the digits that tell float32 numbers
-    apart, None for -inf; `structure`, the options of `DependencyTrees`; `temperature`, `max_active`
-    and `max_support`, those of `sparsemap`. One tree of a model that takes the best is what a
-    support of one keeps.
+    Each has `scores`, the n (n + 1) arc scores row by row with the digits of float32, None for
+    -inf; `structure`, the options of `DependencyTrees`; and `temperature`, `max_active` and
+    `max_support` of `sparsemap`. For a model that uses the best tree, `max_support` is 1.
 
     Args:
-        model: out of training.
-        problems: `model.problems` of the batch that the example is in.
-        i: the number of the example in the batch.
+        model: a model in evaluation mode.
+        problems: `model.problems` of the batch.
+        i: index of the example in the batch.
 
     Returns:
-        As many as problems; none where the model solves for something else.
+        One per problem; empty if a figure cannot solve them.
     """
     settings = _settings(None if model.estimator is None else model.estimator.at_test())
     if settings is None:
@@ -46,15 +45,15 @@ def solved_for(model: Model, problems: Sequence[Problem], i: int) -> list[dict[s
 def live_side(
     side: Mapping[str, Any], given: Sequence[int] | None = None, title: str | None = None
 ) -> Live | None:
-    """The figure of a side that has what `solved_for` gives; None for one that has not.
+    """The live figure of a side with the entries of `solved_for`; None without them.
 
     Args:
         side: with the `words` of the sentence.
         given: heads to compare with.
-        title: of the figure.
+        title: title of the figure.
 
     Raises:
-        ValueError: where the entries do not fit each other.
+        ValueError: if the entries are inconsistent.
     """
     if "scores" not in side:
         return None
@@ -75,7 +74,7 @@ def live_side(
 
 
 def _settings(estimator: Estimator | None) -> dict[str, Any] | None:
-    """The options of `sparsemap` that give the trees of the estimator; None where none do."""
+    """The options of `sparsemap` that return the trees of the estimator; None if there are none."""
     if estimator is None or isinstance(estimator, MAP):
         return {"temperature": 1.0, "max_active": None, "max_support": 1}
     if not isinstance(estimator, SparseMAP) or not estimator.options().keys() <= _PLAYED:
@@ -85,6 +84,6 @@ def _settings(estimator: Estimator | None) -> dict[str, Any] | None:
 
 
 def _flat(scores: Tensor, n: int) -> list[float | None]:
-    """The scores (n, n + 1) of a sentence in a padded table, in as few digits as float32 needs."""
+    """The scores (n, n + 1) of a sentence from a padded table, with the digits of float32."""
     table = scores[:n, : n + 1].detach().float().cpu().numpy()
     return [None if score == -inf else float(str(score)) for score in table.ravel()]
