@@ -196,7 +196,7 @@ def test_soft_parts_are_read_by_messages(make_config: MakeConfig, tmp_path: Path
     config = make_config(max_epochs=1, temperatures=False)
     summary = _compare(["flat", "relaxed:temperature=2"], config, tmp_path, parser_lrs=(0.1,))
     assert [row["composer"] for row in summary["rows"].values()] == ["tree_lstm", "messages"]
-    note = "Composer: relaxed by messages; the others by tree_lstm."
+    note = "Composer: relaxed with messages; the others with tree_lstm."
     assert note in comparison_markdown(summary)
     assert set(default_estimators(config)) == {"flat", *SETTINGS}
     ordered = replace(config, model=replace(config.model, composer="ordered"))

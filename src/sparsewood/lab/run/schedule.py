@@ -182,8 +182,8 @@ class Annealing:
 def annealings(texts: Sequence[str], estimator: str) -> list[Annealing]:
     """The annealed options in texts such as "temperature=4:1", of this estimator or of the noise.
 
-    Rows of a table share these texts: they are ignored if no trees are learned, and the noise on arc
-    scores is ignored by readers.
+    Rows of a table share these texts: they are ignored if no trees are learned, and readers ignore
+    the noise on arc scores.
 
     Raises:
         ValueError: if a text has another form, the estimator has no such numeric option, a value is
