@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "nn/between.h"
@@ -41,11 +40,15 @@ struct PairRows {
     int64_t stride;  // count padded to a multiple of kLanes
     int64_t reach;   // pairs up to this distance use no columns
 
+    explicit PairRows(const PairVectors& pairs)
+        : n(pairs.n), size(pairs.size), width(whole_lanes(size)),
+          count((3 * pairs.prefixes.channels + 3) / 4 * 4), stride(whole_lanes(count)),
+          reach(pairs.table ? 1 : n) {
+        clear();
+    }
+
     // All zeros.
-    void clear(const PairVectors& pairs) {
-        n = pairs.n, size = pairs.size, width = whole_lanes(size);
-        count = (3 * pairs.prefixes.channels + 3) / 4 * 4, stride = whole_lanes(count);
-        reach = pairs.table ? 1 : n;
+    void clear() {
         heads.clear(n + 1, width), dependents.clear(n, width), v.clear(1, width);
         for (int side = 0; side < 2; ++side) {
             columns[side].clear(count, width);
@@ -53,10 +56,13 @@ struct PairRows {
         }
     }
 
-    void load(const PairVectors& pairs) {
-        clear(pairs);
+    void load_words(const PairVectors& pairs) {
         widen(pairs.heads, n + 1, size, heads.data());
         widen(pairs.dependents, n, size, dependents.data());
+    }
+
+    // What all sentences share.
+    void load_weights(const PairVectors& pairs) {
         widen(pairs.v, 1, size, v.data());
         if (!pairs.table) return;
         const int64_t used = 3 * pairs.prefixes.channels;
@@ -99,32 +105,47 @@ struct PairScores {
     int64_t operator[](int64_t high) const { return offset + high * step; }
 };
 
-// `Count` is int64_t or a constant, so that loops over the usual number of columns are unrolled.
-template <int64_t columns>
-using Constant = std::integral_constant<int64_t, columns>;
+constexpr int64_t kBlock = 32;  // pairs that are computed together, as a product of matrices
 
-// The hidden layer of a pair from `d` on: tanh(base + other + columns^T values).
-template <class Count>
-SPARSEWOOD_INLINE void hidden_lanes(const float* base, const float* other, const float* columns,
-                                    const float* values, int64_t width, Count count, int64_t d,
-                                    Lanes& hidden) {
-    Lanes more = lanes(other + d);
-    hidden = lanes(base + d);
-    for (int64_t c = 0; c < count; c += 2) {
-        hidden += values[c] * lanes(columns + c * width + d);
-        more += values[c + 1] * lanes(columns + (c + 1) * width + d);
-    }
-    hidden += more;
-    tanh_lanes(hidden);
+// rows (pairs, width) = the right words + e + columns^T values, `columns` columns at a time.
+template <int columns>
+SPARSEWOOD_INLINE void add_columns(PairRows& given, int side, const float* values,
+                                   const float* const* right, int64_t pairs, float* rows) {
+    const int64_t width = given.width, stride = given.stride;
+    const float *weights = given.columns[side].data(), *far = given.far[side].data();
+    for (int64_t first = 0; first < given.count; first += columns)
+        for (int64_t d = 0; d < width; d += kLanes) {
+            Lanes column[static_cast<size_t>(columns)];
+            for (int c = 0; c < columns; ++c) column[c] = lanes(weights + (first + c) * width + d);
+            const Lanes start = lanes(far + d);
+            for (int64_t q = 0; q < pairs; ++q) {
+                const float* value = values + q * stride + first;
+                float* row = rows + q * width + d;
+                Lanes even = first == 0 ? lanes(right[q] + d) : lanes(row);
+                Lanes odd = first == 0 ? start : Lanes{};
+                for (int c = 0; c < columns; c += 2) {
+                    even += value[c] * column[c];
+                    odd += value[c + 1] * column[c + 1];
+                }
+                lanes(row) = even + odd;
+            }
+        }
 }
 
-template <class Count>
-SPARSEWOOD_INLINE float score_pair(const float* v, const float* base, const float* other,
-                                   const float* columns, const float* values, int64_t width,
-                                   Count count) {
-    Lanes sum{}, hidden;
+SPARSEWOOD_INLINE void add_between(PairRows& given, int side, const float* values,
+                                   const float* const* right, int64_t pairs, float* rows) {
+    if (given.count == 12)
+        add_columns<12>(given, side, values, right, pairs, rows);
+    else
+        add_columns<4>(given, side, values, right, pairs, rows);
+}
+
+// v^T tanh(a + b)
+SPARSEWOOD_INLINE float score_pair(const float* v, const float* a, const float* b, int64_t width) {
+    Lanes sum{};
     for (int64_t d = 0; d < width; d += kLanes) {
-        hidden_lanes(base, other, columns, values, width, count, d, hidden);
+        Lanes hidden = lanes(a + d) + lanes(b + d);
+        tanh_lanes(hidden);
         sum += lanes(v + d) * hidden;
     }
     return sum_lanes(sum);
@@ -137,44 +158,42 @@ SPARSEWOOD_INLINE void add_rows(const float* a, const float* b, int64_t width, f
 // Memory of one thread.
 struct ScoreWork {
     PairRows given;
-    Rows values, base;
+    Rows values, base, rows;
+
+    explicit ScoreWork(const PairVectors& pairs) : given(pairs) {
+        given.load_weights(pairs);
+        values.clear(given.n, given.stride);
+        base.resize(1, given.width);
+        rows.resize(kBlock, given.width);
+    }
 };
 
-template <class Count>
-SPARSEWOOD_INLINE void score_pairs(const PairVectors& pairs, float* scores, ScoreWork& work,
-                                   Count count) {
+SPARSEWOOD_INLINE void score_pairs(const PairVectors& pairs, float* scores, ScoreWork& work) {
     PairRows& given = work.given;
+    given.load_words(pairs);
     const int64_t n = given.n, width = given.width, stride = given.stride;
     const float* v = given.v.data();
-    float *values = work.values.data(), *base = work.base.data();
+    float *values = work.values.data(), *base = work.base.data(), *rows = work.rows.data();
     for (int64_t low = 0; low <= n; ++low) {
         const int64_t far = low + given.reach + 1;  // the first right word that uses columns
         if (far <= n) see_between(pairs.prefixes, low, n, stride, values, nullptr);
         tanh_row(values, (n - far + 1) * stride);
         for (int side = 0; side <= (low > 0); ++side) {
             const PairScores at(side, low, n);
-            const float* columns = given.columns[side].data();
             const float* own = given.left(side, low);
             add_rows(own, given.near[side].data(), width, base);
             for (int64_t high = at.first; high <= std::min(n, far - 1); ++high)
-                scores[at[high]] = score_pair(v, base, given.right(side, high), columns, values,
-                                              width, Constant<0>{});
-            add_rows(own, given.far[side].data(), width, base);
-            for (int64_t high = far; high <= n; ++high)
-                scores[at[high]] = score_pair(v, base, given.right(side, high), columns,
-                                              values + (high - far) * stride, width, count);
+                scores[at[high]] = score_pair(v, base, given.right(side, high), width);
+            for (int64_t first = far; first <= n; first += kBlock) {
+                const int64_t count = std::min(kBlock, n - first + 1);
+                const float* right[kBlock];
+                for (int64_t q = 0; q < count; ++q) right[q] = given.right(side, first + q);
+                add_between(given, side, values + (first - far) * stride, right, count, rows);
+                for (int64_t q = 0; q < count; ++q)
+                    scores[at[first + q]] = score_pair(v, own, rows + q * width, width);
+            }
         }
     }
-}
-
-SPARSEWOOD_INLINE void score_pairs(const PairVectors& pairs, float* scores, ScoreWork& work) {
-    work.given.load(pairs);
-    work.values.clear(pairs.n, work.given.stride);
-    work.base.resize(1, work.given.width);
-    if (work.given.count == 12)
-        score_pairs(pairs, scores, work, Constant<12>{});
-    else
-        score_pairs(pairs, scores, work, work.given.count);
 }
 
 }  // namespace sparsewood

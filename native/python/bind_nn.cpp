@@ -80,7 +80,7 @@ void score_all_pairs(Table heads, Table dependents, Sums prefixes, Matrix table,
     pairs.check(scores);
     without_gil([&] {
         for_each_instance(
-            pairs.batch(), threads, [] { return ScoreWork(); },
+            pairs.batch(), threads, [&] { return ScoreWork(pairs.sentence(0)); },
             [&](ScoreWork& work, int64_t b) {
                 run_score_pairs(pairs.sentence(b), scores.data() + b * pairs.scores(), work);
             });
@@ -101,7 +101,7 @@ void backward_all_pairs(Table heads, Table dependents, Sums prefixes, Matrix tab
     const int64_t rows = static_cast<int64_t>(table.shape(0));
     without_gil([&] {
         for_each_instance(
-            pairs.batch(), threads, [] { return BackwardWork(); },
+            pairs.batch(), threads, [&] { return BackwardWork(pairs.sentence(0)); },
             [&](BackwardWork& work, int64_t b) {
                 const PairGradients gradients{on_heads.data() + b * m * size,
                                               on_dependents.data() + b * n * size,

@@ -67,17 +67,13 @@ class BetweenArcScorer(_ArcScorer):
         """(*batch, n, d) -> (*batch, n, n + 1)."""
         batch = BatchShape(x.shape[:-2])
         vectors, spoilt = _finite(batch.flatten("word vectors", self._heads(x)))
-        hidden = self.head.out_features
-        # One matrix product for all three; only the dependents have a bias.
-        weight = torch.cat([self.head.weight, self.dependent.weight, self.step.weight])
-        bias = nn.functional.pad(self.dependent.bias, (hidden, len(weight) - 2 * hidden))
-        products = nn.functional.linear(vectors, weight, bias)
-        heads, dependents, steps = products.split([hidden, hidden, len(weight) - 2 * hidden], -1)
+        words = batch.flatten("word vectors", x) if spoilt is None else vectors[:, 1:]
+        heads, dependents = self.head(vectors), self.dependent(words)
         table = torch.cat([self.between.mT.flatten(0, 1), self.place.flatten(0, 1)])
         scores = score_pairs_between(
             heads,
-            dependents[:, 1:],
-            _prefix_sums(self._round(torch.tanh(steps[:, 1:]))),
+            dependents,
+            _prefix_sums(self._round(torch.tanh(self.step(words)))),
             table.to(heads.dtype),
             self.score.weight[0].to(heads.dtype),
         )
