@@ -60,7 +60,7 @@ def test_unread_parts_may_hold_anything(solver) -> None:
     [
         (torch.tensor([3.0, 3.0]), "integer dtype, got torch.float32"),
         (torch.tensor([True, True]), "integer dtype, got torch.bool"),
-        (torch.tensor([3]), r"expected 2 entries, one per instance, got shape \(1,\)"),
+        (torch.tensor([3]), r"expected shape \(2,\), got \(1,\)"),
         (torch.tensor([[3, 3], [3, 3]]), r"expected shape \(2,\), got \(2, 2\)"),
         (torch.tensor([3, 0]), r"lengths\[1\] is 0"),
         (torch.tensor([4, 3]), r"lengths\[0\] is 4"),
