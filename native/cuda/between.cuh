@@ -129,21 +129,25 @@ __device__ void see_leftwards(const BetweenWords<Real>& words, const double* pre
 }
 
 // The hidden layer at k for `count` pairs of the tile, every `step`-th from `first` on; 0 where not
-// `wanted`. `own` belongs to the word of the block, `other` to the words of the tile.
+// `wanted`. `own` belongs to the word of the block, `other` to the words of the tile. Loops over
+// pairs are unrolled, so that `hidden` stays in registers.
 template <int count, class Real, class Wanted, class Other>
 __device__ void hidden_of_tile(const BetweenWords<Real>& words, const BetweenTile<Real>& tile,
                                int side, int64_t k, int first, int step, Real own, Wanted wanted,
                                Other other, Real* hidden) {
     const int64_t columns = words.columns();
+#pragma unroll
     for (int i = 0; i < count; ++i) {
         const int j = first + i * step;
         hidden[i] = wanted(j) ? own + other(j) : Real(0);
     }
     for (int64_t c = 0; c < columns; ++c) {
         const Real weight = words.column(side, c)[k];
+#pragma unroll
         for (int i = 0; i < count; ++i)
             hidden[i] += weight * tile.values[(first + i * step) * columns + c];
     }
+#pragma unroll
     for (int i = 0; i < count; ++i)
         hidden[i] = wanted(first + i * step) ? tanh(hidden[i]) : Real(0);
 }
@@ -171,8 +175,10 @@ __device__ void score_between(const BetweenWords<Real>& words, Real* scores) {
                 };
                 hidden_of_tile<kEach>(words, tile, side, k, warp, kWarps,
                                       words.left(side, b, low)[k], wanted, other, hidden);
+#pragma unroll
                 for (int i = 0; i < kEach; ++i) sums[i] += words.v[k] * hidden[i];
             }
+#pragma unroll
             for (int i = 0; i < kEach; ++i) {
                 Real sum = sums[i];
                 for (int step = 16; step > 0; step /= 2)
@@ -268,6 +274,7 @@ __device__ void backward_left_words(const BetweenWords<Real>& words, const Real*
                         hidden_of_tile<kTile>(words, tile, side, k, 0, 1,
                                               words.left(side, b, low)[k], wanted, other, hidden);
                         Real sum = 0, near = 0, on_v = 0;
+#pragma unroll
                         for (int j = 0; j < kTile; ++j) {
                             on_v += on[j] * hidden[j];
                             hidden[j] = on[j] * (1 - hidden[j] * hidden[j]) * words.v[k];
@@ -282,6 +289,7 @@ __device__ void backward_left_words(const BetweenWords<Real>& words, const Real*
                         on_table[rows * size + k] += on_v;
                         for (int64_t c = 0; c < columns; ++c) {
                             Real on_weight = 0;
+#pragma unroll
                             for (int j = 0; j < kTile; ++j)
                                 on_weight += hidden[j] * tile.values[j * columns + c];
                             on_table[(side * columns + c) * size + k] += on_weight;
@@ -341,6 +349,7 @@ __device__ void backward_right_words(const BetweenWords<Real>& words, const Real
                 Real hidden[kTile], sum = 0;
                 hidden_of_tile<kTile>(words, tile, side, k, 0, 1, words.right(side, b, high)[k],
                                       wanted, other, hidden);
+#pragma unroll
                 for (int j = 0; j < kTile; ++j)
                     sum += on[j] * (1 - hidden[j] * hidden[j]) * words.v[k];
                 (side ? on_heads + words.head(b, high)
