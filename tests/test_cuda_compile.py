@@ -13,7 +13,13 @@ from sparsewood._internal.cuda.program import headers
 from sparsewood.inference._kernels import _JACOBIAN
 from sparsewood.nn import _cuda_between, _cuda_bilstm, _cuda_levels, _cuda_pairs
 from sparsewood.structures._kernels import FAMILIES, program
-from sparsewood.structures.recursions import segment_kernels, shifted, tree_kernels
+from sparsewood.structures.recursions import (
+    segment_kernels,
+    shifted,
+    spanning_tree_samples,
+    tree_kernels,
+)
+from sparsewood.structures.recursions.chart_kernels import CHARTS, chart_program
 
 PROGRAMS = {f"solve-{family}": program(family, (0, 0), "solve") for family in FAMILIES}
 PROGRAMS |= {
@@ -28,8 +34,10 @@ PROGRAMS |= {
     "between": _cuda_between._PROGRAM,
     "segment-sums": segment_kernels._PROGRAM,
     "tree-sums": tree_kernels._PROGRAM,
+    "tree-samples": spanning_tree_samples._PROGRAM,
     "shift": shifted._PROGRAM,
 }
+PROGRAMS |= {f"chart-{chart}": chart_program(chart) for chart in CHARTS}
 every_program = pytest.mark.parametrize("kernels", PROGRAMS.values(), ids=PROGRAMS)
 
 

@@ -2,11 +2,15 @@
 #include "python/bind_tree_sums.h"
 
 #include <stdexcept>
+#include <vector>
 
+#include "group/fail.h"
+#include "group/memory.h"
 #include "group/parallel.h"
 #include "python/arrays.h"
 #include "python/without_gil.h"
 #include "sums/shift_arcs.h"
+#include "sums/tree_samples.h"
 #include "sums/tree_sums.h"
 
 namespace nb = nanobind;
@@ -64,6 +68,72 @@ void sum_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
     });
 }
 
+// Draws trees of sentences, one after another.
+class TreeSampler {
+  public:
+    TreeSamples samples;
+
+    explicit TreeSampler(int most) {
+        Arena measure{nullptr};
+        lay_out(measure, most);
+        if (measure.used >= kLargePiece && !has_memory(measure.used)) fail_for_memory(measure.used);
+        memory_.resize(static_cast<size_t>(measure.used));
+    }
+
+    void begin(int words) {
+        Arena arena{memory_.data()};
+        lay_out(arena, words);
+    }
+
+  private:
+    void lay_out(Arena& arena, int words) {
+        samples.lay_out(arena, words);
+        samples.lay_out_sample(arena, words);
+    }
+
+    std::vector<char> memory_;
+};
+
+// Bytes of working memory of a sentence of n words, so many samples drawn at a time.
+int64_t measure_tree_samples(int n, int lanes) {
+    TreeSamples samples;
+    Arena measure{nullptr};
+    samples.lay_out(measure, n);
+    for (int lane = 0; lane < lanes; ++lane) samples.lay_out_sample(measure, n);
+    return measure.used;
+}
+
+void sample_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
+                  bool single_root, In<double, nb::ndim<2>> roots, In<int64_t, nb::ndim<2>> seeds,
+                  Out<int64_t, nb::ndim<3>> heads, Out<bool, nb::ndim<2>> good, int threads) {
+    size_t batch = scores.shape(0), n = scores.shape(1), count = seeds.shape(0);
+    if (scores.shape(2) != n + 1 || lengths.shape(0) != batch || seeds.shape(1) != batch ||
+        heads.size() != count * batch * n || good.size() != count * batch ||
+        (single_root && (roots.shape(0) != batch || roots.shape(1) != n)))
+        throw std::invalid_argument("expected scores (B, n, n + 1), heads (samples, B, n)");
+    const double *from = scores.data(), *by_word = roots.data();
+    const int64_t *words = lengths.data(), *seed = seeds.data();
+    int64_t* to = heads.data();
+    bool* fine = good.data();
+    without_gil([&] {
+        for_each_instance(
+            static_cast<int64_t>(batch), threads,
+            [&] { return TreeSampler(static_cast<int>(n)); },
+            [&](TreeSampler& sampler, int64_t b) {
+                int64_t width = static_cast<int64_t>(n) + 1;
+                sampler.begin(static_cast<int>(words[b]));
+                sampler.samples.read(Thread{}, from + b * (width - 1) * width, width, single_root);
+                for (int64_t s = 0; s < static_cast<int64_t>(count); ++s) {
+                    poll();
+                    int64_t at = s * static_cast<int64_t>(batch) + b;
+                    Uniform uniform{static_cast<uint64_t>(seed[at])};
+                    fine[at] = sampler.samples.draw(by_word + b * (width - 1) * single_root,
+                                                    uniform, to + at * (width - 1));
+                }
+            });
+    });
+}
+
 }  // namespace
 
 void bind_tree_sums(nb::module_& m) {
@@ -71,6 +141,13 @@ void bind_tree_sums(nb::module_& m) {
           "marginals"_a.noconvert(), "good"_a.noconvert(), "single_root"_a, "threads"_a,
           "Writes the log-partition function of each sentence, its derivatives, and whether both "
           "could be computed.");
+    m.def("sample_trees", &sample_trees, "scores"_a, "lengths"_a, "single_root"_a, "roots"_a,
+          "seeds"_a, "heads"_a.noconvert(), "good"_a.noconvert(), "threads"_a,
+          "Writes the heads (n, B, words) of trees drawn from their distribution, one seed (n, B) "
+          "for each, and whether they could be drawn. `roots` (B, words): how probable each word is "
+          "as the single root.");
+    m.def("measure_tree_samples", &measure_tree_samples, "words"_a, "lanes"_a,
+          "The bytes of working memory of a sentence.");
     m.def(
         "shift_arcs", &shift, "arcs"_a.noconvert(), "shared"_a.noconvert(), "root"_a,
         "Takes off arcs (B, n, width), in place, what all trees share, and writes that. The first "

@@ -12,6 +12,7 @@
 
 #include "group/memory.h"
 #include "python/arrays.h"
+#include "python/bind_charts.h"
 #include "python/bind_forest.h"
 #include "python/bind_nn.h"
 #include "python/bind_tree_sums.h"
@@ -222,4 +223,5 @@ NB_MODULE(_native, m) {
     sparsewood::bind_forest(m);
     sparsewood::bind_nn(m);
     sparsewood::bind_tree_sums(m);
+    sparsewood::bind_charts(m);
 }

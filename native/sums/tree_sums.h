@@ -5,46 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "group/interrupt.h"
 #include "group/wide.h"
+#include "sums/exponential.h"
 
 namespace sparsewood {
-
-// exp(x) for x <= 0, accurate to the last place: 2^k times the series of the remainder, in
-// operations that vectorize. 0 below -700; NaN stays NaN.
-SPARSEWOOD_INLINE double exp_of_negative(double x) {
-    const double shift = 0x1.8p52;  // leaves the nearest integer in the low bits
-    const double shifted = x * 0x1.71547652b82fep0 + shift;
-    const double k = shifted - shift;
-    const double r = (x - k * 0x1.62e42fefa0000p-1) - k * 0x1.cf79abc9e3b39p-40;
-    double sum = 1.0 / 6227020800;
-    sum = sum * r + 1.0 / 479001600;
-    sum = sum * r + 1.0 / 39916800;
-    sum = sum * r + 1.0 / 3628800;
-    sum = sum * r + 1.0 / 362880;
-    sum = sum * r + 1.0 / 40320;
-    sum = sum * r + 1.0 / 5040;
-    sum = sum * r + 1.0 / 720;
-    sum = sum * r + 1.0 / 120;
-    sum = sum * r + 1.0 / 24;
-    sum = sum * r + 1.0 / 6;
-    sum = sum * r + 0.5;
-    sum = sum * r + 1;
-    sum = sum * r + 1;
-    uint64_t bits;
-    std::memcpy(&bits, &shifted, 8);
-    bits = (bits + 1023) << 52;
-    double power;
-    std::memcpy(&power, &bits, 8);
-    double result = sum * power;
-    std::memcpy(&bits, &result, 8);
-    bits &= -static_cast<uint64_t>(!(x < -700));
-    std::memcpy(&result, &bits, 8);
-    return result;
-}
 
 // Between these bounds, numbers of an elimination are far enough from underflow and overflow that
 // lost terms are negligible.

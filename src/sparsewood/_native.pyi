@@ -133,6 +133,73 @@ def backward_pairs(
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
     """Shifts arcs in place by a constant that all trees share, and writes the constant."""
 
+def sample_trees(
+    scores: _Reals | Tensor,
+    lengths: _Whole | Tensor,
+    single_root: bool,
+    roots: _Reals | Tensor,
+    seeds: _Whole | Tensor,
+    heads: _Whole | Tensor,
+    good: NDArray[np.bool_] | Tensor,
+    threads: int,
+) -> None:
+    """Heads of trees drawn from their distribution, and whether they could be drawn.
+
+    `roots` (B, words): the probability of each word to be the single root.
+    """
+
+def measure_tree_samples(words: int, lanes: int) -> int:
+    """The bytes of working memory of a sentence."""
+
+def alignment_potentials(
+    scores: _Reals | Tensor, potentials: _Reals | Tensor, gaps: bool, threads: int
+) -> None:
+    """The best score of a walk to each cell (B, n, m), or with gaps to each corner."""
+
+def segment_potentials(
+    scores: _Reals | Tensor,
+    longest: int,
+    starts: _Reals | Tensor,
+    ends: _Reals | Tensor,
+    threads: int,
+) -> None:
+    """The best score of prefixes before each label starts and ends."""
+
+def measure_chart(
+    chart: str, size: Sequence[int], shape: Sequence[int], with_rates: bool
+) -> tuple[int, int]:
+    """The bytes of working memory and the cells of an instance."""
+
+def sum_chart(
+    chart: str,
+    scores: _Reals | Tensor,
+    sizes: _Whole | Tensor,
+    log_sums: _Reals | Tensor,
+    marginals: _Reals | Tensor,
+    threads: int,
+) -> None:
+    """Log-partition functions of the instances of a chart's family, and their derivatives."""
+
+def chart_hessian(
+    chart: str,
+    scores: _Reals | Tensor,
+    sizes: _Whole | Tensor,
+    direction: _Reals | Tensor,
+    product: _Reals | Tensor,
+    threads: int,
+) -> None:
+    """The derivatives of the marginals along `direction`."""
+
+def sample_chart(
+    chart: str,
+    scores: _Reals | Tensor,
+    sizes: _Whole | Tensor,
+    seeds: _Whole | Tensor,
+    samples: _Reals | Tensor,
+    threads: int,
+) -> None:
+    """Steps of structures drawn from their distribution, marked in `samples`, 0 before."""
+
 def sum_trees(
     scores: _Reals | Tensor,
     lengths: _Whole | Tensor,

@@ -131,13 +131,9 @@ class StructureDistribution(CopiedWithGraph):
         self, n: int, theta: Tensor, lengths: Tensor | None, generator: torch.Generator | None
     ) -> Tensor:
         """(n, b, *event), given the scores of steps (b, *steps)."""
-        rows = _repeat(theta, n)
-        lengths = None if lengths is None else _repeat(lengths, n)
-        count("samples", len(rows))
+        count("samples", n * len(theta))
         with torch.no_grad():
-            steps = self.structure.sample_steps(rows, lengths, generator)
-            structures = self.structure.decode(self.structure.parts_of(steps), lengths)
-        return structures.unflatten(0, (n, len(theta)))
+            return self.structure.samples(theta, lengths, n, generator)
 
     def posterior(self, n: int, *, generator: torch.Generator | None = None) -> Posterior:
         """A posterior of `n` independent exact samples per instance, with weights 1 / n.
@@ -223,11 +219,6 @@ class StructureDistribution(CopiedWithGraph):
         return (
             f"{type(self).__name__}({self.structure}, scores of shape {tuple(self.scores.shape)})"
         )
-
-
-def _repeat(x: Tensor, n: int) -> Tensor:
-    """(B, ...) -> (n * B, ...)"""
-    return x.expand(n, *x.shape).flatten(0, 1)
 
 
 def _inner(theta: Tensor, steps: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from sparsewood.structures.recursions.alignment import (
     steps_of_paths,
     warping_paths,
 )
+from sparsewood.structures.recursions.chart_sums import Chart
 
 _ENUMERATE_MAX = 6
 
@@ -102,6 +103,12 @@ class Alignment(OwnParts, Bipartite):
         if self.gaps:
             return gapped_alignments(steps, total)
         return warping_paths(steps, lengths, total)
+
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        if self.gaps or lengths is None:  # with gaps, padding is skipped by steps of its own
+            full = torch.tensor(steps.shape[2:], device=steps.device).expand(len(steps), 2)
+            lengths = full.contiguous()
+        return Chart("gapped_steps" if self.gaps else "alignment_paths", lengths)
 
     def steps_of(self, parts: Tensor) -> Tensor:
         return steps_of_gapped(parts) if self.gaps else steps_of_paths(parts)

@@ -10,9 +10,14 @@ from torch import Tensor
 
 from sparsewood._internal.batch import given_batch, given_shape
 from sparsewood._internal.lengths import check_lengths
-from sparsewood._internal.transforms import on_values
+from sparsewood._internal.transforms import is_transformed, on_values
 from sparsewood.structures import _kernels, _oracle
 from sparsewood.structures.recursions import SampledTotal, Shifted, Total, logsumexp
+from sparsewood.structures.recursions.chart_sums import (
+    Chart,
+    chart_samples,
+    chart_sums,
+)
 
 WORDS_MAX = 32_767  # native trees store positions in 16 bits
 _PARTS_MAX = 2**30  # the native solver counts the scores of an instance in 32 bits
@@ -174,18 +179,35 @@ class Structure(ABC):
         """The parts of (T, *steps), as (T, *parts). Linear, so it maps marginals as well."""
         return steps
 
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        """The native chart that sums over steps scored (B, *steps). None: there is none."""
+        return None
+
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """`sum_steps`, and the marginals of the steps if they come at little extra cost."""
-        return self.sum_steps(steps, lengths, logsumexp), None
 
-    def sample_steps(
-        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+        def recursion(steps: Tensor) -> Tensor:
+            return self.sum_steps(steps, lengths, logsumexp)
+
+        found = chart_sums(self._chart(steps, lengths), steps, recursion)
+        return (recursion(steps), None) if found is None else found
+
+    def samples(
+        self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
     ) -> Tensor:
-        """One exact sample per instance, as steps: (B, *steps) scores -> (B, *steps) 0/1."""
-        with torch.enable_grad():
-            leaf = steps.detach().requires_grad_()
-            value = self.sum_steps(leaf, lengths, SampledTotal(generator))
-            return torch.autograd.grad(value.sum(), leaf)[0]
+        """`n` exact samples per instance: (B, *steps) scores -> (n, B, *event) int64."""
+        limits = None if lengths is None else repeat(lengths, n)
+        found = chart_samples(self._chart(steps, lengths), steps, n, generator)
+        if found is None:
+            with torch.enable_grad():
+                leaf = repeat(steps.detach(), n).requires_grad_()
+                value = self.sum_steps(leaf, limits, SampledTotal(generator))
+                (found,) = torch.autograd.grad(value.sum(), leaf)
+        return self.decode(self.parts_of(found), limits).unflatten(0, (n, len(steps)))
+
+    def _chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        # A graph or a transform cannot see into native code.
+        return None if is_transformed(steps) else self.chart(steps, lengths)
 
     def max_marginals(self, scores: Tensor, lengths: Tensor | None) -> Tensor | None:
         """The score of the best structure that uses each part: (B, *parts), differentiable.
@@ -219,6 +241,11 @@ class Structure(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+def repeat(x: Tensor, n: int) -> Tensor:
+    """(B, ...) -> (n * B, ...)"""
+    return x.expand(n, *x.shape).flatten(0, 1)
 
 
 class OwnParts(Structure):

@@ -13,6 +13,7 @@ from sparsewood.structures._listing import check_count
 from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.cky import binary_trees, shift_spans
 
 _LABELS_MAX = 32_766  # native spans store "none" or a label in 16 bits
@@ -122,6 +123,9 @@ class BinaryTrees(NativeStructure):
     def log_partition(self, scores: Tensor, lengths: Tensor | None, total: Total) -> Tensor:
         spans = total(scores, -1) if self.labelled else scores
         return binary_trees(spans, lengths, total)
+
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        return Chart("binary_spans", lengths_or_full(lengths, steps)[:, None])
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_spans(scores, lengths_or_full(lengths, scores))

@@ -15,6 +15,7 @@ from sparsewood.structures._one_hot import index_of, one_hot
 from sparsewood.structures.base import WORDS_MAX, Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.bounded_eisner import bounded_trees
+from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.eisner import projective_trees
 from sparsewood.structures.recursions.shifted import shift_arcs
 from sparsewood.structures.recursions.spanning_tree_samples import sample_spanning_trees
@@ -198,17 +199,23 @@ class DependencyTrees(NativeStructure):
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_arcs(scores, self.counts_roots)
 
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        if not self.projective or self.max_children is not None:
+            return None
+        name = "projective_trees_single_root" if self.counts_roots else "projective_trees"
+        return Chart(name, lengths_or_full(lengths, steps)[:, None])
+
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         if self.projective:
             return super().sums(steps, lengths)
         return spanning_tree_sums(steps, lengths, self.counts_roots)
 
-    def sample_steps(
-        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    def samples(
+        self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
     ) -> Tensor:
         if self.projective:
-            return super().sample_steps(steps, lengths, generator)
-        return sample_spanning_trees(steps, lengths, self.counts_roots, generator)
+            return super().samples(steps, lengths, n, generator)
+        return sample_spanning_trees(steps, lengths, self.counts_roots, n, generator)
 
     @property
     def native(self) -> Native:

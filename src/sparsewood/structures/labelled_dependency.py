@@ -11,6 +11,7 @@ from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.dependency import DependencyTrees
 from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.shifted import shift_arcs
 from sparsewood.structures.recursions.totals import sample_one
 
@@ -110,11 +111,19 @@ class LabelledDependencyTrees(NativeStructure):
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_arcs(scores, self.unlabelled.counts_roots)
 
-    def sample_steps(
-        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        return self.unlabelled.chart(steps, lengths)
+
+    def samples(
+        self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
     ) -> Tensor:
-        arcs = self.unlabelled.sample_steps(steps.logsumexp(-1), lengths, generator)
-        return arcs.unsqueeze(-1) * sample_one(steps, -1, generator)
+        if self.projective:
+            return super().samples(steps, lengths, n, generator)
+        heads = self.unlabelled.samples(steps.logsumexp(-1), lengths, n, generator)
+        arcs = heads.clamp(min=0)[..., None, None].expand(-1, -1, -1, 1, steps.shape[-1])
+        own = steps.expand(n, *steps.shape).gather(3, arcs).squeeze(3)  # (n, B, words, L)
+        labels = sample_one(own, -1, generator).argmax(-1)
+        return torch.stack([heads, torch.where(heads >= 0, labels, -1)], -1)
 
     @property
     def native(self) -> Native:

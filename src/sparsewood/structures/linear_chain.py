@@ -15,6 +15,7 @@ from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
 from sparsewood.structures.recursions.chain import best_chains, chain, shift_chain
+from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.segment_sums import segment_sums
 
 _OPTIONS_MAX = 32_767  # native options are stored in 16 bits
@@ -155,6 +156,9 @@ class LinearChain(NativeStructure):
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_chain(scores, lengths_or_full(lengths, scores))
+
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        return Chart("chain_states", lengths_or_full(lengths, steps)[:, None])
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return segment_sums(steps, lengths, 1) or super().sums(steps, lengths)

@@ -14,6 +14,7 @@ from sparsewood.structures._one_hot import one_hot
 from sparsewood.structures._transitions import check_ends, ends, moves_into
 from sparsewood.structures.base import Native, NativeStructure
 from sparsewood.structures.recursions import Shifted, Total
+from sparsewood.structures.recursions.chart_sums import Chart
 from sparsewood.structures.recursions.segment_sums import segment_sums
 from sparsewood.structures.recursions.semi_markov import segmentations, shift_segments
 
@@ -217,6 +218,9 @@ class SemiMarkov(NativeStructure):
 
     def shift(self, scores: Tensor, lengths: Tensor | None) -> Shifted:
         return shift_segments(scores, lengths_or_full(lengths, scores), self.max_length)
+
+    def chart(self, steps: Tensor, lengths: Tensor | None) -> Chart | None:
+        return Chart("segment_states", lengths_or_full(lengths, steps)[:, None])
 
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return segment_sums(steps, lengths, self.max_length) or super().sums(steps, lengths)

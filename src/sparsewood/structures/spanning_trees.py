@@ -107,10 +107,10 @@ class SpanningTrees(NativeStructure):
     def sums(self, steps: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor | None]:
         return spanning_tree_sums(steps, _words(lengths), False)
 
-    def sample_steps(
-        self, steps: Tensor, lengths: Tensor | None, generator: torch.Generator | None
+    def samples(
+        self, steps: Tensor, lengths: Tensor | None, n: int, generator: torch.Generator | None
     ) -> Tensor:
-        return sample_spanning_trees(steps, _words(lengths), False, generator)
+        return sample_spanning_trees(steps, _words(lengths), False, n, generator)
 
     def steps_of(self, parts: Tensor) -> Tensor:
         return one_hot(self.decode(parts), parts.shape[-1])

@@ -9,6 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from sparsewood import _native
+from sparsewood._internal.threads import get_num_threads
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.shifted import Shifted, on_a_grid, or_zero
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, maximum, pick
 
@@ -30,8 +33,7 @@ def path_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
 
 def shift_paths(scores: Tensor, lengths: Tensor | None) -> Shifted:
     """Steps minus the potentials, and the potential of the last cell."""
-    totals = _path_totals(path_steps(scores.detach()), maximum)
-    potential = on_a_grid(or_zero(_by_cell(totals, scores.shape[2])))
+    potential = on_a_grid(or_zero(_best(scores, gaps=False)))
     return Shifted(path_steps(scores, potential), _last(potential, lengths))
 
 
@@ -79,8 +81,7 @@ def gap_steps(scores: Tensor, potential: Tensor | None = None) -> Tensor:
 
 def shift_gapped(scores: Tensor) -> Shifted:
     """Steps minus the potentials, and the potential of the last corner."""
-    corners = _gap_totals(gap_steps(scores.detach()), maximum)
-    potential = on_a_grid(_by_cell(corners, scores.shape[2] + 1))
+    potential = on_a_grid(_best(scores, gaps=True))
     return Shifted(gap_steps(scores, potential), potential[:, -1, -1])
 
 
@@ -128,6 +129,19 @@ def steps_of_gapped(cells: Tensor) -> Tensor:
     passed = used.unsqueeze(-1) & (column.unsqueeze(-1) < columns) & (columns < limit)
     skipped = ~used.unsqueeze(-1) & (columns == limit - 1)
     return torch.stack([passed.to(cells), skipped.to(cells), cells], 1)
+
+
+def _best(scores: Tensor, gaps: bool) -> Tensor:
+    """The score of the best walk to each cell (B, n, m), or corner (B, n + 1, m + 1)."""
+    batch, n, m = scores.shape
+    if scores.device.type == "cpu" and not is_transformed(scores):
+        found = scores.new_empty(batch, n + gaps, m + gaps)
+        table = scores.detach().contiguous().numpy()
+        _native.alignment_potentials(table, found.detach().numpy(), gaps, get_num_threads())
+        return found
+    if gaps:
+        return _by_cell(_gap_totals(gap_steps(scores.detach()), maximum), m + 1)
+    return _by_cell(_path_totals(path_steps(scores.detach()), maximum), m)
 
 
 def _rises(potential: Tensor) -> Tensor:

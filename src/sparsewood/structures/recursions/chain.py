@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from sparsewood.structures.recursions.segment_kernels import segment_kernels, shift
-from sparsewood.structures.recursions.shifted import Shifted, settle, top
+from sparsewood.structures.recursions.shifted import Shifted, potentials, settle, top
 from sparsewood.structures.recursions.totals import Total, pick
 
 
@@ -58,12 +58,8 @@ def shift_chain(scores: Tensor, lengths: Tensor) -> Shifted:
         return shift(kernels, scores, lengths, 1)
     tops = [top(table, (2, 3)) for table in (scores[..., :1], scores[..., 1:])]
     scores = scores - torch.cat([tops[0], tops[1].expand(-1, -1, -1, scores.shape[2])], -1)
-    states, steps = scores.detach()[..., 0].unbind(1), scores.detach()[..., 1:].unbind(1)
-    before, after = [torch.zeros_like(states[0])], [states[0]]
-    for state, step in zip(states[1:], steps[1:], strict=True):
-        before.append((after[-1].unsqueeze(1) + step).amax(-1))
-        after.append(before[-1] + state)
-    starts, ends, best = settle(torch.stack(before, 1), torch.stack(after, 1), lengths - 1)
+    before, after = potentials(scores.detach(), 1)
+    starts, ends, best = settle(before, after[:, 1:], lengths - 1)
     rises = starts[:, 1:].unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # per step: (B, T - 1, K, K)
     rises = torch.nn.functional.pad(rises, (0, 0, 0, 0, 1, 0))
     rises = torch.cat([(ends - starts).unsqueeze(-1), rises], -1)

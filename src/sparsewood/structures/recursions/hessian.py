@@ -13,5 +13,7 @@ def hessian_product(
     further = torch.is_grad_enabled()
     with torch.enable_grad():
         (marginals,) = torch.autograd.grad(log_sums(scores).sum(), scores, create_graph=True)
+        if not marginals.requires_grad:  # there is only one structure: the log-sum is linear
+            marginals = marginals + 0.0 * scores
         (product,) = torch.autograd.grad(marginals, scores, direction, create_graph=further)
     return product

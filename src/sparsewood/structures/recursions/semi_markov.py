@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from sparsewood.structures.recursions.segment_kernels import segment_kernels, shift
-from sparsewood.structures.recursions.shifted import Shifted, settle
+from sparsewood.structures.recursions.shifted import Shifted, potentials, settle
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
 
@@ -41,7 +41,7 @@ def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
     """
     if kernels := segment_kernels(scores):
         return shift(kernels, scores, lengths, max_length)
-    starts, ends, best = settle(*_potentials(scores.detach(), max_length), lengths)
+    starts, ends, best = settle(*potentials(scores.detach(), max_length), lengths)
     positions = torch.arange(ends.shape[1], device=scores.device)
     end = (positions[:-1, None] + positions[1 : max_length + 1]).clamp(max=positions[-1])
     segments = ends[:, end].transpose(2, 3) - starts.unsqueeze(-1)  # (B, T, K, D)
@@ -49,18 +49,3 @@ def shift_segments(scores: Tensor, lengths: Tensor, max_length: int) -> Shifted:
         segments = pad(segments, (0, max_length - end.shape[1]))
     steps = starts.unsqueeze(-1) - ends[:, :-1].unsqueeze(2)  # (B, T, K, K)
     return Shifted(scores - torch.cat([segments, steps], -1), best)
-
-
-def _potentials(scores: Tensor, max_length: int) -> tuple[Tensor, Tensor]:
-    """The best score of prefixes before each label starts, (B, T, K), and ends, (B, T + 1, K)."""
-    segments = scores[..., :max_length].unbind(1)
-    steps = scores[..., max_length:].unbind(1)
-    starts, ends = [torch.zeros_like(segments[0][..., 0])], [torch.zeros_like(segments[0][..., 0])]
-    pending = torch.full_like(segments[0], FORBIDDEN)
-    for t, segment in enumerate(segments):
-        if t > 0:
-            starts.append((ends[-1].unsqueeze(1) + steps[t]).amax(-1))
-        pending = torch.maximum(pending, starts[-1].unsqueeze(-1) + segment)
-        ends.append(pending[..., 0])
-        pending = pad(pending[..., 1:], (0, 1), value=FORBIDDEN)
-    return torch.stack(starts, 1), torch.stack(ends, 1)

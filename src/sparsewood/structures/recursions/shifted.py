@@ -9,10 +9,11 @@ from math import prod
 
 import torch
 from torch import Tensor
-from torch.nn.functional import threshold
+from torch.nn.functional import pad, threshold
 
 from sparsewood import _native
 from sparsewood._internal.cuda import Kernels, Program, load
+from sparsewood._internal.threads import get_num_threads
 from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.totals import FORBIDDEN, is_empty, pick
 
@@ -69,6 +70,30 @@ def settle(starts: Tensor, ends: Tensor, last: Tensor) -> tuple[Tensor, Tensor, 
     both = on_a_grid(or_zero(torch.cat([starts, ends], 1)))
     starts, ends = both.split([starts.shape[1], ends.shape[1]], 1)
     return starts, ends, pick(ends, last).amax(-1)
+
+
+def potentials(scores: Tensor, max_length: int) -> tuple[Tensor, Tensor]:
+    """The best score of prefixes before each label starts, (B, T, K), and ends, (B, T + 1, K)."""
+    if scores.device.type == "cpu" and not is_transformed(scores):
+        batch, positions, labels, _ = scores.shape
+        starts = scores.new_empty(batch, positions, labels)
+        ends = scores.new_empty(batch, positions + 1, labels)
+        table = scores.contiguous().numpy()
+        _native.segment_potentials(
+            table, max_length, starts.numpy(), ends.numpy(), get_num_threads()
+        )
+        return starts, ends
+    segments = scores[..., :max_length].unbind(1)
+    steps = scores[..., max_length:].unbind(1)
+    starts, ends = [torch.zeros_like(segments[0][..., 0])], [torch.zeros_like(segments[0][..., 0])]
+    pending = torch.full_like(segments[0], FORBIDDEN)
+    for t, segment in enumerate(segments):
+        if t > 0:
+            starts.append((ends[-1].unsqueeze(1) + steps[t]).amax(-1))
+        pending = torch.maximum(pending, starts[-1].unsqueeze(-1) + segment)
+        ends.append(pending[..., 0])
+        pending = pad(pending[..., 1:], (0, 1), value=FORBIDDEN)
+    return torch.stack(starts, 1), torch.stack(ends, 1)
 
 
 def shift_arcs(scores: Tensor, single_root: bool) -> Shifted:
