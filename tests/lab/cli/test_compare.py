@@ -23,7 +23,7 @@ def test_a_comparison_and_its_files(
     text = prints(*command)
     assert text.startswith(f"comparison: {out}\nlistops, test, 2 seeds, 1 epoch")
     assert "Tried on validation" in text
-    assert "straight-through answers best on test: accuracy" in " ".join(text.split())
+    assert "straight-through is best on test: accuracy" in " ".join(text.split())
     assert all(len(line) <= 80 for line in text.splitlines() if str(tmp_path) not in line)
     summary = json.loads((out / "compare.json").read_text())
     assert summary["rows"]["flat"]["seeds"] == [0, 1]
@@ -43,7 +43,7 @@ def test_other_tasks(prints: Callable[..., str], tmp_path: Path) -> None:
     train = ("--train", tmp_path / "train.tsv", "--out", tmp_path / "out")
     text = prints("compare", "pairs", *train, *small.split(), "--estimators", "flat", "spigot")
     assert "pairs, validation, 1 seed, 1 epoch" in text
-    assert "spigot answers best on validation: accuracy" in text
+    assert "spigot is best on validation: accuracy" in text
 
 
 def test_a_reverse_dictionary(
@@ -58,7 +58,7 @@ def test_a_reverse_dictionary(
     small = "--hidden 6 --max-epochs 1 --device cpu --parser-lrs 0.01 --seeds 0".split()
     data = ("--data", tmp_path, "--vectors", vectors, "--out", tmp_path / "out")
     text = prints("compare", "revdict", *data, *small, "--estimators", "flat", "top-k:k=2")
-    assert "top-k answers best on" in text
+    assert "top-k is best on" in text
     assert (tmp_path / "out" / "report.html").is_file()
 
 

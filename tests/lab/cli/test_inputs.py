@@ -174,7 +174,7 @@ def test_other_encodings_and_delimiters(tmp_path: Path, monkeypatch: pytest.Monk
     assert _texts(line) == ("café, noir",)
     with pytest.raises(ValueError, match="delimiter: expected one character"):
         _lines([path], delimiter=";;")
-    with pytest.raises(ValueError, match="encoding: there is none named 'latin-99'"):
+    with pytest.raises(ValueError, match="encoding: unknown encoding 'latin-99'"):
         _lines(["a b"], encoding="latin-99")
     stdin = io.TextIOWrapper(io.BytesIO("café\n".encode("latin-1")), "utf-8")
     monkeypatch.setattr("sys.stdin", stdin)

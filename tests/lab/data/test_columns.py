@@ -94,7 +94,7 @@ def test_files_that_are_no_tables(tmp_path: Path) -> None:
 
 def test_a_column_is_there_once(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.csv", "y,s,s\nno,a,b\n")
-    with pytest.raises(ValueError, match="a.csv: the column 's' is there 2 times"):
+    with pytest.raises(ValueError, match="a.csv: the column 's' occurs 2 times"):
         read_columns(path, "y", ["s"])
 
 

@@ -43,7 +43,7 @@ def test_the_line_of_a_wrong_sentence_is_named(path: Path) -> None:
         (_block(), "no comment `# label"),
         (_block("# label = x", heads=("2", "1")), "cycle"),
         (_block("# label = x", heads=("_", "0")), "word 1 has no head"),
-        (_block("# label = x", heads=("y", "0")), "not a sentence in CoNLL-U"),
+        (_block("# label = x", heads=("y", "0")), "not a CoNLL-U sentence"),
         ("# label = x\n\n", "an empty sentence|not a sentence"),
     ]:
         path.write_text(good + block)

@@ -121,7 +121,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     path = tmp_path / "definitions.tsv"
     for line in ("a\tb", "a\t \tnoun", "a\tb\tc\td"):
         path.write_text(f"a\tb\tnoun\n{line}\n")
-        with pytest.raises(ValueError, match="definitions.tsv:2: expected lemmas, a definition"):
+        with pytest.raises(ValueError, match="definitions.tsv:2: expected lemmas, definition"):
             read_definitions(path)
     path = tmp_path / "test.json"
     for text, message in [

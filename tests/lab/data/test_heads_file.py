@@ -80,5 +80,5 @@ def test_the_form_of_a_line(line: str, expected: bool) -> None:
 
 def test_heads_of_other_data(tmp_path: Path) -> None:
     path = _write(tmp_path / "a.tsv", "x\tA b\t2 0\n")
-    with pytest.raises(ValueError, match="a.tsv: no heads of any sentence of the data"):
+    with pytest.raises(ValueError, match="a.tsv: no heads for any sentence of the data"):
         attach_heads(_corpus("a b"), [path])

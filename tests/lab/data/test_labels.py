@@ -38,7 +38,9 @@ def test_labels() -> None:
 
 def test_lists_of_labels() -> None:
     assert joined(["a b", "c"], "a.jsonl", 1, LABELS) == "a b|c"
-    with pytest.raises(ValueError, match=r"a\.jsonl:2: a label with '\|' in it: --label-separator"):
+    with pytest.raises(
+        ValueError, match=r"a\.jsonl:2: a label contains '\|'; set --label-separator"
+    ):
         joined(["a|b"], "a.jsonl", 2, LABELS)
     with pytest.raises(ValueError, match=r"a\.jsonl:2: label: expected a list of texts, got int"):
         joined(["a", 1], "a.jsonl", 2, LABELS)

@@ -1,4 +1,4 @@
-"""Sentences as people type them."""
+"""Typed sentences."""
 
 import pytest
 

@@ -34,7 +34,7 @@ def test_pairs(tmp_path: Path) -> None:
     for path in (plain, comma):
         (example,) = read_own(path, None, [None, None])
         assert [s.words for s in example.sentences] == [("a", "b"), ("1", "2")]
-    with pytest.raises(ValueError, match="holds no pairs"):
+    with pytest.raises(ValueError, match="have no pairs"):
         read_own(_write(tmp_path / "a.conllu", ""), None, [None, None])
 
 

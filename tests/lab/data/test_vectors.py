@@ -160,7 +160,7 @@ def test_the_first_of_two_equal_words_counts(tmp_path):
         ("tree 1 2\nwood 1 2 3\n", "v.txt:2: expected a word and 2 numbers, got 4 fields"),
         ("tree 1 two\n", "v.txt:1: expected numbers after the word$"),
         ("tree 1 nan\n", "v.txt:1: expected finite numbers, got nan"),
-        ("3 2\ntree 1 2\nwood 1 2\n", "v.txt:1: the header promises 3 words, the file holds 2"),
+        ("3 2\ntree 1 2\nwood 1 2\n", "v.txt:1: the header announces 3 words, the file has 2"),
         ("", "v.txt: the file is empty"),
     ],
 )
@@ -174,7 +174,7 @@ def test_the_line_at_fault_is_named(text, message, tmp_path, cache):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("v.bin", binary()[:-3], "promises 4 words, the file ends in word 4"),
+        ("v.bin", binary()[:-3], "announces 4 words, the file ends in word 4"),
         ("v.bin", b"tree\n", "expected a header '<words> <size>' of word2vec$"),
         ("v.bin", (793712314).to_bytes(4, "little") + bytes(8), "a model of fastText"),
         ("v.bin", b"1 1\ntree \0\0\xc0\x7f", "word 1: expected finite numbers"),

@@ -75,7 +75,7 @@ def test_it_is_found_where_nltk_keeps_it(folder: Path, monkeypatch: pytest.Monke
 
 def test_none_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparsewood.lab.data.wordnet._places", lambda: iter([tmp_path]))
-    with pytest.raises(ValueError, match="no WordNet is installed: .* wordnet-base"):
+    with pytest.raises(ValueError, match="no WordNet is installed; .* wordnet-base"):
         find_wordnet()
 
 

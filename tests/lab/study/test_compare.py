@@ -103,7 +103,7 @@ def test_rates_first_then_settings_at_the_best_rate(
         "spigot": "eta=10.0, parser lr 0.01: 50.00, 0.1: 60.00; eta=100.0: 70.00*",
     }
     markdown = comparison_markdown(summary)
-    found = "Of the estimators that learn, spigot answers best on test: "
+    found = "Among the estimators with learned trees, spigot is best on test: "
     found += "accuracy 70.00 ± 0.00 (2 seeds)."
     assert markdown.startswith(f"{found}\n\n| estimator")
     assert "| 70.00, 70.00 |" in markdown

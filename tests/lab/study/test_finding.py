@@ -1,4 +1,4 @@
-"""What a comparison found, in words."""
+"""The finding of a comparison, in words."""
 
 import json
 from collections.abc import Callable
@@ -48,16 +48,16 @@ GOOD, FAIR, BAD = ("1" * 20, "1" * 20), ("1" * 19 + "0", "1" * 20), ("0" * 20, "
 def test_the_best_is_ahead(find: Callable[..., str]) -> None:
     said = find({"flat": BAD, "spigot": GOOD, "imle": BAD})
     assert said == (
-        "Of the estimators that learn, spigot answers best on test: accuracy 100.00 ± 0.00 (2 "
-        "seeds), +100.00 [+100.00, +100.00] against flat; ahead of imle with 0.00."
+        "Among the estimators with learned trees, spigot is best on test: accuracy 100.00 ± 0.00 "
+        "(2 seeds), +100.00 [+100.00, +100.00] against flat; ahead of imle with 0.00."
     )
 
 
 def test_those_that_chance_may_have_told_apart(find: Callable[..., str]) -> None:
     said = find({"sparsemap": FAIR, "spigot": GOOD, "imle": BAD}, sparsemap=1.0)
     assert said == (
-        "spigot answers best on test: accuracy 100.00 ± 0.00 (2 seeds); sparsemap (97.50) is "
-        "not told apart from it. Of these, sparsemap has the quickest epochs, 1.0 s."
+        "spigot is best on test: accuracy 100.00 ± 0.00 (2 seeds); sparsemap (97.50) is "
+        "not significantly different. Of these, sparsemap has the fastest epochs, 1.0 s."
     )
 
 
@@ -70,9 +70,8 @@ def test_many_are_not_listed(find: Callable[..., str]) -> None:
 def test_trees_that_nothing_is_learnt_of_are_no_contenders(find: Callable[..., str]) -> None:
     """With the given trees it is easy."""
     assert find({"given": GOOD, "spigot": FAIR}).startswith(
-        "Of the estimators that learn, spigot answers best"
+        "Among the estimators with learned trees, spigot is best"
     )
     assert find({"flat": (GOOD[0],)}) == (
-        "flat answers best on test: accuracy 100.00 (one seed; variation between seeds not "
-        "assessed)."
+        "flat is best on test: accuracy 100.00 (one seed; variation between seeds not assessed)."
     )

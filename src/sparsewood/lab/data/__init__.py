@@ -1,4 +1,4 @@
-"""Readers, sources, vocabulary, word vectors and batches."""
+"""Readers of formats, sources, vocabulary, word vectors and batches."""
 
 from sparsewood.lab.data.batches import Batch, Batches, EncodedSplit, PaddedSentences, Split
 from sparsewood.lab.data.cache import cache_folder

@@ -1,4 +1,4 @@
-"""Lines of files, and errors that name them."""
+"""Lines of files, and errors that name the line."""
 
 import io
 import json
@@ -12,18 +12,18 @@ from sparsewood.lab.data.text import WordsOf, tokenize
 
 
 def fault(path: Path | str, line: int, message: str) -> NoReturn:
-    """Raise a BadRow that begins with `path:line`. No message repeats what a file holds."""
+    """Raise a BadRow that begins with `path:line`. Messages do not quote the content of files."""
     raise BadRow(f"{path}:{line}: {message}")
 
 
 def whole_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers from 1 and what ends them.
+    """The lines of a file, including line ends, with their numbers from 1.
 
-    Only line feeds end a line: some corpora hold other characters that Unicode counts as such.
+    Only line feeds end a line: some corpora contain other Unicode line separators.
 
     Raises:
-        ValueError: if the file cannot be read; at the first line that is not text, if `how` skips
-            none.
+        ValueError: if the file cannot be read; at the first line that is not text, unless `how`
+            skips bad rows.
     """
     try:
         with path.open("rb") as file:
@@ -35,7 +35,7 @@ def whole_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, st
 
 
 def _raw_lines(file: BinaryIO, path: Path, how: ReadOptions) -> Iterable[bytes | str]:
-    """The lines, as bytes where the encoding lets them be told apart so."""
+    """The lines, as bytes if the encoding allows splitting bytes."""
     if how.splits_bytes:
         return file
     try:
@@ -49,7 +49,7 @@ def _decoded(line: bytes | str, path: Path, number: int, how: ReadOptions) -> st
         return line
     encoding = how.encoding
     name = "UTF-8" if encoding == "utf-8" else encoding
-    if b"\0" in line:  # UTF-16, or no text at all
+    if b"\0" in line:  # UTF-16, or not text
         fault(path, number, f"not {name} text (a NUL byte){_hint(how, 'utf-16')}")
     try:
         return line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
@@ -59,22 +59,22 @@ def _decoded(line: bytes | str, path: Path, number: int, how: ReadOptions) -> st
 
 
 def _hint(how: ReadOptions, example: str = "latin-1") -> str:
-    """What to do about the encoding; nothing for corpora, which have but one."""
-    return "" if how is STRICT else f"; --encoding names another one, {example} for example"
+    """A hint about the encoding; empty for corpora, whose encoding is fixed."""
+    return "" if how is STRICT else f"; set another one with --encoding, {example} for example"
 
 
 def numbered_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
-    """As `whole_lines`, without what ends them."""
+    """As `whole_lines`, without line ends."""
     return ((number, line.rstrip("\r\n")) for number, line in whole_lines(path, how))
 
 
 def full_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
-    """As `numbered_lines`, without the lines that hold only white space."""
+    """As `numbered_lines`, without lines of white space."""
     return ((number, line) for number, line in numbered_lines(path, how) if line.strip())
 
 
 def json_lines(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file that holds one a line, with the line numbers."""
+    """The JSON objects of a file with one per line, with their line numbers."""
     for number, line in full_lines(path, how):
         with how.row():
             yield number, _object(line, path, number)
@@ -93,7 +93,7 @@ def _object(line: str, path: Path, number: int) -> dict[str, Any]:
 
 
 def surrogate_problem(row: Any) -> str | None:
-    """What is wrong with JSON whose escapes name half of a character; None if none does."""
+    """The error of JSON with unpaired surrogates; None if there are none."""
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -103,10 +103,10 @@ def surrogate_problem(row: Any) -> str | None:
 
 
 def sentence(text: str, path: Path | str, line: int, words_of: WordsOf = tokenize) -> Sentence:
-    """The sentence of `text`, as `words_of` splits it.
+    """The sentence of `text`, split by `words_of`.
 
     Raises:
-        ValueError: if it has no words, naming the line.
+        ValueError: if it has no words, with the line.
     """
     words = words_of(text)
     if not words:
@@ -116,22 +116,22 @@ def sentence(text: str, path: Path | str, line: int, words_of: WordsOf = tokeniz
 
 
 def given_heads(words: Sequence[str], heads: str, path: Path | str, line: int) -> Sentence:
-    """The sentence with its heads, written as integers between spaces.
+    """The sentence with its heads, given as integers separated by spaces.
 
     Raises:
-        ValueError: if they are not the heads of a tree over the words, naming the line.
+        ValueError: if they are not the heads of a tree over the words, with the line.
     """
     try:
         tree = tuple(map(int, heads.split())) if words else ()
     except ValueError:
-        fault(path, line, "heads: expected integers between spaces")
+        fault(path, line, "heads: expected integers separated by spaces")
     return parsed_sentence(words, tree, path, line)
 
 
 def parsed_sentence(
     words: Sequence[str], heads: Sequence[int], path: Path | str, line: int
 ) -> Sentence:
-    """The sentence with its heads; ValueError as of `given_heads`."""
+    """The sentence with its heads; raises ValueError like `given_heads`."""
     if not words:
         fault(path, line, "an empty sentence")
     if problem := tree_problem(heads, len(words)):
@@ -141,13 +141,13 @@ def parsed_sentence(
 
 
 def tree_problem(heads: Sequence[int], n: int) -> str | None:
-    """What keeps `heads` from being a dependency tree of n words; None if nothing does."""
+    """Why `heads` is not a dependency tree of n words; None if it is one."""
     if len(heads) != n:
         return f"expected {n}, one for each word, got {len(heads)}"
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= n:
             return f"word {word}: expected 0 to {n}, got {head}"
-    reached = [True] + [False] * n  # from word i the root is reached
+    reached = [True] + [False] * n  # whether the root is reached from word i
     for word in range(1, n + 1):
         path, node = [], word
         while not reached[node]:

@@ -1,4 +1,4 @@
-"""A validation split for training data that come without one."""
+"""A validation split for training data without one."""
 
 import random
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from sparsewood.lab.data.labels import classes_of
 def hold_out(
     examples: Sequence[Example], seed: int = 0, target: TargetKind = "class"
 ) -> dict[str, list[Example]]:
-    """The splits "train" and "validation", a tenth of the examples, drawn by the seed.
+    """The splits "train" and "validation", the latter a random tenth of the examples.
 
-    Examples with a label that all others of were drawn stay in training, unless it is a number.
+    The last example of a label stays in training, unless labels are numbers.
     """
     size = max(1, len(examples) // 10)
     drawn = set(random.Random(seed).sample(range(len(examples)), size)) if examples else set()

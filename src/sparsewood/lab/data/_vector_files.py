@@ -1,4 +1,4 @@
-"""The formats that word vectors are kept in. Words are compared as UTF-8 bytes, never decoded."""
+"""The formats of word vectors. Words are compared as UTF-8 bytes, never decoded."""
 
 import gzip
 import math
@@ -16,12 +16,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from sparsewood.lab._extras import require
 from sparsewood.lab.data.text import is_number
 
-_OFTEN = 2000  # lines between two steps of the progress bar
+_OFTEN = 2000  # lines between two updates of the progress bar
 _FASTTEXT_MODEL = (793712314).to_bytes(4, "little")  # the first bytes of fastText's own `.bin`
 
 
 class VectorTable(NamedTuple):
-    """The wanted words that a file holds, and their vectors (words, size) float32."""
+    """The wanted words in a file, and their vectors (words, size) float32."""
 
     size: int
     words: list[str]
@@ -29,7 +29,7 @@ class VectorTable(NamedTuple):
 
 
 class _Collector:
-    """Takes the vectors of the wanted words, or of all; the first one where a word occurs twice."""
+    """Collects the vectors of wanted words, or of all; the first one if a word occurs twice."""
 
     def __init__(self, wanted: Set[str] | None) -> None:
         self._wanted = None if wanted is None else {encoded(word) for word in wanted}
@@ -48,7 +48,7 @@ class _Collector:
 
 
 def read_text(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTable:
-    """A word and its numbers on each line, maybe after a header `<words> <size>`.
+    """A word and its numbers on each line, optionally after a header `<words> <size>`.
 
     A word may contain spaces: the last `size` fields are the numbers.
     """
@@ -75,13 +75,13 @@ def read_text(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTabl
     lines = number - first + 1
     if promised is not None and promised != lines:
         raise ValueError(
-            f"{path}:1: the header promises {promised} words, the file holds {lines}; is it whole?"
+            f"{path}:1: the header announces {promised} words, the file has {lines}; is it cut?"
         )
     return collector.found(size)
 
 
 def _header(line: bytes) -> tuple[int | None, int]:
-    """How many words a header promises, None if it is no header, and the size of the vectors."""
+    """The number of words in a header, None if it is not a header, and the size of the vectors."""
     fields = line.split(b" ")
     if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
         return int(fields[0]), int(fields[1])
@@ -95,7 +95,7 @@ def _split(line: bytes, size: int, place: str) -> tuple[bytes, bytes]:
         word, _, rest = line.partition(b" ")
         return word, rest
     word, *numbers = line.rsplit(b" ", size)
-    # Spaces belong to the word unless what follows them is a number too.
+    # Spaces belong to the word unless they are followed by a number.
     if surplus < 0 or size == 0 or is_number(word.rsplit(b" ", 1)[-1]):
         raise ValueError(
             f"{place}: expected a word and {size} numbers, got {line.count(b' ') + 1} fields"
@@ -119,7 +119,7 @@ def read_binary(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTa
     with _opened(path, progress) as (stream, step):
         header = stream.readline(100)
         if header.startswith(_FASTTEXT_MODEL):
-            raise ValueError(f"{path}: a model of fastText; its vectors are in the `.vec` file")
+            raise ValueError(f"{path}: is a model of fastText; its vectors are in the `.vec` file")
         promised, size = _header(header.rstrip())
         if promised is None:
             raise ValueError(f"{path}: expected a header '<words> <size>' of word2vec")
@@ -130,8 +130,8 @@ def read_binary(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTa
             raw = stream.read(4 * size)
             if len(raw) < 4 * size:
                 raise ValueError(
-                    f"{path}: the header promises {promised} words, the file ends in word "
-                    f"{number + 1}; is it whole?"
+                    f"{path}: the header announces {promised} words, the file ends in word "
+                    f"{number + 1}; is it complete?"
                 )
             if collector.wants(word):
                 vector = np.frombuffer(raw, "<f4").astype(np.float32)
@@ -168,19 +168,19 @@ def read_archive(path: Path, wanted: Set[str] | None) -> VectorTable:
 
 def read_package(path: Path, wanted: Set[str] | None, progress: bool) -> VectorTable:
     """The vectors of the extra [words]: an npy, and a parquet file of the words beside it."""
-    del progress  # it takes half a second
+    del progress  # loading takes half a second
     parquet = require("pyarrow.parquet", extra="words")
     words = parquet.read_table(path.with_name("glove_6B_index.parquet"))["index"].to_pylist()
     return _choose([encoded(w) for w in words], np.load(path, mmap_mode="r"), wanted, path)
 
 
 def encoded(word: str) -> bytes:
-    """UTF-8; surrogates, which no file has, are let through."""
+    """UTF-8; surrogates, which files do not contain, are allowed."""
     return word.encode("utf-8", "surrogatepass")
 
 
 def decoded(word: bytes) -> str:
-    """The inverse of `encoded`; what is not UTF-8 is replaced."""
+    """The inverse of `encoded`; invalid UTF-8 is replaced."""
     try:
         return word.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -212,7 +212,7 @@ def _byte_words(array: NDArray[np.generic]) -> list[bytes]:
 
 @contextmanager
 def _opened(path: Path, progress: bool) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
-    """The bytes of a file that gzip may have compressed, and what moves its progress bar on."""
+    """The bytes of a file, decompressed if necessary, and a function that moves its bar."""
     console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with (

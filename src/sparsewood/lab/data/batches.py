@@ -1,4 +1,4 @@
-"""Examples as padded tensors, batch by batch, in an order that a seed and an epoch fix."""
+"""Batches of examples as padded tensors, in an order that depends on a seed and the epoch."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ from sparsewood.lab.data.windows import Splitter, padded_windows
 
 Shuffle = Literal["examples", "batches"]
 
-_POOL = 50  # batches' worth of examples that are sorted by length together
-_WIDE = 64  # words of a sentence from which on batches that are not shuffled have fewer
-_EPOCH = 10_000  # short examples that are fewer are repeated up to so many
+_POOL = 50  # number of batches whose examples are sorted by length together
+_WIDE = 64  # length from which unshuffled batches have fewer sentences
+_EPOCH = 10_000  # a smaller number of short examples is repeated up to this number
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class PaddedSentences:
         tokens: (B, n) int64, 0 beyond the lengths.
         lengths: (B,) int64.
         heads: (B, n) int64, -1 beyond the lengths; None unless every sentence has heads.
-        scored: (B, n) bool, which words have a head that means something; None: all, or no heads.
-        subwords: (R, p) int64, windows of sub-words, -1 beyond their ends; None: words alone.
-        owners: (R, p) int64, the word that each is part of, b * n + i for word i of sentence b; -1
-            for none.
+        scored: (B, n) bool, the words with a meaningful head; None: all, or no heads.
+        subwords: (R, p) int64, windows of sub-words, -1 beyond their ends; None without sub-words.
+        owners: (R, p) int64, the word of each sub-word, b * n + i for word i of sentence b; -1 for
+            none.
     """
 
     tokens: Tensor
@@ -49,10 +49,9 @@ class Batch:
 
     Attributes:
         sides: the sentences; a second entry holds the hypotheses of pairs.
-        targets: of each example its class, (B,) int64, -1 where it is unknown; its number, (B,)
-            float64, NaN where it is unknown; or whether it has each label, (B, labels) int64, -1
-            where they are unknown.
-        rows: (B,) int64, on the CPU: which examples of the split these are.
+        targets: the class of each example, (B,) int64, -1 if unknown; its number, (B,) float64, NaN
+            if unknown; or whether it has each label, (B, labels) int64, -1 if unknown.
+        rows: (B,) int64, on the CPU: the indices of the examples in the split.
     """
 
     sides: tuple[PaddedSentences, ...]
@@ -60,7 +59,7 @@ class Batch:
     rows: Tensor
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The same on `device`, moved in one transfer; the host remembers the values."""
+        """The batch on `device`, moved in one transfer; the host keeps a copy of the values."""
         tables = [{k: x for k, x in vars(side).items() if x is not None} for side in self.sides]
         moved = iter(move([*(x for t in tables for x in t.values()), self.targets], device))
         sides = tuple(
@@ -74,21 +73,21 @@ class Batch:
 
     @property
     def units(self) -> int:
-        """How many examples these are: the loss is a mean over them."""
+        """The number of examples: the loss is a mean over them."""
         return len(self)
 
 
 class Split(Protocol):
-    """The examples of a split, out of which batches are made."""
+    """The examples of a split, which makes batches of them."""
 
     @property
     def examples(self) -> Sequence[Example]:
-        """As they were read."""
+        """The examples as read."""
         ...
 
     @property
     def lengths(self) -> Sequence[int]:
-        """Of the longest sentence of each."""
+        """The length of the longest sentence of each example."""
         ...
 
     def batch(self, rows: Sequence[int]) -> Any:
@@ -96,7 +95,7 @@ class Split(Protocol):
         ...
 
     def units(self, rows: Sequence[int]) -> int:
-        """What the loss of the examples `rows` is a mean over: so many examples, or words."""
+        """The number of examples or words over which the loss of the examples `rows` is a mean."""
         ...
 
 
@@ -105,12 +104,12 @@ class EncodedSplit:
 
     Args:
         examples: all with the same number of sentences.
-        vocabulary: of the words.
-        targets: (n, ...), those of the examples, as a `Batch` has them.
-        split_words: into sub-words, for a model that reads these.
+        vocabulary: the vocabulary.
+        targets: (n, ...), the targets of the examples, as in `Batch`.
+        split_words: splits words into sub-words, for a model that reads them.
 
     Raises:
-        ValueError: if the examples are not alike.
+        ValueError: if the examples differ in their number of sentences.
     """
 
     def __init__(
@@ -134,7 +133,7 @@ class EncodedSplit:
         return len(self.examples)
 
     def units(self, rows: Sequence[int]) -> int:
-        """How many examples `rows` are: the loss is a mean over these."""
+        """The number of examples `rows`: the loss is a mean over them."""
         return len(rows)
 
     def batch(self, rows: Sequence[int]) -> Batch:
@@ -162,7 +161,7 @@ class EncodedSplit:
 
 
 def class_targets(examples: Sequence[Example], labels: Sequence[str]) -> Tensor:
-    """(n,) int64, the class of each example: label i is the integer i, -1 an unknown one.
+    """(n,) int64, the class of each example: i for label i, -1 if unknown.
 
     Raises:
         ValueError: if a label is not among `labels`.
@@ -173,7 +172,7 @@ def class_targets(examples: Sequence[Example], labels: Sequence[str]) -> Tensor:
 
 
 def check_labels(examples: Sequence[Example], known: Collection[str]) -> None:
-    """Raise ValueError if an example has a label that training does not know."""
+    """Raise ValueError if an example has a label that is not in training."""
     for row, example in enumerate(examples):
         for label in example.names:
             if label not in known:
@@ -188,7 +187,7 @@ def check_labels(examples: Sequence[Example], known: Collection[str]) -> None:
 def padded(sequences: Sequence[Sequence[int]], padding: int) -> Tensor:
     """Sequences of integers, or of booleans, as the rows of a table, `padding` beyond their ends.
 
-    By NumPy: PyTorch takes ten times as long to read lists.
+    This uses NumPy: PyTorch takes ten times as long to read lists.
     """
     kind = numpy.bool_ if isinstance(padding, bool) else numpy.int64
     lengths = numpy.array([len(sequence) for sequence in sequences])
@@ -204,12 +203,12 @@ class Batches:
     Args:
         split: the examples.
         size: examples in a batch; the last may have fewer.
-        words: the most words of a batch, padding included, in place of `size`; sentences of like
-            length come together. A longer one is alone in its batch.
-        shuffle: a new order every epoch, of the examples or of batches that are composed once;
-            None keeps one order, by length, and has fewer long sentences in a batch: what is
-            remembered of a sentence grows with the square of its words.
-        seed: of the order; the same seed and epoch give the same batches.
+        words: maximum words of a batch, including padding, instead of `size`; sentences of similar
+            length are batched together. A longer sentence has its own batch.
+        shuffle: a new order every epoch, of the examples or of fixed batches; None keeps the order
+            by length, with fewer long sentences per batch: memory grows with the square of the
+            length.
+        seed: seed of the order; the same seed and epoch give the same batches.
     """
 
     def __init__(
@@ -239,9 +238,9 @@ class Batches:
         little padding; then the batches are shuffled.
 
         Args:
-            number: of the epoch.
-            at_most: only examples of at most so many words. Where they are few each comes several
-                times, so that there are up to 10,000 rows, or as many as without this limit.
+            number: number of the epoch.
+            at_most: maximum length of examples. If there are few, each is repeated, so that there
+                are up to 10,000 rows, or as many as without this limit.
         """
         rows = self._rows(at_most)
         if self.shuffle is None:
@@ -259,7 +258,7 @@ class Batches:
         return [batches[i] for i in shuffled.tolist()]
 
     def sorted_by_length(self, rows: Tensor) -> list[list[int]]:
-        """The batches of these rows alone, in order of length, with fewer long sentences in one."""
+        """The batches of these rows, in order of length, with fewer long sentences per batch."""
         ordered = rows[self._lengths[rows].argsort(stable=True)]
         if self.words is not None:
             return self._cut(ordered)
@@ -279,22 +278,23 @@ class Batches:
 
 
 def cut_by_pairs(order: Sequence[int], lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """The rows `order`, short ones first, by batch: `size` rows, fewer of long sentences.
+    """Cut the rows `order`, short ones first, into batches of `size` rows, fewer for long
+    sentences.
 
-    A batch has at most as many pairs of words, padding included, as `size` sentences of 64 words.
-    A sentence that has more is alone in its batch.
+    A batch has at most as many pairs of words, including padding, as `size` sentences of 64 words.
+    A sentence with more has its own batch.
     """
     most = size * _WIDE**2
     return _cut_where(order, lengths, lambda n, longest: n > size or n * longest**2 > most)
 
 
 def cut_by_words(order: Sequence[int], lengths: Sequence[int], words: int) -> Iterator[list[int]]:
-    """The rows `order` by batch, of at most `words` words each, padding included.
+    """Cut the rows `order` into batches of at most `words` words, including padding.
 
     Args:
-        order: rows; there is least padding where short ones come before long ones.
-        lengths: of all rows, in words.
-        words: a sentence of more is alone in its batch.
+        order: rows; padding is minimal if they are sorted by length.
+        lengths: lengths of all rows, in words.
+        words: maximum; a longer sentence has its own batch.
     """
     return _cut_where(order, lengths, lambda n, longest: n * longest > words)
 
@@ -302,7 +302,7 @@ def cut_by_words(order: Sequence[int], lengths: Sequence[int], words: int) -> It
 def _cut_where(
     order: Sequence[int], lengths: Sequence[int], too_many: Callable[[int, int], bool]
 ) -> Iterator[list[int]]:
-    """The rows by batch; of several rows, the longest being so long, none has `too_many`."""
+    """Cut rows into batches so that `too_many` is false for the size and longest row of each."""
     batch: list[int] = []
     longest = 0
     for row in order:

@@ -1,4 +1,4 @@
-"""Where things that took long to make are kept."""
+"""The folder of cached files."""
 
 import os
 import sys

@@ -1,7 +1,7 @@
 """Tables: CSV and TSV with a header, JSON lines, and `label<TAB>text[<TAB>text2]` without one.
 
-Without a header the delimiter may be another one, a space for example: then the label ends at the
-first one, and all that follows it is the text.
+Without a header, the delimiter may be another one, for example a space: the first delimiter then
+ends the label, and the rest is the text.
 """
 
 import csv
@@ -13,13 +13,13 @@ from sparsewood.lab.data.examples import Example
 from sparsewood.lab.data.labels import joined, labelled
 from sparsewood.lab.data.read_options import STRICT, BadRow, ReadOptions
 
-_NAME = 40  # characters; what is longer is no name of a column
+_NAME = 40  # maximum characters of the name of a column
 
 
 def read_plain(path: Path, texts: int = 1, how: ReadOptions = STRICT) -> list[Example]:
     """The examples of a file of `label<TAB>text` or, with two texts, `label<TAB>text<TAB>text2`.
 
-    A single text may hold the delimiter, unless that is a tab.
+    A single text may contain the delimiter, unless that is a tab.
 
     Raises:
         ValueError: at a line with another number of columns, or an empty one.
@@ -47,13 +47,13 @@ def read_columns(
     """The examples of a table with a header (`.csv`, else tabs) or of JSON lines (`.jsonl`).
 
     Args:
-        path: such a file.
+        path: path of the file.
         label: the column of the labels.
         texts: the column of the sentences, or those of the premises and of the hypotheses.
         how: encoding, delimiter and bad rows.
 
     Raises:
-        ValueError: if a column is not there, naming those that are; or at the first wrong line.
+        ValueError: if a column is missing, with the existing ones; or at the first malformed line.
     """
     examples = []
     lists = label if how.target == "labels" else None
@@ -66,9 +66,9 @@ def read_columns(
 def read_table(
     path: Path, columns: Sequence[str], how: ReadOptions = STRICT, lists: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The line number and the named columns of every row; rows that are empty are left out.
+    """The line number and the named columns of every row that is not empty.
 
-    In JSON lines the column `lists` may hold lists of labels, which come joined as elsewhere.
+    In JSON lines, the column `lists` may have lists of labels, which are returned joined.
     """
     if path.suffix.lower() == ".jsonl":
         for number, row in json_lines(path, how):
@@ -104,19 +104,21 @@ def _known(columns: Sequence[str], existing: Iterable[str], where: str) -> Seque
         if column not in names:
             raise BadRow(f"{where}: no column {column!r}; {_named(names)}")
         if names.count(column) > 1:
-            raise BadRow(f"{where}: the column {column!r} is there {names.count(column)} times")
+            raise BadRow(f"{where}: the column {column!r} occurs {names.count(column)} times")
     return columns
 
 
 def _named(names: Sequence[str]) -> str:
-    """The columns there are; only how many where the line does not look like names."""
+    """The existing columns; only their number if the line does not look like names."""
     if len(names) > 1 and all(len(name) <= _NAME for name in names):
         return f"the columns are {', '.join(names)}"
-    return f"there {'is' if len(names) == 1 else 'are'} {len(names)}, and no names to be seen"
+    return (
+        f"there {'is' if len(names) == 1 else 'are'} {len(names)}, and the first line has no names"
+    )
 
 
 def _rows(path: Path, how: ReadOptions, splits: int = -1) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row; of a row without quotes, those of `splits` splits (-1: of all)."""
+    """The cells of each row; rows without quotes are split at most `splits` times, -1 for all."""
     if path.suffix.lower() == ".csv":
         return _csv_rows(path, how)
     delimiter = how.delimiter or "\t"

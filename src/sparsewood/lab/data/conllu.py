@@ -1,6 +1,6 @@
-"""CoNLL-U files, through the package `conllu`.
+"""CoNLL-U files, read with the package `conllu`.
 
-The words are those with an integer as their number; multi-word tokens and empty nodes are not.
+Only tokens with an integer ID are words, not multi-word tokens and empty nodes.
 """
 
 import re
@@ -18,7 +18,7 @@ _TEXT = re.compile(r"^# *text *= *(.*)$", re.MULTILINE)
 
 
 def read_conllu(path: Path, how: ReadOptions = STRICT) -> list[Example]:
-    """The sentences with their heads, labelled by their comments `# label = ...`.
+    """The sentences with their heads, and labels from comments `# label = ...`.
 
     Raises:
         ValueError: at a sentence that is not CoNLL-U, has no label, or whose heads are not a tree.
@@ -35,7 +35,7 @@ def read_conllu(path: Path, how: ReadOptions = STRICT) -> list[Example]:
 
 
 def read_treebank(path: Path) -> list[Sentence]:
-    """The sentences with their heads, labels and all else aside.
+    """The sentences with their heads.
 
     Raises:
         ValueError: at a sentence that is not CoNLL-U, or whose heads are not a tree.
@@ -46,7 +46,7 @@ def read_treebank(path: Path) -> list[Sentence]:
 def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]:
     """The sentences whose text without white space is in `wanted`, by that text.
 
-    The text is that of the comment `# text = ...`, else the words.
+    The text is that of the comment `# text = ...`, or the words.
     """
     for line, block in _blocks(path):
         comment = _TEXT.search(block)
@@ -59,7 +59,7 @@ def conllu_heads(path: Path, wanted: set[str]) -> Iterator[tuple[str, Sentence]]
 
 
 def _blocks(path: Path, how: ReadOptions = STRICT) -> Iterator[tuple[int, str]]:
-    """The text of each sentence and the line it begins at."""
+    """The text of each sentence and its first line."""
     lines: list[str] = []
     start = 1
     for number, line in numbered_lines(path, how):
@@ -79,7 +79,7 @@ def _parse(block: str, path: Path, line: int) -> Any:
     try:
         (parsed,) = conllu.parse(block + "\n\n")
     except (conllu.exceptions.ParseException, ValueError):
-        fault(path, line, "not a sentence in CoNLL-U")
+        fault(path, line, "not a CoNLL-U sentence")
     return parsed
 
 

@@ -1,4 +1,4 @@
-"""Definitions for a reverse dictionary: which are trained on, which are held out, and who answers.
+"""Definitions for a reverse dictionary: training, validation and test splits, and candidates.
 
 Hill et al. (2016), "Learning to Understand Phrases by Embedding the Dictionary".
 """
@@ -21,15 +21,15 @@ TESTS = {
     "concepts": "data_desc_c.json",
 }
 SHORTLIST = "output_shortlist.txt"
-_VALIDATION = 1000  # definitions, or a tenth of all if that is less
-_HELD_OUT = 500  # words, and definitions, of each test that is drawn
+_VALIDATION = 1000  # maximum number of definitions; at most a tenth of all
+_HELD_OUT = 500  # number of words or definitions of each drawn test
 _HYPHEN = re.compile(r"(?<=[^\W\d_])(-)(?=[^\W\d_])")
 
 
 def definition_words(text: str) -> tuple[str, ...]:
     """The words of a definition, compounds split at their hyphens: "self - made man".
 
-    The tests of Hill et al. are written so, and few compounds have a vector of their own.
+    The tests of Hill et al. are in this form, and few compounds have their own vector.
     """
     return tuple(part for word in tokenize(text) for part in _HYPHEN.split(word))
 
@@ -37,16 +37,16 @@ def definition_words(text: str) -> tuple[str, ...]:
 def read_definitions(path: Path) -> list[Definition]:
     """The definitions of a file of `lemma,lemma,...<TAB>definition<TAB>part of speech`.
 
-    Only single words are kept of the lemmas.
+    Only lemmas of one word are kept.
 
     Raises:
-        ValueError: at a line of another form.
+        ValueError: at a malformed line.
     """
     definitions = []
     for number, line in full_lines(path):
         columns = line.split("\t")
         if len(columns) != 3 or not all(map(str.strip, columns)):
-            fault(path, number, "expected lemmas, a definition and a part of speech between tabs")
+            fault(path, number, "expected lemmas, definition and part of speech separated by tabs")
         lemmas = tuple(w for w in columns[0].split(",") if w and not set(w) & {" ", "_"})
         if lemmas:
             definitions.append(Definition(lemmas, columns[1].strip(), columns[2]))
@@ -77,14 +77,14 @@ def read_test(path: Path, lowercase: bool = True) -> list[Example]:
 
 @dataclass(frozen=True)
 class Dictionary:
-    """Definitions and what decides about them.
+    """Definitions and the options of their splits.
 
     Attributes:
-        definitions: all that there are.
-        tests: descriptions by test and the words they mean; if empty, tests are drawn.
-        shortlist: the words to answer with; if empty, all that are defined.
-        lowercase: words are answered in lower case.
-        seed: of what is held out.
+        definitions: all definitions.
+        tests: descriptions and their words, by test; if empty, tests are drawn.
+        shortlist: the candidates; if empty, all defined words.
+        lowercase: convert words to lower case.
+        seed: seed of the splits.
     """
 
     definitions: Sequence[Definition]
@@ -94,22 +94,21 @@ class Dictionary:
     seed: int = 0
 
     def candidates(self) -> list[str]:
-        """The shortlist; without one, the words that are defined."""
+        """The shortlist, or all defined words."""
         words = self.shortlist or (w for d in self.definitions for w in d.lemmas)
         return sorted(set(map(self._word, words)))
 
     def corpus(self, candidates: Iterable[str]) -> Corpus:
         """The corpus.
 
-        The test "unseen" is of words none of whose definitions is trained on; the test "seen" is
-        of definitions that are. Tests that are not given are drawn: "unseen" then holds all
-        definitions of some hundreds of words and "seen" some hundreds of training definitions.
-
-        There is an example for each word of a definition that is a candidate. Some of the training
-        definitions, none of a word of the test "seen", are held out for validation.
+        The test "unseen" has words without any definition in training; the test "seen" has training
+        definitions. Tests that are not given are drawn: "unseen" then has all definitions of some
+        hundreds of words and "seen" some hundreds of training definitions. There is one example per
+        candidate that a definition defines. Some training definitions, of words not in the test
+        "seen", are held out for validation.
 
         Args:
-            candidates: the words to answer with, to which those of given tests are added.
+            candidates: the candidates; the words of given tests are added.
         """
         draw = random.Random(self.seed)
         answers = dict.fromkeys(candidates)
@@ -136,7 +135,7 @@ class Dictionary:
         answers: Collection[str],
         draw: random.Random,
     ) -> dict[str, list[Example]]:
-        """Training and validation examples; definitions of words in `seen` are all trained on."""
+        """Training and validation examples; all definitions of words in `seen` are in training."""
         free = [i for i, d in enumerate(kept) if not any(w in seen for w in self._words(d))]
         held_out = set(draw.sample(free, min(_VALIDATION, len(kept) // 10, len(free))))
         splits: dict[str, list[Example]] = {"train": [], "validation": []}
@@ -151,7 +150,7 @@ class Dictionary:
         return [d for d in self.definitions if d.text not in texts]
 
     def _examples(self, definition: Definition, words: Collection[str]) -> list[Example]:
-        """One for each of the definition's words that is among `words`."""
+        """One example per word of the definition that is in `words`."""
         targets = [word for word in self._words(definition) if word in words]
         text = Sentence(definition_words(definition.text)) if targets else None
         return [Example((text,), target) for target in targets if text]
@@ -167,7 +166,7 @@ def read_dictionary(folder: Path, *, lowercase: bool = True, seed: int = 0) -> D
     """The dictionary of a folder with one file `*definitions.tsv`, tests and a shortlist.
 
     Raises:
-        ValueError: if there is no file of definitions, or several; or at the first wrong line.
+        ValueError: if there is not exactly one file of definitions; or at the first malformed line.
     """
     files = sorted(folder.glob("*definitions.tsv"))
     if len(files) != 1:

@@ -1,4 +1,4 @@
-"""What every reader returns: sentences, examples and the splits of a corpus."""
+"""Sentences, examples and corpora, as returned by all readers."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ def target_kind(task: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The words of a sentence and, where a treebank or a parser gave them, its heads.
+    """The words of a sentence and, if known, its heads.
 
     Attributes:
         words: at least one.
         heads: `heads[i]` is the head of word i + 1: 0 for the root, j for word j.
-        scored: which words have a head that means something, so that trees are also measured by
-            these words alone; None: all have.
+        scored: the words with a meaningful head, over which trees are also measured separately;
+            None: all words.
     """
 
     words: tuple[str, ...]
@@ -34,7 +34,7 @@ class Sentence:
 
     @property
     def compared(self) -> tuple[int, ...] | None:
-        """The heads that trees are compared with: -1 where they mean nothing, None without any."""
+        """The heads to compare trees with: -1 for meaningless ones, None without heads."""
         if self.heads is None or self.scored is None:
             return self.heads
         pairs = zip(self.heads, self.scored, strict=True)
@@ -47,10 +47,10 @@ class Example:
 
     Attributes:
         sentences: one or two.
-        label: the name of a class, or a number in digits; in a reverse dictionary the word that is
-            defined. Empty where it is unknown.
-        labels: of an example that may have several or none, each once; None where they are unknown,
-            or an example has one label.
+        label: the name of a class, or a number in digits; in a reverse dictionary the defined word.
+            Empty if unknown.
+        labels: the labels of an example with any number of labels, each once; None if unknown, or
+            if examples have one label.
     """
 
     sentences: tuple[Sentence, ...]
@@ -59,7 +59,7 @@ class Example:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The labels, however many there may be; none where they are unknown."""
+        """All labels of the example; empty if unknown."""
         if self.labels is not None:
             return self.labels
         return (self.label,) if self.label else ()
@@ -70,10 +70,10 @@ class Corpus:
     """The examples of a task by split.
 
     Attributes:
-        task: which model the examples are for.
+        task: name of the task.
         splits: "train" and "validation"; all others are tests, usually one named "test".
-        candidates: the words a reverse dictionary may answer with; empty in other tasks.
-        left_out: training examples that are too long, or have no heads, and are not in the splits.
+        candidates: the candidates of a reverse dictionary; empty in other tasks.
+        left_out: number of dropped training examples, too long or without heads.
     """
 
     task: str
@@ -98,7 +98,7 @@ class Corpus:
                 yield from example.sentences
 
     def with_sentences(self, changed: Callable[[Sentence], Sentence]) -> "Corpus":
-        """The same with `changed(sentence)` for each sentence."""
+        """The corpus with `changed(sentence)` for each sentence."""
         splits = {
             name: [replace(e, sentences=tuple(map(changed, e.sentences))) for e in examples]
             for name, examples in self.splits.items()

@@ -1,7 +1,7 @@
 """Files of `label<TAB>tokens<TAB>heads`, and the heads of a corpus's sentences from such files.
 
-A line holds a label, the tokens between spaces and the head of each token: 0 for the root, j for
-token j. Further columns (relations) are passed over.
+A line has a label, the tokens separated by spaces and the head of each token: 0 for the root, j for
+token j. Further columns (relations) are ignored.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,12 +20,12 @@ def read_heads_file(
     """The sentences with their labels and heads.
 
     Args:
-        path: such a file.
-        labels: the labels that may occur and what to call them.
+        path: path of the file.
+        labels: allowed labels, and their names.
         how: encoding and bad rows.
 
     Raises:
-        ValueError: at a line that is not of this form or whose heads are not a tree.
+        ValueError: at a malformed line, or one whose heads are not a tree.
     """
     examples = []
     for number, line in full_lines(path, how):
@@ -41,7 +41,7 @@ def read_heads_file(
 
 
 def has_heads_form(line: str) -> bool:
-    """Whether the line's third column holds an integer for each token of the second."""
+    """Whether the third column has one integer per token of the second."""
     columns = line.split("\t")
     if len(columns) < 3:
         return False
@@ -50,13 +50,13 @@ def has_heads_form(line: str) -> bool:
 
 
 def attach_heads(corpus: Corpus, paths: Iterable[Path]) -> Corpus:
-    """The corpus with the heads and the tokens of the files' lines.
+    """The corpus with heads and tokens from the files.
 
-    A sentence gets those of the first line whose text is the same once white space is removed; one
-    that is found nowhere stays as it is. Lines of other sentences are passed over unchecked.
+    A sentence gets those of the first line with the same text, ignoring white space; sentences
+    without such a line are unchanged. Lines of other sentences are not checked.
 
     Args:
-        corpus: of any task.
+        corpus: a corpus of any task.
         paths: files, or folders of them: `.conllu`, and `.tsv` of this module's form.
     """
     paths = tuple(paths)
@@ -70,14 +70,14 @@ def attach_heads(corpus: Corpus, paths: Iterable[Path]) -> Corpus:
                 missing.remove(key)
     if missing and not found:
         raise ValueError(
-            f"{', '.join(map(str, paths))}: no heads of any sentence of the data; texts are "
-            "compared without white space, and case counts"
+            f"{', '.join(map(str, paths))}: no heads for any sentence of the data; texts are "
+            "compared without white space, and case matters"
         )
     return corpus.with_sentences(lambda s: found.get(_key(s.words), s))
 
 
 def count_missing(examples: Iterable[Example]) -> int:
-    """How many sentences of the examples have no heads."""
+    """The number of sentences without heads."""
     return sum(sentence.heads is None for e in examples for sentence in e.sentences)
 
 
@@ -85,7 +85,7 @@ def heads_files(paths: Iterable[Path]) -> list[Path]:
     """The files of heads among `paths` and in the folders among them.
 
     Raises:
-        ValueError: if a path is not there, or a folder holds no such file.
+        ValueError: if a path does not exist, or a folder has no such file.
     """
     files: list[Path] = []
     for path in paths:
@@ -115,7 +115,7 @@ def _columns(line: str, path: Path, number: int) -> list[str]:
         fault(
             path,
             number,
-            f"expected label, tokens and heads between tabs, got {len(columns)} column",
+            f"expected label, tokens and heads separated by tabs, got {len(columns)} column",
         )
     return columns[:3]
 

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, through the package `datasets`."""
+"""Data sets of the Hugging Face hub, read with the package `datasets`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,26 +15,26 @@ PREFIX = "hf:"
 def read_hub(
     name: str, label: str, texts: Sequence[str], how: ReadOptions = STRICT
 ) -> dict[str, list[Example]]:
-    """The splits of a data set, the one for validation under "validation".
+    """The splits of a data set; that for validation is named "validation".
 
-    Rows whose label is hidden (no value; of a class, -1) are left out, and so are splits that have
-    no others.
+    Rows with hidden labels (no value, or -1 for a class) are left out, and so are splits of such
+    rows.
 
     Args:
         name: "hf:owner/name" or "hf:owner/name:configuration".
         label: the column of the labels; integers of a class column, or of a sequence of classes,
             become their names.
         texts: the columns of the sentences.
-        how: what labels are, and what is between several.
+        how: the kind of labels, and their separator.
 
     Raises:
-        ValueError: if it cannot be loaded or a column is not there, naming those that are.
+        ValueError: if it cannot be loaded, or a column is missing, with the existing ones.
     """
     datasets = require("datasets", extra="hub")
     path, _, configuration = name.removeprefix(PREFIX).partition(":")
     try:
         loaded = datasets.load_dataset(path, configuration or None)
-    except Exception as error:  # the package raises errors of a dozen kinds, some its own
+    except Exception as error:  # the package raises errors of a dozen types
         raise ValueError(f"{name}: cannot be loaded ({error})") from error
     splits = {
         split: _read(rows, f"{name} {split}", label, texts, how) for split, rows in loaded.items()
@@ -68,7 +68,7 @@ def _read(
 def _cell(
     value: object, names: Sequence[str] | None, where: str, number: int, how: ReadOptions
 ) -> str:
-    """A label, or a list of labels, as the cell of a table has it."""
+    """A label, or a list of labels, as the cell of a table."""
 
     def named(one: Any) -> Any:
         return names[one] if names and isinstance(one, int) else one

@@ -1,4 +1,4 @@
-"""Labels out of the cells of a table: a class, a number, or any number of labels."""
+"""Labels from the cells of a table: a class, a number, or any number of labels."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,11 @@ from sparsewood.lab.data.text import is_number
 def labelled(
     sentences: Iterable[Sentence], cell: str, path: Path | str, line: int, how: ReadOptions = STRICT
 ) -> Example:
-    """The example of a row whose label is written in `cell`.
+    """The example of a row with the label in `cell`.
 
     Raises:
-        ValueError: where that is not what `how.target` says, naming the line: an empty class, or no
-            finite number. No labels at all are an empty cell.
+        ValueError: if the cell does not fit `how.target`, with the line: an empty class, or not a
+            finite number. An empty cell means no labels.
     """
     label = cell.strip()
     if how.target == "labels":
@@ -31,24 +31,24 @@ def labelled(
 
 
 def joined(labels: Sequence[object], path: Path | str, line: int, how: ReadOptions) -> str:
-    """A list of labels as a cell has them.
+    """A list of labels as one cell.
 
     Raises:
-        ValueError: where a label is no text, or has the separator in it, naming the line.
+        ValueError: if a label is not a text or contains the separator, with the line.
     """
     for label in labels:
         if not isinstance(label, str):
             fault(path, line, f"label: expected a list of texts, got {type(label).__name__} in it")
         if how.label_separator in label:
-            fault(path, line, f"a label with {how.label_separator!r} in it: --label-separator")
+            fault(path, line, f"a label contains {how.label_separator!r}; set --label-separator")
     return how.label_separator.join(str(label) for label in labels)
 
 
 def is_finite(text: str) -> bool:
-    """Whether it is a number, and neither infinite nor NaN."""
+    """Whether the text is a finite number."""
     return is_number(text) and math.isfinite(float(text))
 
 
 def classes_of(example: Example, target: TargetKind) -> tuple[str, ...]:
-    """What training must have seen to know of it; nothing of a number."""
+    """The labels that must be in training; empty for a number."""
     return () if target == "number" else example.names

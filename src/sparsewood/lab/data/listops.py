@@ -1,4 +1,4 @@
-"""ListOps: nested list operations whose value and whose tree are known.
+"""ListOps: nested list operations with known values and trees.
 
     [MAX 2 9 [MIN 4 7 ] 0 ]  is  9
 
@@ -21,7 +21,7 @@ OPERATORS: dict[str, Callable[[list[int]], int]] = {
     "[MAX": max,
     "[MED": lambda values: int(median(values)),
     "[SM": lambda values: sum(values) % 10,
-    # The published files hold three more, which the published generator leaves out.
+    # Three more occur in the published files, but not in the published generator.
     "[FIRST": lambda values: values[0],
     "[LAST": lambda values: values[-1],
     "[PM": lambda values: prod(values) % 10,
@@ -29,7 +29,7 @@ OPERATORS: dict[str, Callable[[list[int]], int]] = {
 DIGITS = tuple("0123456789")
 Tokens = tuple[str, ...]
 _TOKEN = re.compile(r"\[\s*[A-Za-z]+|[][()]|[0-9]+|[^][()0-9\s,]+")
-_EXCERPT = 30  # characters shown on either side of a mistake
+_EXCERPT = 30  # characters shown on either side of an error
 
 
 def evaluate(tokens: Sequence[str]) -> int:
@@ -57,14 +57,14 @@ def heads(tokens: Sequence[str]) -> tuple[int, ...]:
     """The gold tree of an expression, as the head of each token: 0 the root, j token j.
 
     An operator heads its arguments, nested operators included, and its closing bracket. The
-    outermost operator hangs from the root. The tree is projective.
+    outermost operator is the root's child. The tree is projective.
 
     Raises:
         ValueError: if the tokens are not one expression.
     """
     _check(tokens)
     result: list[int] = []
-    around = [0]  # the operators that are open, the innermost last
+    around = [0]  # the open operators, the innermost last
     for position, token in enumerate(tokens, 1):
         result.append(around[-1])
         if token in OPERATORS:
@@ -75,13 +75,13 @@ def heads(tokens: Sequence[str]) -> tuple[int, ...]:
 
 
 def read_expression(text: str) -> Sentence:
-    """The tokens of an expression as people type it, and its gold tree.
+    """The tokens of a typed expression, and its gold tree.
 
     Spaces and commas between tokens and the case of operators do not matter: `[max 2, 9[min 4 7]0]`
-    is read as `[MAX 2 9 [MIN 4 7 ] 0 ]`. The parentheses of the published format may be there.
+    is read as `[MAX 2 9 [MIN 4 7 ] 0 ]`. The parentheses of the published format are allowed.
 
     Raises:
-        ValueError: if the text is not one expression, showing where it goes wrong.
+        ValueError: if the text is not one expression, with the place of the error.
     """
     matches = list(_TOKEN.finditer(text))
     written = [_canonical(match[0]) for match in matches]
@@ -106,8 +106,7 @@ def read_listops(path: Path | str) -> list[Example]:
     be left out.
 
     Raises:
-        ValueError: naming the line, if one is not of this form or its value is not that of the
-            expression.
+        ValueError: if a line is malformed or its value is wrong, with the line.
     """
     examples: list[Example] = []
     for number, line in numbered_lines(Path(path)):
@@ -136,7 +135,7 @@ def example_of(tokens: tuple[str, ...]) -> Example:
 def _sentence(tokens: tuple[str, ...]) -> Sentence:
     """The tokens with their gold heads.
 
-    Which operator heads a closing bracket is a matter of form: brackets are not scored.
+    The heads of closing brackets are a convention: brackets are not scored.
     """
     return Sentence(tokens, heads(tokens), tuple(token != CLOSE for token in tokens))
 
@@ -153,8 +152,8 @@ def _parse(line: str) -> Example:
 
 
 def _binarised(tokens: Sequence[str]) -> list[str]:
-    """With parentheses that give each operator its arguments one by one, the bracket last."""
-    parts: list[list[str]] = [[]]  # the last is what is written of the innermost open operator
+    """The tokens with parentheses that apply operators to one argument at a time."""
+    parts: list[list[str]] = [[]]  # the last one belongs to the innermost open operator
     for token in tokens:
         if token in OPERATORS:
             parts.append([token])
@@ -165,20 +164,19 @@ def _binarised(tokens: Sequence[str]) -> list[str]:
 
 
 def _check(tokens: Sequence[str]) -> None:
-    """Raise ValueError unless the tokens are one expression, naming the token at fault."""
+    """Raise ValueError with the invalid token unless the tokens are one expression."""
     if fault := _fault(tokens):
         raise ValueError(f"token {fault[0] + 1}: {fault[1]}" if tokens else fault[1])
 
 
 def _fault(tokens: Sequence[str]) -> tuple[int, str] | None:
-    """The index of the token at fault and what is wrong with it; None for one expression.
-
-    That is a digit, or an operator, its arguments and a bracket.
+    """The index of the invalid token and its error; None for a valid expression: a digit, or an
+    operator with its arguments and a bracket.
     """
     if not tokens:
         return 0, "expected a list operation, found nothing"
-    opened: list[int] = []  # the operators that are open
-    arguments: list[int] = []  # of each of them
+    opened: list[int] = []  # the open operators
+    arguments: list[int] = []  # number of arguments of each
     for i, token in enumerate(tokens):
         if i > 0 and not opened:
             return i, f"expected nothing after the end of the expression, found {token!r}"
@@ -203,12 +201,12 @@ def _fault(tokens: Sequence[str]) -> tuple[int, str] | None:
 
 
 def _canonical(token: str) -> str:
-    """`[MAX` for `[ max`, and all else as it is."""
+    """`[MAX` for `[ max`; other tokens are unchanged."""
     return "[" + token[1:].strip().upper() if len(token) > 1 and token[0] == "[" else token
 
 
 def _place(text: str, match: re.Match[str] | None) -> str:
-    """Where a match stands in a text, and what is around it."""
+    """The position of a match in a text, with its context."""
     if match is None:
         return ""
     start, stop = match.span()

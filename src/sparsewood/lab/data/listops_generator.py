@@ -9,7 +9,7 @@ from sparsewood.lab.data.listops import CLOSE, Tokens, example_of
 from sparsewood.lab.data.listops_lengths import ExactLength
 from sparsewood.lab.data.listops_parameters import SPLITS, ListOpsParameters
 
-_PATIENCE = 20_000  # draws in a row without a new expression before the limits are to blame
+_PATIENCE = 20_000  # consecutive draws without a new expression before giving up
 
 Draw = Callable[[], Tokens | None]  # one expression; None if its length is not allowed
 
@@ -18,9 +18,9 @@ def generate_splits(parameters: ListOpsParameters) -> dict[str, list[Example]]:
     """The splits "train", "validation", "test" and further ones by length, as `bins` has them.
 
     Examples have values as labels and gold heads. All expressions are distinct, over all splits. As
-    in the published data they are drawn from the outermost operator inwards, those outside the
-    limits of length discarded, and shuffled before they are split. The outermost is always an
-    operator; the published generator also draws lone digits.
+    in the published data, they are drawn from the outermost operator inwards, those outside the
+    limits of length are discarded, and they are shuffled before they are split. The outermost token
+    is always an operator; the published generator also draws single digits.
 
     Raises:
         ValueError: if the limits allow too few expressions.
@@ -28,7 +28,7 @@ def generate_splits(parameters: ListOpsParameters) -> dict[str, list[Example]]:
     random = Random(parameters.split_seed)
     sizes = {name: getattr(parameters, name) for name in SPLITS}
     exact = _ExactDepth(parameters, random)
-    # What is drawn, and how many of it each split gets.
+    # The draws, and the number of each per split.
     parts: list[tuple[Draw, dict[str, int]]] = [(lambda: _draw(parameters, random), sizes)]
     if depths := parameters.depths:
         shares = {name: _shares(size, len(depths)) for name, size in sizes.items()}
@@ -42,7 +42,7 @@ def generate_splits(parameters: ListOpsParameters) -> dict[str, list[Example]]:
     splits: dict[str, list[Tokens]] = {name: [] for name in SPLITS}
     for draw, counts in parts:
         expressions = _draw_distinct(draw, sum(counts.values()), found, parameters)
-        # The short ones tend to be drawn early.
+        # Short expressions tend to be drawn early.
         expressions.sort(key=lambda _: random.random())
         for name, count in counts.items():
             splits[name] += expressions[:count]
@@ -71,14 +71,14 @@ def _long_splits(parameters: ListOpsParameters, found: set[Tokens]) -> dict[str,
 
 
 def _shares(total: int, count: int) -> list[int]:
-    """`total` in `count` numbers that are as equal as can be, the larger ones first."""
+    """`total` as a sum of `count` almost equal numbers, the larger ones first."""
     return [total // count + (i < total % count) for i in range(count)]
 
 
 def _draw_distinct(
     draw: Draw, count: int, found: set[Tokens], parameters: ListOpsParameters
 ) -> list[Tokens]:
-    """`count` expressions that are not among those `found`; they are added to these."""
+    """Draw `count` expressions that are not in `found`, and add them to it."""
     new: list[Tokens] = []
     in_vain = 0
     while len(new) < count:
@@ -92,15 +92,15 @@ def _draw_distinct(
         if in_vain == _PATIENCE:
             raise ValueError(
                 f"found only {len(new)} of {count} distinct expressions: {_PATIENCE} draws in a "
-                f"row brought no new one within {parameters}; widen the limits or ask for fewer"
+                f"row had no new one within {parameters}; widen the limits or request fewer"
             )
     return new
 
 
 def _draw(parameters: ListOpsParameters, random: Random) -> Tokens | None:
-    """One expression from the outermost operator inwards; None if its length is not allowed."""
+    """Draw an expression from the outermost operator inwards; None if its length is not allowed."""
     tokens: list[str] = []
-    missing: list[int] = []  # arguments to come of each operator that is open
+    missing: list[int] = []  # number of missing arguments of each open operator
     while True:
         depth = len(missing) + 1
         if depth == 1 or (
@@ -122,12 +122,12 @@ def _draw(parameters: ListOpsParameters, random: Random) -> Tokens | None:
 
 
 class _ExactDepth:
-    """Draws expressions of a depth as `_draw` does if all others are discarded, in one go.
+    """Draws expressions of a given depth with the distribution of `_draw`, without rejection.
 
-    An argument has depth d at most with probability `a_d`: a digit, of depth 0, or an operator all
-    of whose K arguments have depth d - 1 at most, `a_d = 1 - p + p E[a_{d-1}^K]`. So an operator of
-    depth d has k arguments with a probability as `a_{d-1}^k - a_{d-2}^k`, and which of them is the
-    first to have depth d - 1 follows likewise.
+    An argument has a depth of at most d with probability `a_d`: a digit, of depth 0, or an operator
+    whose K arguments all have a depth of at most d - 1, `a_d = 1 - p + p E[a_{d-1}^K]`. So an
+    operator of depth d has k arguments with a probability proportional to `a_{d-1}^k - a_{d-2}^k`,
+    and likewise for the first of them with depth d - 1.
     """
 
     def __init__(self, parameters: ListOpsParameters, random: Random) -> None:
@@ -140,14 +140,16 @@ class _ExactDepth:
             self.at_most.append(1 - chance + chance * mean)
 
     def draw(self, depth: int) -> Tokens | None:
-        """One expression of this depth; None if its length is not allowed."""
+        """Draw an expression of this depth; None if its length is not allowed."""
         tokens: list[str] = []
         self._add_operator(tokens, depth, exactly=True)
         shortest = 1 if depth == 1 else self.parameters.min_length
         return tuple(tokens) if shortest <= len(tokens) <= self.parameters.max_length else None
 
     def _add_operator(self, tokens: list[str], depth: int, *, exactly: bool) -> None:
-        """An operator of this depth, or of at most it, unless the expression is too long."""
+        """Add an operator of this depth, or of at most this depth, unless the expression is too
+        long.
+        """
         tokens.append(operator(self.parameters, self.random))
         high = self.at_most[depth - 1]
         low = self.at_most[depth - 2] if exactly and depth > 1 else 0.0
@@ -172,7 +174,7 @@ class _ExactDepth:
             self._add_operator(tokens, depth, exactly=exactly)
 
     def _pick(self, weights: list[float]) -> int:
-        """An index, drawn in proportion to the weights."""
+        """A random index with probabilities proportional to the weights."""
         left = self.random.random() * sum(weights)
         for i, weight in enumerate(weights[:-1]):
             if left < weight:

@@ -1,4 +1,4 @@
-"""What generated list operations are like: how many, how deep, how long."""
+"""The parameters of generated list operations: number, depth, length."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,27 +11,27 @@ SPLITS = ("train", "validation", "test")
 
 @dataclass(frozen=True)
 class ListOpsParameters:
-    """What is generated. Depth, arguments and probability are those of the published data.
+    """Parameters of the generator. Depth, arguments and probability default to the published data.
 
     Attributes:
-        train: expressions of the training split.
-        validation: of the validation split.
-        test: of the test split.
-        operators: those that are drawn, among MIN, MAX, MED, SM, FIRST, LAST and PM.
-        max_depth: levels of an expression; those at the last are digits.
-        depths: every split has as many expressions of each of these depths, and no others. They
-            are levels of operators alone: `[MAX 2 9 ]` has depth 1, and two levels for `max_depth`.
-        depth_1_share: so many more training expressions have depth 1, as a share of `train`.
-        min_arguments: the fewest arguments of an operator.
-        max_arguments: the most arguments of an operator.
-        operator_probability: that an argument is an operator and not a digit.
-        min_length: the fewest tokens of an expression; not of those that are to have depth 1.
-        max_length: the most tokens of an expression.
+        train: number of training expressions.
+        validation: number of validation expressions.
+        test: number of test expressions.
+        operators: operators to draw, among MIN, MAX, MED, SM, FIRST, LAST and PM.
+        max_depth: maximum levels of an expression; the last level has only digits.
+        depths: depths of expressions; every split has equally many of each. Only operators count:
+            `[MAX 2 9 ]` has depth 1, but two levels for `max_depth`.
+        depth_1_share: additional training expressions of depth 1, as a share of `train`.
+        min_arguments: minimum arguments of an operator.
+        max_arguments: maximum arguments of an operator.
+        operator_probability: probability that an argument is an operator, not a digit.
+        min_length: minimum tokens of an expression. It does not apply to `depth_1_share`.
+        max_length: maximum tokens of an expression.
         test_lengths: greatest lengths of further tests, of longer expressions. "80 120" adds a test
             of max_length + 1 to 80 tokens and one of 81 to 120, named by these lengths; `depths`
             does not apply to them.
         test_per_length: number of expressions in each of these tests.
-        split_seed: of all draws.
+        split_seed: seed of all draws.
     """
 
     train: int = 20_000

@@ -16,11 +16,11 @@ def read_mnli(folder: Path) -> dict[str, list[Example]]:
 
     They are `multinli_1.0_{train,dev_matched,dev_mismatched}.jsonl`, or the same with `.txt` (tabs
     and a header); or a part of these, `mnli_train.tsv` and `mnli_val.tsv` (tabs and a header with
-    label, sentence1 and sentence2). No labelled test set was published: what they call validation
-    are the tests here, and a tenth of the training split is held out for validation.
+    label, sentence1 and sentence2). No labelled test set was published: the published validation
+    sets are the tests here, and a tenth of the training split is held out for validation.
 
     Raises:
-        ValueError: if neither is in the folder, or at the first wrong line.
+        ValueError: if the folder has neither, or at the first malformed line.
     """
     for suffix in (".jsonl", ".txt"):
         train = folder / f"multinli_1.0_train{suffix}"

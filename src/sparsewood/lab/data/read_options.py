@@ -1,4 +1,4 @@
-"""How files of rows are read: their encoding, what parts their columns, what a bad row means."""
+"""Options of reading files of rows: encoding, delimiter, and handling of bad rows."""
 
 import codecs
 import warnings
@@ -9,28 +9,28 @@ from dataclasses import dataclass, field
 
 from sparsewood.lab.data.examples import TargetKind
 
-LONG = 400  # words of a row from which on it is worth a warning
-TOO_LONG = 50_000  # words, whose arcs have 10 GB of scores: a file without ends of lines, say
-_NAMED = {"tab": "\t", r"\t": "\t", "space": " "}  # delimiters that are hard to type
-_LISTED = 20  # of the rows that are named in a warning
+LONG = 400  # words of a row that cause a warning
+TOO_LONG = 50_000  # words whose arc scores take 10 GB; the file may lack line ends
+_NAMED = {"tab": "\t", r"\t": "\t", "space": " "}  # names of delimiters that are hard to type
+_LISTED = 20  # maximum rows listed in a warning
 
 
-class BadRow(ValueError):  # noqa: N818 (what the row is)
+class BadRow(ValueError):  # noqa: N818 (describes the row)
     """A row of a file that cannot be read; the message begins with `path:line`."""
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a file of rows is read.
+    """How to read a file of rows.
 
     Attributes:
-        encoding: of the text.
-        delimiter: between columns, one character, "tab" or "space"; None for a comma in `.csv`,
-            else a tab.
-        skip_bad: pass over bad rows; otherwise the first one is an error.
-        target: what labels are: a class, a number, or any number of labels.
-        label_separator: between several labels.
-        skipped: what is wrong with those passed over so far.
+        encoding: text encoding.
+        delimiter: column delimiter: one character, "tab" or "space"; None for a comma in `.csv`,
+            otherwise a tab.
+        skip_bad: skip bad rows; otherwise the first one is an error.
+        target: kind of labels: a class, a number, or any number of labels.
+        label_separator: separator between labels.
+        skipped: the errors of rows skipped so far.
     """
 
     encoding: str = "utf-8"
@@ -44,7 +44,7 @@ class ReadOptions:
         try:
             codecs.lookup(self.encoding)
         except LookupError:
-            raise ValueError(f"encoding: there is none named {self.encoding!r}") from None
+            raise ValueError(f"encoding: unknown encoding {self.encoding!r}") from None
         if self.delimiter in _NAMED:
             object.__setattr__(self, "delimiter", _NAMED[self.delimiter])
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
@@ -54,12 +54,12 @@ class ReadOptions:
 
     @property
     def splits_bytes(self) -> bool:
-        """Whether lines end at a line feed before they are decoded."""
+        """Whether lines can be split before they are decoded."""
         return "\n a".encode(self.encoding).endswith(b"\n a")
 
     @contextmanager
     def row(self) -> Iterator[None]:
-        """Within it one row is read; a bad one is passed over or raised."""
+        """The context of reading a row; skips or raises BadRow."""
         try:
             yield
         except BadRow as bad:
@@ -68,7 +68,7 @@ class ReadOptions:
             self.skipped.append(str(bad))
 
     def tell_skipped(self, name: str, kept: int) -> None:
-        """Warn of the rows of a file that were passed over, `kept` others having been read."""
+        """Warn about the skipped rows of a file; `kept` is the number of others."""
         if not self.skipped:
             return
         rows = len(self.skipped) + kept
@@ -80,7 +80,7 @@ STRICT = ReadOptions()
 
 
 def listed(entries: list[str]) -> str:
-    """The first entries, and how many more there are."""
+    """The first entries, and the number of others."""
     more = f"; and {len(entries) - _LISTED:,} more" if len(entries) > _LISTED else ""
     return "; ".join(entries[:_LISTED]) + more
 
@@ -90,7 +90,7 @@ _LONG_ROWS: ContextVar[list[tuple[str, int]] | None] = ContextVar("long_rows", d
 
 @contextmanager
 def long_rows() -> Iterator[list[tuple[str, int]]]:
-    """Collects the place, `path:line`, and the number of words of rows that are long."""
+    """Collect the place, `path:line`, and the number of words of long rows."""
     found: list[tuple[str, int]] = []
     token = _LONG_ROWS.set(found)
     try:
@@ -100,7 +100,7 @@ def long_rows() -> Iterator[list[tuple[str, int]]]:
 
 
 def note_length(words: int, place: str) -> None:
-    """A row of so many words was read."""
+    """Record the length of a row."""
     found = _LONG_ROWS.get()
     if found is not None and words > LONG:
         found.append((place, words))

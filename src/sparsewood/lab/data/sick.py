@@ -1,4 +1,4 @@
-"""SICK: pairs of sentences, their entailment judged by people. Marelli et al. (2014)."""
+"""SICK: pairs of sentences with human judgements of entailment. Marelli et al. (2014)."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +20,7 @@ def read_sick(folder: Path) -> dict[str, list[Example]]:
     file `SICK.txt` names (the label under `entailment_label`).
 
     Raises:
-        ValueError: if neither is in the folder, or at the first wrong line.
+        ValueError: if the folder has neither, or at the first malformed line.
     """
     paths = {split: folder / f"SICK_{name}.txt" for split, name in _FILES.items()}
     if all(path.is_file() for path in paths.values()):

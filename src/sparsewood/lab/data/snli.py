@@ -1,4 +1,4 @@
-"""The Stanford Natural Language Inference corpus, in the forms it is passed around in."""
+"""The Stanford Natural Language Inference corpus, in its common formats."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,17 +17,17 @@ _Row = tuple[int, Sequence[str]]  # line; label, premise, hypothesis
 def read_snli(folder: Path) -> dict[str, list[Example]]:
     """The splits of a folder. Pairs without an agreed label ("-") are left out.
 
-    Each split is looked for as `snli_1.0_{train,dev,test}.jsonl`, as the same with `.txt` (tabs and
-    a header), and as three files side by side: `s1.*` (premises), `s2.*` (hypotheses), `labels.*`.
+    Each split is read from `snli_1.0_{train,dev,test}.jsonl`, as the same with `.txt` (tabs and a
+    header), and as three files side by side: `s1.*` (premises), `s2.*` (hypotheses), `labels.*`.
 
-    A part of the training set in a folder `train20k` stands in for a training set that is not
-    there. Its lines are 1 (neutral), 2 (contradiction) or 3 (entailment), the same again, premise
-    and hypothesis between tabs. Both its files, `train.csv` and `test.csv`, are then trained on.
-    Given as `folder` itself, its `test.csv` is the test and a tenth of `train.csv` is held out for
+    A part of the training set in a folder `train20k` replaces a missing training set. Its lines are
+    1 (neutral), 2 (contradiction) or 3 (entailment), the same again, premise and hypothesis,
+    separated by tabs. Both its files, `train.csv` and `test.csv`, are then trained on. Given as
+    `folder` itself, its `test.csv` is the test and a tenth of `train.csv` is held out for
     validation.
 
     Raises:
-        ValueError: if a split is not there, or at the first wrong line.
+        ValueError: if a split is missing, or at the first malformed line.
     """
     if (folder / "train.csv").is_file() and (folder / "test.csv").is_file():
         splits = hold_out(_read_numbered(folder / "train.csv"))
@@ -76,13 +76,15 @@ def _read_numbered(path: Path) -> list[Example]:
     for number, line in full_lines(path):
         columns = line.split("\t")
         if len(columns) != 4 or columns[0] not in _NUMBERS:
-            fault(path, number, "expected 1, 2 or 3, a label, premise and hypothesis between tabs")
+            fault(
+                path, number, "expected 1, 2 or 3, label, premise and hypothesis separated by tabs"
+            )
         rows.append((number, (_NUMBERS[columns[0]], *columns[2:])))
     return pairs_of(rows, path)
 
 
 def pairs_of(rows: Iterable[_Row], path: Path) -> list[Example]:
-    """The pairs of rows that hold label, premise and hypothesis, those without a label left out."""
+    """The pairs in rows of label, premise and hypothesis, without those without a label."""
     examples = []
     for number, (label, *texts) in rows:
         label = label.strip()

@@ -11,17 +11,17 @@ _BINARY = ("negative", "negative", None, "positive", "positive")
 
 
 def read_sst(path: Path, *, fine: bool = False, phrases: bool = False) -> list[Example]:
-    """The sentences of a file of labelled trees, one a line: `(3 (2 It) (4 works))`.
+    """The sentences of a file of labelled trees, one per line: `(3 (2 It) (4 works))`.
 
     Args:
-        path: such a file.
-        fine: five labels; otherwise "negative" (0 and 1) and "positive" (3 and 4), and what is
-            neutral is left out.
-        phrases: every node of the trees is an example, as is usual in training; a phrase that comes
-            again with the same label is one of them.
+        path: path of the file.
+        fine: five labels; otherwise "negative" (0 and 1) and "positive" (3 and 4), without neutral
+            sentences.
+        phrases: every node of the trees is an example, as usual in training; a repeated phrase with
+            the same label counts once.
 
     Raises:
-        ValueError: at a line that is not such a tree.
+        ValueError: at a malformed line.
     """
     labels = FINE if fine else _BINARY
     examples = []
@@ -35,16 +35,16 @@ def read_sst(path: Path, *, fine: bool = False, phrases: bool = False) -> list[E
 
 
 def _nodes(line: str, path: Path, number: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Label and words of every node, the children before their parent: the sentence comes last."""
+    """Label and words of every node, children before their parent, so that the sentence is last."""
     nodes: list[tuple[int, tuple[str, ...]]] = []
     words: list[str] = []
     opened: list[tuple[int, int]] = []  # label of the node and the number of words before it
-    # A leaf may hold a no-break space, so only spaces part what is in brackets.
+    # A leaf may contain a no-break space, so only spaces separate tokens.
     tokens = [t for t in line.replace("(", " ( ").replace(")", " ) ").split(" ") if t]
     previous = ""
     for token in tokens:
         if not opened and (nodes or token != "(") and previous != "(":
-            fault(path, number, "expected one tree in brackets, got something outside of it")
+            fault(path, number, "expected one tree in brackets, got text outside of it")
         if previous == "(":
             if token not in ("0", "1", "2", "3", "4"):
                 fault(path, number, "expected a label from 0 to 4 after a bracket")

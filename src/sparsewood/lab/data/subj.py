@@ -23,10 +23,10 @@ def read_subj(folder: Path, *, seed: int = 0) -> dict[str, list[Example]]:
             label (0 objective, 1 subjective), tokens and heads: the fixed split that papers report
             on; or with the two official files, `plot.tok.gt9.5000` and `quote.tok.gt9.5000`, which
             are shuffled and split.
-        seed: of that shuffle.
+        seed: seed of the shuffle.
 
     Raises:
-        ValueError: if neither is in the folder, or at the first wrong line.
+        ValueError: if the folder has neither, or at the first malformed line.
     """
     if all((folder / name).is_file() for name in _FIXED.values()):
         return {split: read_heads_file(folder / name, _LABELS) for split, name in _FIXED.items()}
@@ -50,5 +50,5 @@ def read_subj(folder: Path, *, seed: int = 0) -> dict[str, list[Example]]:
 
 
 def _words(line: str) -> tuple[str, ...]:
-    """Those of a line whose words stand apart already."""
+    """The words of a tokenized line."""
     return tuple(line.split())

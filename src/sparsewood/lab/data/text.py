@@ -1,8 +1,8 @@
-"""Raw text to words, in the manner of the Penn Treebank.
+"""Tokenization in the style of the Penn Treebank.
 
-Punctuation is parted from words and contractions are split (don't: do n't), nothing is rewritten:
-the words one after the other are the text without its white space. Numbers (3.5, 1,000), words
-with hyphens and abbreviations (Mr., U.S.) stay whole.
+Punctuation is separated from words and contractions are split (don't: do n't); nothing is
+rewritten: the concatenated words are the text without white space. Numbers (3.5, 1,000), hyphenated
+words and abbreviations (Mr., U.S.) are not split.
 """
 
 import re
@@ -28,7 +28,7 @@ _BRACKET = re.compile(r"-[LR][RSC]B-$")
 def tokenize(text: str) -> tuple[str, ...]:
     """The words of `text`.
 
-    Text whose punctuation stands apart already is only split at white space.
+    Text that is already tokenized is only split at white space.
     """
     chunks = text.split()
     if _is_tokenized(chunks):

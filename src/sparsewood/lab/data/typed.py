@@ -1,4 +1,4 @@
-"""Sentences as people type them."""
+"""Typed sentences."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ _TOKENS = frozenset(token.lower() for token in (*OPERATORS, *DIGITS, CLOSE))
 
 
 def typed_sentence(text: str, words_of: WordsOf = tokenize) -> Sentence:
-    """The words of a text, as `words_of` splits it; a list operation has its tree too."""
+    """The words of a text, split by `words_of`; a list operation also has its tree."""
     if text.lstrip().startswith("["):
         try:
             return read_expression(text)
@@ -20,6 +20,6 @@ def typed_sentence(text: str, words_of: WordsOf = tokenize) -> Sentence:
 
 
 def are_list_operations(words: Iterable[str]) -> bool:
-    """Whether the words of a vocabulary are those of list operations, and no others."""
+    """Whether all words of a vocabulary are tokens of list operations."""
     found = {word.lower() for word in words}
     return found <= _TOKENS and any(operator.lower() in found for operator in OPERATORS)

@@ -1,4 +1,4 @@
-"""A user's own data: which reader a file is for."""
+"""User data: selects the reader of a file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from sparsewood.lab.data.hub import PREFIX, read_hub
 from sparsewood.lab.data.read_options import STRICT, ReadOptions
 from sparsewood.lab.data.text import is_number
 
-_MANY = 20  # labels; fewer may well be classes, however few examples there are
+_MANY = 20  # fewer labels than this are accepted as classes
 _DEFAULTS = ("label", "text", "text2")
 
 
@@ -29,8 +29,8 @@ def read_own_splits(
 ) -> dict[str, list[Example]]:
     """The splits of files, or of data sets of the hub, given by name.
 
-    A data set of the hub that is named for training brings its own other splits. Where there is no
-    validation split a tenth of the training split, drawn by the seed, is held out.
+    A data set of the hub for training also provides its other splits. Without a validation split, a
+    random tenth of the training split is held out.
     """
     splits: dict[str, list[Example]] = {}
     for split, name in (("train", train), ("validation", validation), ("test", test)):
@@ -48,12 +48,12 @@ def read_own_splits(
     if "validation" not in splits:
         splits |= hold_out(splits["train"], seed, how.target)
         if not splits["validation"]:
-            raise ValueError(f"{train}: too few examples to hold any out: name validation data")
+            raise ValueError(f"{train}: too few examples to hold any out; pass validation data")
     return splits
 
 
 def label_problem(examples: Sequence[Example]) -> str | None:
-    """Why the labels cannot be those of classes; None if they can."""
+    """Why the labels are unlikely to be classes; None if they are fine."""
     labels = {example.label for example in examples}
     if len(labels) < _MANY or 2 * len(labels) <= len(examples):
         return None
@@ -62,7 +62,7 @@ def label_problem(examples: Sequence[Example]) -> str | None:
     return (
         f"the labels are {len(labels):,} different {kind} in {len(examples):,} examples; expected "
         "classes with several examples each: is it the right column (--label)?"
-        + " Numbers are learned as such with --target number."
+        + " --target number learns numbers."
         * numbers
     )
 
@@ -73,19 +73,20 @@ def read_own(
     """The examples of a file in one of these forms.
 
     CoNLL-U (`.conllu`, labelled by comments; single sentences only), JSON lines (`.jsonl`), CSV
-    with a header (`.csv`), and with tabs between the columns: with a header, if columns are named
-    or the first line has the default names; `label tokens heads` if the first line has that form;
-    else `label text [text2]`. With another delimiter than a tab and one text, the first one ends
-    the label and all that follows is the text.
+    with a header (`.csv`), and with tabs between the columns: with a header if columns are named or
+    the first line has the default names; `label tokens heads` if the first line has that form; else
+    `label text [text2]`. With another delimiter and one text, the first delimiter ends the label
+    and the rest is the text.
 
     Args:
         path: the file.
-        label: the column of the labels; None for "label" where there are names.
+        label: the column of the labels; None for "label" if columns have names.
         texts: those of one or two sentences; None for "text" and "text2".
         how: encoding, delimiter and bad rows; a warning lists those that are skipped.
 
     Raises:
-        ValueError: if there is no such file, at the first wrong line, or if there is no example.
+        ValueError: if there is no such file, at the first malformed line, or if there are no
+            examples.
     """
     if not path.is_file():
         problem = "a folder; expected a file" if path.is_dir() else "no such file"
@@ -105,7 +106,7 @@ def _read(
     suffix = path.suffix.lower()
     if suffix == ".conllu":
         if len(texts) > 1:
-            raise ValueError(f"{path}: CoNLL-U holds no pairs of sentences")
+            raise ValueError(f"{path}: CoNLL-U files have no pairs of sentences")
         return read_conllu(path, how)
     names = _names(label, texts)
     is_named = label is not None or any(text is not None for text in texts)
@@ -120,7 +121,9 @@ def _read(
 
 
 def _is_header(line: str, names: Sequence[str], delimiter: str) -> bool:
-    """Whether a line names these columns; between spaces nothing else, as it may be a sentence."""
+    """Whether a line names these columns; with spaces as delimiter, only these, as it may be a
+    sentence.
+    """
     cells = line.split(delimiter)
     return set(names) <= set(cells) and (delimiter != " " or len(cells) == len(names))
 

@@ -1,4 +1,4 @@
-"""Word vectors from files: those of the wanted words, kept in a cache."""
+"""Word vectors from files, with a cache of the wanted words."""
 
 import hashlib
 import zipfile
@@ -24,18 +24,18 @@ from sparsewood.lab.data._vector_files import (
 )
 from sparsewood.lab.data.cache import cache_folder
 
-WORDS = "words"  # the name of the vectors that an extra brings
+WORDS = "words"  # the name of the vectors of the extra [words]
 _UNREADABLE = (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
 
 
 class WordVectors:
-    """Words and a vector for each.
+    """Words and their vectors.
 
     Args:
-        size: of a vector.
-        words: distinct.
+        size: size of a vector.
+        words: distinct words.
         vectors: (words, size) float32.
-        name: the file they are from, or "words"; None if from none.
+        name: the file of the vectors, or "words"; None without a file.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class WordVectors:
         self._index = {word: i for i, word in enumerate(self.words)}
 
     def lookup(self, words: Sequence[str]) -> Tensor:
-        """(words, size) float32: the vector of each word, or of its lower case, else zero."""
+        """(words, size) float32: the vector of each word, or of its lower case, or zero."""
         rows = [self._row(word) for word in words]
         known = torch.tensor([i for i, row in enumerate(rows) if row is not None], dtype=torch.long)
         table = torch.zeros(len(rows), self.size)
@@ -65,7 +65,7 @@ class WordVectors:
         return table
 
     def coverage(self, words: Iterable[str]) -> float:
-        """How many of `words` have a vector, in percent; 100 if there are none."""
+        """The percentage of `words` with a vector; 100 without words."""
         found = [word in self for word in words]
         return 100.0 * sum(found) / len(found) if found else 100.0
 
@@ -86,7 +86,7 @@ class WordVectors:
 def load_vectors(
     name: Path | str, words: Iterable[str] | None, *, cache: bool = True, progress: bool = False
 ) -> WordVectors:
-    """The vectors of those of `words`, or of their lower case, that a file holds.
+    """The vectors of `words`, or of their lower case, in a file.
 
     Args:
         name: a file of one of these kinds, the first two possibly compressed by gzip:
@@ -96,12 +96,12 @@ def load_vectors(
             npz       with `words`, strings or one newline-separated UTF-8 object, and `vectors`
 
             or "words": GloVe 6B of 50 dimensions, from the extra [words].
-        words: the vocabulary; all else in the file is skipped. None: all words of the file.
-        cache: keep what is found in `cache_folder()`, for the same file and words; not all words.
+        words: the vocabulary; other words of the file are skipped. None: all words of the file.
+        cache: cache the vectors found in `cache_folder()`, by file and words; not for all words.
         progress: show a bar, if on a terminal.
 
     Raises:
-        ValueError: if the file cannot be read, naming the line at fault.
+        ValueError: if the file cannot be read, with the line.
     """
     path, read = _source(name)
     wanted = None
@@ -109,7 +109,7 @@ def load_vectors(
         wanted = {form for word in words for form in (word, word.lower())}
     kept = _cached_at(path, wanted) if cache and wanted is not None else None
     if kept is not None and kept.is_file():
-        with suppress(ValueError, *_UNREADABLE):  # a damaged file is made anew
+        with suppress(ValueError, *_UNREADABLE):  # a damaged file is written again
             return _table(read_archive(kept, wanted), name)
     try:
         found = read(path, wanted, progress)
@@ -122,11 +122,11 @@ def load_vectors(
 
 @dataclass(frozen=True)
 class VectorReference:
-    """A file of word vectors as it was when a model was made with it.
+    """The file of word vectors that a model was made with.
 
     Attributes:
         name: the absolute path, or "words" for the extra [words].
-        sha256: of its content.
+        sha256: hash of its content.
     """
 
     name: str
@@ -134,12 +134,12 @@ class VectorReference:
 
     @classmethod
     def to(cls, name: Path | str) -> "VectorReference":
-        """The file `name` as it is now."""
+        """A reference to the current file `name`."""
         path, _ = _source(name)
         return cls(WORDS if name == WORDS else str(path.resolve()), _sha256(path))
 
     def problem(self) -> str | None:
-        """Why the vectors cannot be had any more; None if they can."""
+        """Why the vectors are not available any more; None if they are."""
         try:
             path, _ = _source(self.name)
             return None if _sha256(path) == self.sha256 else "has changed since"
@@ -161,14 +161,14 @@ def _source(name: Path | str) -> tuple[Path, Callable[[Path, Set[str] | None, bo
     if not path.is_file():
         raise ValueError(f"{path}: no such file of word vectors")
     if path.suffix.lower() == ".npz" and not zipfile.is_zipfile(path):
-        raise ValueError(f"{path}: not an npz archive, though it has the name of one")
+        raise ValueError(f"{path}: not an npz archive, despite its name")
     if zipfile.is_zipfile(path):
         return path, lambda path, wanted, _: read_archive(path, wanted)
     return path, read_binary if ".bin" in path.suffixes[-2:] else read_text
 
 
 def _cached_at(path: Path, wanted: Set[str]) -> Path:
-    """Where the vectors of these words from the file as it is now are kept."""
+    """The cache file for the vectors of these words in the current file."""
     file = path.resolve()
     state = file.stat()
     digest = hashlib.sha256(encoded(f"{file}\n{state.st_size}\n{state.st_mtime_ns}"))
@@ -178,7 +178,7 @@ def _cached_at(path: Path, wanted: Set[str]) -> Path:
 
 
 def _keep(found: VectorTable, path: Path) -> None:
-    # A cache that cannot be written is done without.
+    # The cache is optional: errors of writing are ignored.
     with suppress(OSError), whole_file(path) as draft:
         np.savez(draft, words=np.array(found.words, np.str_), vectors=found.vectors)
 

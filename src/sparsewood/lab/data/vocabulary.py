@@ -12,8 +12,8 @@ class Vocabulary:
     """A list of words; word i is the integer i, and 0 is every word that is not in the list.
 
     Args:
-        words: distinct; the first is "<unk>".
-        lowercase: look words up in lower case.
+        words: distinct words; the first is "<unk>".
+        lowercase: convert words to lower case.
     """
 
     def __init__(self, words: Sequence[str], *, lowercase: bool = True) -> None:
@@ -30,7 +30,7 @@ class Vocabulary:
     def build(
         cls, sentences: Iterable[Sentence], *, lowercase: bool = True, min_count: int = 1
     ) -> "Vocabulary":
-        """The words that occur at least `min_count` times, the frequent ones first."""
+        """A vocabulary of the words that occur at least `min_count` times, most frequent first."""
         counts: Counter[str] = Counter()
         for sentence in sentences:
             counts.update(word.lower() if lowercase else word for word in sentence.words)
@@ -39,10 +39,10 @@ class Vocabulary:
         return cls([UNKNOWN, *(word for _, word in kept)], lowercase=lowercase)
 
     def extend(self, words: Iterable[str]) -> None:
-        """Put `words`, none of which is in the list, at its end."""
+        """Append `words`, which must be new."""
         for word in words:
             if word in self._index:
-                raise ValueError(f"words: {word!r} is in the list already")
+                raise ValueError(f"words: {word!r} is already in the list")
             self._index[word] = len(self.words)
             self.words.append(word)
 

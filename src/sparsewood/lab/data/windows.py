@@ -1,4 +1,4 @@
-"""Sentences as the sub-words of a pretrained encoder, in windows that it can read."""
+"""Sentences as windows of sub-words for a pretrained encoder."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -9,11 +9,11 @@ from torch import Tensor
 
 
 class Window(NamedTuple):
-    """Sub-words of a sentence that are read together, special ones included.
+    """Sub-words of a sentence that are read together, including special ones.
 
     Attributes:
-        subwords: their integers.
-        owners: the word of each, counted from 0; -1 where it is read for the sake of others alone.
+        subwords: integers of the sub-words.
+        owners: the word of each, counted from 0; -1 for special sub-words and context.
     """
 
     subwords: list[int]
@@ -21,7 +21,7 @@ class Window(NamedTuple):
 
 
 Splitter = Callable[[Sequence[str]], list[Window]]
-"""The words of a sentence -> its windows, among whose owners is every word."""
+"""The words of a sentence -> its windows, which together cover every word."""
 
 
 def padded_windows(sentences: Sequence[Sequence[Window]], n: int) -> tuple[Tensor, Tensor]:
@@ -29,11 +29,11 @@ def padded_windows(sentences: Sequence[Sequence[Window]], n: int) -> tuple[Tenso
 
     Args:
         sentences: the windows of each of B sentences.
-        n: words of a sentence, padding included.
+        n: words of a sentence, including padding.
 
     Returns:
-        Sub-words (R, p) int64, -1 beyond the end of a window, and their owners (R, p) int64: word i
-        of sentence b is b * n + i, and -1 is none.
+        Sub-words (R, p) int64, -1 beyond the end of a window, and their owners (R, p) int64: b * n
+        + i for word i of sentence b, -1 for none.
     """
     windows = [(b, window) for b, windows in enumerate(sentences) for window in windows]
     longest = max(len(window.subwords) for _, window in windows)

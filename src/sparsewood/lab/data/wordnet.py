@@ -18,13 +18,13 @@ from sparsewood.lab.data._lines import fault, numbered_lines
 
 FILES = {"noun": "data.noun", "verb": "data.verb", "adj": "data.adj", "adv": "data.adv"}
 SYSTEM = ("/usr/share/wordnet", "/usr/local/share/wordnet")
-_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # of the position of an adjective
+_MARKER = re.compile(r"\((?:a|p|ip)\)$")  # marks the position of an adjective
 _EXAMPLES = re.compile(r'(?:;|:|,|^)\s*"')
 
 
 @dataclass(frozen=True)
 class Definition:
-    """The words that share a definition, its text and part of speech."""
+    """A definition: its words, text and part of speech."""
 
     lemmas: tuple[str, ...]
     text: str
@@ -35,13 +35,13 @@ def find_wordnet() -> Path:
     """The folder of an installed WordNet: Debian's `wordnet-base`, or NLTK's corpus (or its zip).
 
     Raises:
-        ValueError: if there is none, saying how to get one.
+        ValueError: if there is none, with how to install one.
     """
     for place in _places():
         if is_wordnet(place):
             return place
     raise ValueError(
-        "no WordNet is installed: name a folder with data.noun, data.verb, data.adj and data.adv, "
+        "no WordNet is installed; pass a folder with data.noun, data.verb, data.adj and data.adv, "
         "or install one (apt-get install wordnet-base, or python -m nltk.downloader wordnet)"
     )
 
@@ -54,7 +54,7 @@ def is_wordnet(path: Path) -> bool:
 
 
 def read_wordnet(path: Path) -> list[Definition]:
-    """The definitions, each with those of its words that are single words; others are left out.
+    """The definitions with their single words; definitions without one are left out.
 
     Args:
         path: a folder with the four files, or a zip of one, as NLTK keeps it.

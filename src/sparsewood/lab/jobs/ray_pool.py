@@ -1,4 +1,4 @@
-"""Runs on a Ray cluster, each as a task of Ray that watches a process of its own."""
+"""Runs on a Ray cluster: each is a Ray task that watches the process of the run."""
 
 import logging
 import os
@@ -15,14 +15,14 @@ from sparsewood.lab.jobs.worker import STOPPED
 from sparsewood.lab.run.config import RunConfig
 from sparsewood.lab.run.progress import Progress
 
-RESUMED = 3  # times that a run whose worker was killed is gone on with
-_REACHED = 10.0  # seconds until a cluster that does not answer is taken for absent
-_PATIENCE = 120.0  # seconds that a process whose worker was killed has to save and leave the folder
+RESUMED = 3  # maximum number of times that a run is resumed after its worker was killed
+_REACHED = 10.0  # seconds to wait for a cluster to respond
+_PATIENCE = 120.0  # seconds for a process to save its state after its worker was killed
 
 
 @dataclass
 class _Task:
-    """A job that Ray has, and how often it was gone on with."""
+    """A job in Ray, and how often it was resumed."""
 
     job: Job
     ref: Any
@@ -34,15 +34,15 @@ class RayPool:
     """A pool of the CPUs and GPUs of a Ray cluster.
 
     Args:
-        place: the cluster and what is kept there for each run.
-        workers: how many run at a time; None for as many as there is room for now.
-        config: of a run, as an example of what each asks for.
-        progress: what to show.
+        place: the cluster, and the resources reserved per run.
+        workers: number of parallel runs; None for as many as fit now.
+        config: the configuration of a run, which determines the resources of each.
+        progress: shows the progress.
 
     Raises:
         MissingExtra: if Ray is not installed.
         ConnectionError: if there is no cluster at the address.
-        ValueError: if no node has room for a run.
+        ValueError: if no node has the resources of a run.
     """
 
     def __init__(
@@ -52,7 +52,9 @@ class RayPool:
         self._place, self._workers, self._progress = place, workers, progress
         self._asked = place.resources(config)
         self._tasks: list[_Task] = []
-        self._connected = not self._ray.is_initialized()  # by this pool, which then disconnects
+        self._connected = (
+            not self._ray.is_initialized()
+        )  # whether this pool connects, and so disconnects
         if self._connected:
             _connect(self._ray, place.on, progress)
         if not self._room():
@@ -60,7 +62,7 @@ class RayPool:
             cpus, gpus = self._asked
             raise ValueError(
                 f"no node of the Ray cluster has the {cpus:g} CPUs and {gpus:g} GPUs that a run "
-                "asks for; see --cpus-per-run and --gpus-per-run"
+                "requests; see --cpus-per-run and --gpus-per-run"
             )
 
     @property
@@ -108,14 +110,14 @@ class RayPool:
             self._ray.cancel(task.ref)
 
     def _end(self, task: _Task) -> Ended | None:
-        """Wait for a task; None if it was killed and is gone on with."""
+        """Wait for a task; None if it was killed and is resumed."""
         errors = self._ray.exceptions
         try:
             code, last = self._ray.get(task.ref)
             killed = f"its process ended with {code}" if code < 0 or code == STOPPED else None
         except errors.TaskCancelledError:
             code, last, killed = STOPPED, "", "it was cancelled"
-        except errors.RayTaskError as error:  # of the task itself: it could not start the process
+        except errors.RayTaskError as error:  # the task could not start the process
             code, last, killed = 1, _one_line(error.cause), None
         except errors.RayError as error:
             code, last, killed = 1, "", type(error).__name__
@@ -126,12 +128,12 @@ class RayPool:
             self._tasks.remove(task)
             last = f"its worker was killed {RESUMED + 1} times: {killed}"
             return tell(task.job, 1, last, self._progress)
-        self._progress.note(f"{task.job.folder}: its worker is gone ({killed}); going on")
+        self._progress.note(f"{task.job.folder}: its worker has ended ({killed}); resuming")
         task.ref, task.resumed = self._submit(task.job), task.resumed + 1
         return None
 
     def _room(self) -> int:
-        """How many runs the nodes have room for, if nobody else used them."""
+        """How many runs fit the nodes, if nothing else uses them."""
         cpus, gpus = self._asked
         rooms = [
             min(
@@ -153,14 +155,14 @@ def _connect(ray: Any, on: str, progress: Progress) -> None:
     known = os.environ.get("RAY_ADDRESS") if on == "ray" else on
     host, colon, port = (known or "").removeprefix("ray://").rpartition(":")
     try:
-        if colon:  # Ray itself would go on trying for many minutes
+        if colon:  # Ray itself would retry for many minutes
             socket.create_connection((host, int(port)), timeout=_REACHED).close()
         ray.init(known or "auto", **quiet)
     except (OSError, ImportError, RuntimeError) as error:
         if known:
             raise ConnectionError(f"{known}: no Ray cluster there: {_one_line(error)}") from error
-        progress.note("no Ray cluster is running here: one of this machine alone is started")
-        # Else Ray gives way to whatever else runs on the machine.
+        progress.note("no Ray cluster is running here; starting one on this machine")
+        # Otherwise Ray yields to other processes on the machine.
         ray.init("local", include_dashboard=False, _system_config={"worker_niceness": 0}, **quiet)
 
 

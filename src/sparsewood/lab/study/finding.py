@@ -1,4 +1,4 @@
-"""What a comparison found, in words."""
+"""The finding of a comparison, in words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,18 +10,18 @@ from sparsewood.lab.study.paired import Comparison, compare_runs
 from sparsewood.lab.study.rows import labels, learns
 from sparsewood.lab.tasks.build import MEASURES
 
-_LISTED = 3  # estimators that are named; of more, the number is told
+_LISTED = 3  # maximum number of estimators to name; otherwise their number
 
 
 def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> str:
-    """Which estimator answers best, which others are not told apart from it, and which is quickest.
+    """The best estimator, those not significantly different from it, and the fastest of these.
 
-    Of estimators through which something is learnt, where there are some. Two are told apart where
+    Only estimators with learned trees are considered, if there are any. Two differ significantly if
     the 95 % interval of their difference, by bootstrap over seeds and test items, excludes 0.
 
     Args:
-        rows: the runs of each row, a seed each.
-        summary: what `summarise` has of them.
+        rows: the runs of each row, one per seed.
+        summary: the result of `summarise` for them.
     """
     told, names = summary["rows"], labels(rows)
     measure = MEASURES[summary["criterion"]]
@@ -34,9 +34,9 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     learning = [name for name in rows if learns(name)] or list(rows)
     ranked = sorted(learning, key=value, reverse=measure.higher_is_better)
     best, *others = ranked
-    text = f"{names[best]} answers best on {test or 'validation'}: {measure.label} "
+    text = f"{names[best]} is best on {test or 'validation'}: {measure.label} "
     if len(learning) < len(rows):
-        text = f"Of the estimators that learn, {text}"
+        text = f"Among the estimators with learned trees, {text}"
     text += _with_spread(measure.text(value(best)), told[best], test, measure.name)
     text += f" ({over(len(rows[best]))})"
     if against := next(iter(told[best].get("against", {}).values()), None):
@@ -55,23 +55,22 @@ def finding(rows: Mapping[str, Sequence[Run]], summary: Mapping[str, Any]) -> st
     quickest = min([best, *close], key=lambda name: told[name]["seconds_per_epoch"])
     seconds = f"{told[quickest]['seconds_per_epoch']:.1f} s"
     return (
-        f"{text}; {alike} {'is' if len(close) == 1 else 'are'} not told apart from it. Of these, "
-        f"{names[quickest]} has the quickest epochs, {seconds}.{ended}"
+        f"{text}; {alike} {'is' if len(close) == 1 else 'are'} not significantly different. "
+        f"Of these, {names[quickest]} has the fastest epochs, {seconds}.{ended}"
     )
 
 
 def over(seeds: int) -> str:
-    """How many seeds a figure is the mean of; with one, what that leaves open."""
+    """The number of seeds of a mean, with a remark if it is one."""
     return "one seed; variation between seeds not assessed" if seeds == 1 else f"{seeds} seeds"
 
 
 def cut_short(groups: Mapping[str, Iterable[Run]]) -> str:
-    """A sentence, after a space, about training that ended at its limit of epochs too early.
-
-    That is where the last epoch was the best one on validation. Empty where there is no such run.
+    """A sentence, after a space, about runs whose last epoch, at the limit, was the best one on
+    validation. Empty if there are none.
 
     Args:
-        groups: runs by what they are called.
+        groups: runs by name.
     """
     default = TrainingConfig().max_epochs
     named: dict[str, None] = {}
@@ -104,6 +103,6 @@ def _with_spread(text: str, row: Mapping[str, Any], test: str | None, name: str)
 
 
 def _close(ours: Sequence[Run], theirs: Sequence[Run]) -> bool:
-    """Whether chance may have told the two apart; so it may where outcomes are unknown."""
+    """Whether the two are not significantly different, or their outcomes are unknown."""
     found = next(iter(compare_runs(ours, theirs).values()), None)
     return found is None or found.low <= 0 <= found.high

@@ -31,7 +31,7 @@ def test_the_target_tells_the_task(tmp_path: Path) -> None:
     assert source_from_json(source_to_json(pairs)) == pairs
     old = {"kind": "classify", "train": "a.csv"}  # as it was written before there were targets
     assert source_from_json(old).task == "classify"
-    with pytest.raises(ValueError, match="Numbers are learned as such with --target number"):
+    with pytest.raises(ValueError, match="--target number learns numbers"):
         Pairs(str(path)).load()
     path.write_text(path.read_text() + "high\ta\tb\n")
     with pytest.raises(ValueError, match=r"a\.tsv:41: label: expected a finite number"):
