@@ -97,7 +97,7 @@ def test_every_evaluation_is_shown(make_config, recording, tmp_path: Path) -> No
     ]
     (said,) = [note for note in shown.notes if note.startswith("choosing")]
     assert said == (
-        "choosing the temperature: 17 are tried on the 12 examples of validation "
+        "choosing the temperature: trying 17 on the 12 validation examples "
         "(--no-temperatures skips this)"
     )
     silent = recording()

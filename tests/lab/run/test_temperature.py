@@ -86,7 +86,7 @@ def test_three_sentences_of_545_are_noise() -> None:
     assert found.curve[8] == pytest.approx(found.curve[1] + 300 / N)
     assert found.chosen == 1
     assert found.p[8] == 1 / 8
-    assert "temperature 1 kept: none of 16 others is better" in str(found)
+    assert "temperature 1 kept: none of the 16 other temperatures is" in str(found)
 
 
 def test_a_gain_is_taken() -> None:

@@ -165,8 +165,8 @@ class Evaluator:
             return None
         batches, precision = self.batches["validation"], self.config.precision
         self.progress.note(
-            f"choosing the temperature: {len(FACTORS)} are tried on the "
-            f"{len(batches.split.examples):,} examples of validation (--no-temperatures skips this)"
+            f"choosing the temperature: trying {len(FACTORS)} on the "
+            f"{len(batches.split.examples):,} validation examples (--no-temperatures skips this)"
         )
         guard = self._shown("temperatures", len(FACTORS) * len(batches.order()))
         return temperature_search(

@@ -51,16 +51,17 @@ class TemperatureSearch:
         }
 
     def __str__(self) -> str:
-        others = f"{len(self.p)} others"
+        others = len(self.p)
         if self.chosen == self.trained:
             best = min(self.p, key=self.p.__getitem__)
             text = (
-                f"temperature {self.trained:g} kept: none of {others} is better on validation "
-                f"beyond chance (the likeliest, {best:g}: {self._compared(best)})"
+                f"temperature {self.trained:g} kept: none of the {others} other temperatures is "
+                f"significantly better on validation (the best candidate, {best:g}: "
+                f"{self._compared(best)})"
             )
         else:
             text = (
-                f"temperature {self.chosen:g} chosen among {others} on validation: "
+                f"temperature {self.chosen:g} chosen among {others} others on validation: "
                 f"{self._compared(self.chosen)}"
             )
         cap = self.capped[self.chosen]

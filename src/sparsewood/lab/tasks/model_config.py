@@ -73,7 +73,7 @@ class ModelConfig:
     """
 
     estimator: Annotated[str, ESTIMATORS] = f"sparsemap:max_active={MAX_ACTIVE}"
-    scorer: Annotated[Scorer, "mlp|between|both"] = "mlp"
+    scorer: Annotated[Scorer, "KIND"] = "mlp"
     channels: int = 4
     hidden: int = 300
     embedding: int = 300
