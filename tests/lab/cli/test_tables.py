@@ -98,7 +98,7 @@ def test_a_comparison_fits_a_terminal() -> None:
     cells = ["straight-through", "85.25", "+1.25", "85.2", "33.40", "21.6", "0.0003", "101.0"]
     assert lines[row].split() == cells
     assert lines[row + 1].startswith("  backward=marginals")
-    assert "Trees, calls: of an example in training" in text
+    assert "Trees, calls: per example in training" in text
 
 
 def test_epochs_of_a_comparison_that_differ_are_a_column() -> None:
