@@ -49,7 +49,7 @@ __global__ void chart_sums(SPARSEWOOD_CHART, double* log_sums, double* marginals
     Chart<Chosen> chart = batch.begin(false, arena);
     double total = chart.sum(g, batch.own());
     if (g.leader()) log_sums[batch.instance()] = total;
-    chart.marginals(g, batch.own(), marginals + batch.instance() * batch.each());
+    chart.marginals(g, marginals + batch.instance() * batch.each());
 }
 
 // The derivative of the marginals along `direction`, both shaped as the scores.
@@ -61,7 +61,7 @@ __global__ void chart_hessian(SPARSEWOOD_CHART, const double* direction, double*
     Chart<Chosen> chart = batch.begin(true, arena);
     int64_t at = batch.instance() * batch.each();
     chart.sum(g, batch.own());
-    chart.hessian(g, batch.own(), direction + at, product + at);
+    chart.hessian(g, direction + at, product + at);
 }
 
 // Structures as ones in `samples` (count, total, *shape), 0 before, drawn from `seeds` (count,
@@ -79,7 +79,7 @@ __global__ void chart_samples(SPARSEWOOD_CHART, int64_t lanes, int64_t count, in
     if (g.lane() >= lanes) return;
     for (int64_t s = g.lane(); s < count; s += lanes) {
         int64_t at = s * total + batch.instance();
-        chart.sample(batch.own(), static_cast<uint64_t>(seeds[at]),
+        chart.sample(static_cast<uint64_t>(seeds[at]),
                      used + g.lane() * chart.family.cells, samples + at * batch.each());
     }
 }

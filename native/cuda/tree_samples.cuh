@@ -4,9 +4,9 @@
 #include "sums/tree_samples.h"
 
 // Heads (count, total, n) drawn from `seeds` (count, total), by so many lanes at a time, and `good`
-// (count, total), 0 where they could not be drawn. `roots` (total, n) as in TreeSamples::draw.
+// (count, total), 0 where they could not be drawn.
 extern "C" __global__ void tree_samples(const double* scores, const int64_t* lengths, int64_t n,
-                                        int64_t single_root, const double* roots, char* memory,
+                                        int64_t single_root, char* memory,
                                         int64_t share, int64_t first, int64_t lanes, int64_t count,
                                         int64_t total, const int64_t* seeds, int64_t* heads,
                                         int64_t* good) {
@@ -24,6 +24,6 @@ extern "C" __global__ void tree_samples(const double* scores, const int64_t* len
     for (int64_t s = g.lane(); s < count; s += lanes) {
         int64_t at = s * total + b;
         Uniform uniform{static_cast<uint64_t>(seeds[at])};
-        good[at] = samples.draw(single_root ? roots + b * n : nullptr, uniform, heads + at * n);
+        good[at] = samples.draw(uniform, heads + at * n);
     }
 }

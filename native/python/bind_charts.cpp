@@ -116,7 +116,7 @@ void sum_chart(const std::string& name, Reals scores, Sizes sizes,
     for_each_chart(name, batch, false, threads, [&](auto& worker, int64_t b) {
         const double* own = batch.scores + b * batch.each;
         sums[b] = worker.chart.sum(Thread{}, own);
-        worker.chart.marginals(Thread{}, own, out + b * batch.each);
+        worker.chart.marginals(Thread{}, out + b * batch.each);
     });
 }
 
@@ -130,7 +130,7 @@ void chart_hessian(const std::string& name, Reals scores, Sizes sizes, Reals dir
     for_each_chart(name, batch, true, threads, [&](auto& worker, int64_t b) {
         const double* own = batch.scores + b * batch.each;
         worker.chart.sum(Thread{}, own);
-        worker.chart.hessian(Thread{}, own, along + b * batch.each, out + b * batch.each);
+        worker.chart.hessian(Thread{}, along + b * batch.each, out + b * batch.each);
     });
 }
 
@@ -148,7 +148,7 @@ void sample_chart(const std::string& name, Reals scores, Sizes sizes,
         worker.used.resize(static_cast<size_t>(worker.chart.family.cells));
         for (int64_t s = 0; s < static_cast<int64_t>(count); ++s) {
             int64_t at = s * batch.count + b;
-            worker.chart.sample(own, static_cast<uint64_t>(seed[at]), worker.used.data(),
+            worker.chart.sample(static_cast<uint64_t>(seed[at]), worker.used.data(),
                                 out + at * batch.each);
         }
     });

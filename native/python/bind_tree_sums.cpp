@@ -40,6 +40,19 @@ void shift(Out<double, nb::ndim<3>> arcs, Out<double, nb::ndim<1>> shared, int64
         out[b] = run_shift(scores, n, width, root);
 }
 
+void find_shifted_spans(Out<double, nb::ndim<4>> spans, In<int64_t, nb::ndim<1>> lengths,
+                        Out<double, nb::ndim<1>> shared) {
+    size_t batch = spans.shape(0);
+    int64_t n = static_cast<int64_t>(spans.shape(1)), labels = static_cast<int64_t>(spans.shape(3));
+    if (spans.shape(2) != spans.shape(1) || shared.shape(0) != batch || lengths.shape(0) != batch)
+        throw std::invalid_argument("expected spans (B, n, n, L), lengths and shared (B,)");
+    double *scores = spans.data(), *out = shared.data();
+    const int64_t* words = lengths.data();
+    nb::gil_scoped_release release;
+    for (size_t b = 0; b < batch; ++b, scores += n * n * labels)
+        out[b] = shift_spans(scores, words[b] < n ? words[b] : n, n, labels);
+}
+
 void sum_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
                Out<double, nb::ndim<1>> log_sums, Out<double, nb::ndim<3>> marginals,
                Out<bool, nb::ndim<1>> good, bool single_root, int threads) {
@@ -104,14 +117,13 @@ int64_t measure_tree_samples(int n, int lanes) {
 }
 
 void sample_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengths,
-                  bool single_root, In<double, nb::ndim<2>> roots, In<int64_t, nb::ndim<2>> seeds,
+                  bool single_root, In<int64_t, nb::ndim<2>> seeds,
                   Out<int64_t, nb::ndim<3>> heads, Out<bool, nb::ndim<2>> good, int threads) {
     size_t batch = scores.shape(0), n = scores.shape(1), count = seeds.shape(0);
     if (scores.shape(2) != n + 1 || lengths.shape(0) != batch || seeds.shape(1) != batch ||
-        heads.size() != count * batch * n || good.size() != count * batch ||
-        (single_root && (roots.shape(0) != batch || roots.shape(1) != n)))
+        heads.size() != count * batch * n || good.size() != count * batch)
         throw std::invalid_argument("expected scores (B, n, n + 1), heads (samples, B, n)");
-    const double *from = scores.data(), *by_word = roots.data();
+    const double* from = scores.data();
     const int64_t *words = lengths.data(), *seed = seeds.data();
     int64_t* to = heads.data();
     bool* fine = good.data();
@@ -127,8 +139,7 @@ void sample_trees(In<double, nb::ndim<3>> scores, In<int64_t, nb::ndim<1>> lengt
                     poll();
                     int64_t at = s * static_cast<int64_t>(batch) + b;
                     Uniform uniform{static_cast<uint64_t>(seed[at])};
-                    fine[at] = sampler.samples.draw(by_word + b * (width - 1) * single_root,
-                                                    uniform, to + at * (width - 1));
+                    fine[at] = sampler.samples.draw(uniform, to + at * (width - 1));
                 }
             });
     });
@@ -141,13 +152,15 @@ void bind_tree_sums(nb::module_& m) {
           "marginals"_a.noconvert(), "good"_a.noconvert(), "single_root"_a, "threads"_a,
           "Writes the log-partition function of each sentence, its derivatives, and whether both "
           "could be computed.");
-    m.def("sample_trees", &sample_trees, "scores"_a, "lengths"_a, "single_root"_a, "roots"_a,
-          "seeds"_a, "heads"_a.noconvert(), "good"_a.noconvert(), "threads"_a,
+    m.def("sample_trees", &sample_trees, "scores"_a, "lengths"_a, "single_root"_a, "seeds"_a, "heads"_a.noconvert(), "good"_a.noconvert(), "threads"_a,
           "Writes the heads (n, B, words) of trees drawn from their distribution, one seed (n, B) "
-          "for each, and whether they could be drawn. `roots` (B, words): how probable each word is "
-          "as the single root.");
+          "for each, and whether they could be drawn.");
     m.def("measure_tree_samples", &measure_tree_samples, "words"_a, "lanes"_a,
           "The bytes of working memory of a sentence.");
+    m.def("shift_spans", &find_shifted_spans, "spans"_a.noconvert(), "lengths"_a,
+          "shared"_a.noconvert(),
+          "Subtracts from spans (B, n, n, L), in place, the score shared by all trees, and writes "
+          "it.");
     m.def(
         "shift_arcs", &shift, "arcs"_a.noconvert(), "shared"_a.noconvert(), "root"_a,
         "Takes off arcs (B, n, width), in place, what all trees share, and writes that. The first "

@@ -50,6 +50,7 @@ class Chart {
         tops_ = arena.take<double>(family.cells);
         sums_ = arena.take<double>(family.cells);
         flows_ = arena.take<double>(family.cells);
+        if (family.labels > 1) shares_ = arena.take<double>(family.parts * family.labels);
         if (!with_rates) return;
         rates_ = arena.take<double>(family.cells);
         flow_rates_ = arena.take<double>(family.cells);
@@ -62,7 +63,7 @@ class Chart {
         double largest = family.log_count + family.used * (top > 0 ? top : 0);
         weights_ = top <= kLargestScore && largest < kLargestLog;
         if (weights_) {
-            exponentiate(g);
+            exponentiate(g, cells_, family.parts);
             add_up_all<Weights>(g);
             double total = cells_[family.goal];
             if (total > kTiny && total < kHuge) return log(total);
@@ -75,30 +76,27 @@ class Chart {
 
     // After sum(): how probable each score's part is. Padding is not written to.
     template <class G>
-    SPARSEWOOD_HD void marginals(const G& g, const double* scores, double* out) {
+    SPARSEWOOD_HD void marginals(const G& g, double* out) {
         weights_ ? flow_down<Weights, false>(g) : flow_down<Logs, false>(g);
-        write(g, scores, nullptr, out);
+        write(g, nullptr, out);
     }
 
     // After sum(): the derivative of the marginals along `direction`.
     template <class G>
-    SPARSEWOOD_HD void hessian(const G& g, const double* scores, const double* direction,
-                               double* out) {
-        read_rates(g, scores, direction);
+    SPARSEWOOD_HD void hessian(const G& g, const double* direction, double* out) {
+        read_rates(g, direction);
         weights_ ? find_rates<Weights>(g) : find_rates<Logs>(g);
         weights_ ? flow_down<Weights, true>(g) : flow_down<Logs, true>(g);
-        write(g, scores, direction, out);
+        write(g, direction, out);
     }
 
     // After sum(): one structure, as ones in `out`, which is 0 before; one lane's work. `used` has
     // room for a mark per cell.
-    SPARSEWOOD_HD void sample(const double* scores, uint64_t seed, uint8_t* used,
-                              double* out) const {
+    SPARSEWOOD_HD void sample(uint64_t seed, uint8_t* used, double* out) const {
         Uniform uniform{seed};
         weights_ ? walk<Weights>(uniform, used) : walk<Logs>(uniform, used);
-        int labels = family.labels;
         family.each_part(Single{}, [&](int64_t cell, int64_t part) {
-            if (used[cell]) out[part * labels + pick_label(scores + part * labels, uniform)] = 1;
+            if (used[cell]) out[part * family.labels + pick_label(cell, uniform)] = 1;
         });
     }
 
@@ -112,11 +110,10 @@ class Chart {
     SPARSEWOOD_HD double read(const G& g, const double* scores) {
         for (int64_t c = g.lane(); c < family.parts; c += g.size()) cells_[c] = kNone;
         g.sync();
+        if (family.labels > 1) add_labels(g, scores);
         double top = kNone;
-        int labels = family.labels;
         family.each_part(g, [&](int64_t cell, int64_t part) {
-            double score = labels == 1 ? scores[part]
-                                       : Logs::value(label_total(scores + part * labels));
+            double score = family.labels == 1 ? scores[part] : tops_[cell] + log(sums_[cell]);
             cells_[cell] = score;
             top = score > top ? score : top;
         });
@@ -124,35 +121,51 @@ class Chart {
         return g.max(top);
     }
 
+    // The sums over the labels of parts, and the terms of these sums in `shares_`.
     template <class G>
-    SPARSEWOOD_HD void exponentiate(const G& g) {
-#ifndef __CUDACC__
-        if (G::kLanes == 1) {
-            terms::exponentiate(cells_, family.parts);
-            return;
-        }
-#endif
-        for (int64_t c = g.lane(); c < family.parts; c += g.size()) cells_[c] = exp(cells_[c]);
+    SPARSEWOOD_HD void add_labels(const G& g, const double* scores) {
+        int labels = family.labels;
+        int64_t count = family.parts * labels;
+        for (int64_t c = g.lane(); c < count; c += g.size()) shares_[c] = 0;
+        g.sync();
+        family.each_part(g, [&](int64_t cell, int64_t part) {
+            const double* from = scores + part * labels;
+            double top = from[0];
+            for (int k = 1; k < labels; ++k) top = from[k] > top ? from[k] : top;
+            for (int k = 0; k < labels; ++k) shares_[cell * labels + k] = from[k] - top;
+            tops_[cell] = top;
+        });
+        g.sync();
+        exponentiate(g, shares_, count);
+        family.each_part(g, [&](int64_t cell, int64_t) {
+            double sum = 0;
+            for (int k = 0; k < labels; ++k) sum += shares_[cell * labels + k];
+            sums_[cell] = sum;
+        });
         g.sync();
     }
 
-    SPARSEWOOD_HD Total label_total(const double* scores) const {
-        double top = scores[0], sum = 0;
-        for (int k = 1; k < family.labels; ++k) top = scores[k] > top ? scores[k] : top;
-        for (int k = 0; k < family.labels; ++k) sum += exp(scores[k] - top);
-        return {top, sum};
+    template <class G>
+    SPARSEWOOD_HD void exponentiate(const G& g, double* x, int64_t count) const {
+#ifndef __CUDACC__
+        if (G::kLanes == 1) {
+            terms::exponentiate(x, count);
+            return;
+        }
+#endif
+        for (int64_t c = g.lane(); c < count; c += g.size()) x[c] = exp(x[c]);
+        g.sync();
     }
 
-    SPARSEWOOD_HD int pick_label(const double* scores, Uniform& uniform) const {
+    SPARSEWOOD_HD int pick_label(int64_t cell, Uniform& uniform) const {
         if (family.labels == 1) return 0;
-        Total total = label_total(scores);
-        double left = uniform() * total.sum;
+        const double* shares = shares_ + cell * family.labels;
+        double left = uniform() * sums_[cell];
         int last = 0;
         for (int k = 0; k < family.labels; ++k) {
-            double weight = exp(scores[k] - total.top);
-            if (!(weight > 0)) continue;
+            if (!(shares[k] > 0)) continue;
             last = k;
-            left -= weight;
+            left -= shares[k];
             if (left < 0) break;
         }
         return last;
@@ -255,45 +268,34 @@ class Chart {
     }
 
     template <class G>
-    SPARSEWOOD_HD void read_rates(const G& g, const double* scores, const double* direction) {
+    SPARSEWOOD_HD void read_rates(const G& g, const double* direction) {
         for (int64_t c = g.lane(); c < family.parts; c += g.size()) rates_[c] = 0;
         g.sync();
+        int labels = family.labels;
         family.each_part(g, [&](int64_t cell, int64_t part) {
-            rates_[cell] = label_rate(scores, direction, part);
+            double rate = labels == 1 ? direction[part] : 0;
+            for (int k = 0; labels > 1 && k < labels; ++k)
+                rate += shares_[cell * labels + k] / sums_[cell] * direction[part * labels + k];
+            rates_[cell] = rate;
         });
         g.sync();
     }
 
-    // How the logarithm of the sum over a part's labels changes.
-    SPARSEWOOD_HD double label_rate(const double* scores, const double* direction,
-                                    int64_t part) const {
-        int labels = family.labels;
-        if (labels == 1) return direction[part];
-        scores += part * labels, direction += part * labels;
-        Total total = label_total(scores);
-        double rate = 0;
-        for (int k = 0; k < labels; ++k) rate += exp(scores[k] - total.top) * direction[k];
-        return rate / total.sum;
-    }
-
-    // The flows of the parts, or with a direction their rates, shared out among labels.
+    // The flows of the parts, or with a direction their rates, divided among labels.
     template <class G>
-    SPARSEWOOD_HD void write(const G& g, const double* scores, const double* direction,
-                             double* out) const {
+    SPARSEWOOD_HD void write(const G& g, const double* direction, double* out) const {
         int labels = family.labels;
         family.each_part(g, [&](int64_t cell, int64_t part) {
             if (labels == 1) {
                 out[part] = direction ? flow_rates_[cell] : flows_[cell];
                 return;
             }
-            const double* own = scores + part * labels;
-            Total total = label_total(own);
+            double factor = 1 / sums_[cell];
             for (int k = 0; k < labels; ++k) {
-                double x = flows_[cell];
+                double share = shares_[cell * labels + k] * factor, x = flows_[cell];
                 if (direction)
-                    x = flow_rates_[cell] +
-                        flows_[cell] * (direction[part * labels + k] - rates_[cell]);
-                out[part * labels + k] = exp(own[k] - total.top) / total.sum * x;
+                    x = flow_rates_[cell] + x * (direction[part * labels + k] - rates_[cell]);
+                out[part * labels + k] = share * x;
             }
         });
         g.sync();
@@ -320,8 +322,9 @@ class Chart {
     }
 
     bool weights_ = true;
-    double *cells_, *tops_, *sums_;  // the totals by the first cell of each node
+    double *cells_, *tops_, *sums_;  // the totals by the first cell of each node, or by part
     double* flows_;
+    double* shares_ = nullptr;  // of the labels of parts
     double *rates_ = nullptr, *flow_rates_ = nullptr;
 };
 

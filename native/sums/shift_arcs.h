@@ -55,4 +55,24 @@ SPARSEWOOD_INLINE double shift_arcs(double* arcs, int64_t n, int64_t width, int6
     return shared;
 }
 
+// Spans of n words, (width, width, labels), in place; returns the score shared by all trees, which
+// have the single words, the whole sentence and n - 2 other spans.
+SPARSEWOOD_INLINE double shift_spans(double* spans, int64_t n, int64_t width, int64_t labels) {
+    auto at = [&](int64_t i, int64_t j) { return spans + (i * width + j) * labels; };
+    auto in_all = [&](int64_t i, int64_t j) { return i == j || (i == 0 && j == n - 1); };
+    double between = 2 * kNoScore, shared = 0;
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = i + 1; j < n; ++j)
+            if (!in_all(i, j)) between = std::max(between, largest(at(i, j), labels));
+    between = or_zero(between);
+    if (n > 2) shared = between * static_cast<double>(n - 2);
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = i; j < n; ++j) {
+            double *row = at(i, j), top = between;
+            if (in_all(i, j)) shared += top = or_zero(largest(row, labels));
+            for (int64_t k = 0; k < labels; ++k) row[k] -= top;
+        }
+    return shared;
+}
+
 }  // namespace sparsewood

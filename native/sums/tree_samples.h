@@ -8,7 +8,9 @@
 // walk from there reaches the root before the word, known after all other words were eliminated
 // (Grassmann, Taksar & Heyman 1985, without subtractions); then the word is merged with its head.
 //
-// With a single root its child is drawn first, and is the root of the rest.
+// With a single root its child is drawn first, and is the root of the rest. The trees in which that
+// is word r weigh as much as the arc from the root times the stationary distribution at r of walks
+// among the words (the Markov chain tree theorem).
 #pragma once
 
 #include "sums/numbers.h"
@@ -25,6 +27,8 @@ class TreeSamples {
         words = n, side = n + 1;
         weights_ = arena.take<double>(int64_t(n) * side);
         sums_ = arena.take<double>(int64_t(n) * side);
+        table_ = arena.take<double>(int64_t(n) * side);
+        roots_ = arena.take<double>(n);
     }
 
     // What one sample needs.
@@ -37,7 +41,7 @@ class TreeSamples {
         next_ = arena.take<int>(n + 1);
     }
 
-    // Scores (words, ...) with rows of `width`. With a single root, arcs from the root are left out.
+    // Scores (words, ...) with rows of `width`. With a single root the weights leave its arcs out.
     template <class G>
     SPARSEWOOD_HD void read(const G& g, const double* scores, int64_t width, bool single_root) {
         single_root_ = single_root;
@@ -50,20 +54,54 @@ class TreeSamples {
                 double weight = read ? exp(from[j] - top) : 0;
                 weights_[at(i, j)] = weight;
                 sums_[at(i, j)] = sum += weight;
+                table_[at(i, j)] = weight;
             }
+            roots_[i] = from[0] - top;
         }
         g.sync();
+        if (single_root) has_roots_ = find_roots(g);
     }
 
-    // The heads (words) of one tree; `roots` are the probabilities of the words to be the root's
-    // child where it has a single one. False when the weights underflow.
-    SPARSEWOOD_HD bool draw(const double* roots, Uniform& uniform, int64_t* heads) {
-        int root = single_root_ ? 1 + pick_word(roots, uniform) : 0;
+    // The heads (words) of one tree. False when the weights underflow.
+    SPARSEWOOD_HD bool draw(Uniform& uniform, int64_t* heads) {
+        if (single_root_ && !has_roots_) return false;
+        int root = single_root_ ? 1 + pick_word(roots_, uniform) : 0;
         return walk(root, uniform, heads) || eliminate(root, uniform, heads);
     }
 
   private:
     SPARSEWOOD_HD int64_t at(int word, int head) const { return int64_t(word) * side + head; }
+
+    // The probability of each word to be the root's child, up to a factor, out of the logarithms of
+    // the weights of these arcs. False when the weights underflow.
+    template <class G>
+    SPARSEWOOD_HD bool find_roots(const G& g) {
+        for (int k = words - 1; k > 0; --k) {
+            double total = 0;
+            for (int j = 1; j <= k; ++j) total += table_[at(k, j)];
+            if (!(total > kTiny)) return false;
+            for (int i = g.lane(); i < k; i += g.size()) {
+                double factor = table_[at(i, k + 1)] / total;
+                table_[at(i, k + 1)] = factor;
+                for (int j = 1; j <= k; ++j) table_[at(i, j)] += factor * table_[at(k, j)];
+                table_[at(i, i + 1)] = 0;
+            }
+            g.sync();
+        }
+        double best = roots_[0], sum = 0;
+        for (int k = 1; k < words; ++k) best = roots_[k] > best ? roots_[k] : best;
+        g.sync();
+        for (int k = 0; k < words; ++k) {
+            double visits = k == 0;  // kept in the column of the root
+            for (int i = 0; i < k; ++i) visits += table_[at(i, 0)] * table_[at(i, k + 1)];
+            double share = visits * exp(roots_[k] - best);
+            g.sync();
+            if (g.leader()) table_[at(k, 0)] = visits, roots_[k] = share;
+            g.sync();
+            sum += share;
+        }
+        return sum > kTiny && sum < 1 / kTiny;
+    }
 
     SPARSEWOOD_HD int pick_word(const double* shares, Uniform& uniform) const {
         double sum = 0;
@@ -192,8 +230,9 @@ class TreeSamples {
     }
 
     static constexpr double kTiny = 1e-200;
-    bool single_root_ = false;
+    bool single_root_ = false, has_roots_ = false;
     double *weights_, *sums_;   // by word and head; the latter cumulative
+    double *table_, *roots_;    // for the child of a single root
     double *merged_, *rest_;    // of one sample
     double* escape_;
     int *owner_, *next_;

@@ -130,6 +130,9 @@ def backward_pairs(
 ) -> None:
     """Writes all gradients; those of table and v are per sentence."""
 
+def shift_spans(spans: _Reals | Tensor, lengths: _Whole | Tensor, shared: _Reals | Tensor) -> None:
+    """Subtract from spans (B, n, n, L) the score shared by all trees, and write it."""
+
 def shift_arcs(arcs: _Reals | Tensor, shared: _Reals | Tensor, root: int) -> None:
     """Shifts arcs in place by a constant that all trees share, and writes the constant."""
 
@@ -137,16 +140,12 @@ def sample_trees(
     scores: _Reals | Tensor,
     lengths: _Whole | Tensor,
     single_root: bool,
-    roots: _Reals | Tensor,
     seeds: _Whole | Tensor,
     heads: _Whole | Tensor,
     good: NDArray[np.bool_] | Tensor,
     threads: int,
 ) -> None:
-    """Heads of trees drawn from their distribution, and whether they could be drawn.
-
-    `roots` (B, words): the probability of each word to be the single root.
-    """
+    """Heads of trees drawn from their distribution, and whether they could be drawn."""
 
 def measure_tree_samples(words: int, lanes: int) -> int:
     """The bytes of working memory of a sentence."""

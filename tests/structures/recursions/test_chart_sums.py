@@ -1,5 +1,7 @@
 """Charts, native and as kernels: against the recursions in PyTorch and enumeration."""
 
+from functools import partial
+
 import hypothesis.strategies as st
 import pytest
 import torch
@@ -12,7 +14,7 @@ from sparsewood._internal import cuda
 from sparsewood.structures.recursions import FORBIDDEN, logsumexp
 from sparsewood.structures.recursions.hessian import hessian_product
 from sparsewood.testing import draw_scores
-from tests.emulator import EmulatedKernels
+from tests.emulator import ORDERS, EmulatedKernels
 
 # Families, their parts at size n, and whether lengths are pairs.
 FAMILIES = {
@@ -87,10 +89,11 @@ def test_long_charts_agree_with_the_recursion(name: str) -> None:
 
 
 @each_family
-def test_charts_by_kernels(name: str) -> None:
+@pytest.mark.parametrize("order", ORDERS)
+def test_charts_by_kernels(name: str, order: str) -> None:
     for n, scale in ((4, 1.0), (9, 1000.0)):
         structure, steps, lengths = steps_of(name, n, scale, seed=1)
-        with cuda.emulate(EmulatedKernels):
+        with cuda.emulate(partial(EmulatedKernels, order=order)):
             check(structure, steps, lengths, scale)
 
 

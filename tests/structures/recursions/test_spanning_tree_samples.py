@@ -1,5 +1,7 @@
 """Samples of non-projective trees, by walks, by elimination and by kernels, against enumeration."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,7 +12,7 @@ from sparsewood.structures.recursions import FORBIDDEN
 from sparsewood.structures.recursions.spanning_tree_samples import sample_spanning_trees
 from sparsewood.testing import draw_scores
 from sparsewood.testing.marginals import _check_frequencies
-from tests.emulator import EmulatedKernels
+from tests.emulator import ORDERS, EmulatedKernels
 
 COUNT = 4000
 roots = pytest.mark.parametrize("single_root", [False, True])
@@ -56,7 +58,8 @@ def test_words_that_prefer_each_other(single_root: bool, bond: float) -> None:
 
 
 @roots
-def test_samples_by_kernels_are_those_by_native_code(single_root: bool) -> None:
+@pytest.mark.parametrize("order", ORDERS)
+def test_samples_by_kernels_are_those_by_native_code(single_root: bool, order: str) -> None:
     scores = draw_scores("normal", 3, (6, 7), seed=1)
     scores[0, 2, 4] = scores[0, 3, 3] = 40.0
     lengths = torch.tensor([6, 4, 1])
@@ -68,7 +71,7 @@ def test_samples_by_kernels_are_those_by_native_code(single_root: bool) -> None:
         return sample_spanning_trees(scores, lengths, single_root, 40, generator)
 
     native = draw()
-    with cuda.emulate(EmulatedKernels):
+    with cuda.emulate(partial(EmulatedKernels, order=order)):
         assert torch.equal(draw(), native)
     assert ((native < 0) == (torch.arange(6) >= lengths[:, None])).all()
 

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from sparsewood import _native
+from sparsewood._internal.transforms import is_transformed
 from sparsewood.structures.recursions.shifted import Shifted, or_zero, top
 from sparsewood.structures.recursions.totals import FORBIDDEN, Total, pick
 
@@ -42,6 +44,13 @@ def shift_spans(scores: Tensor, lengths: Tensor) -> Shifted:
 
     Every tree has the single words, the whole sentence and n - 2 other spans.
     """
+    if scores.device.type == "cpu" and not is_transformed(scores) and scores.is_contiguous():
+        # The constant carries no gradient. In place, as memory is the main cost.
+        shared = torch.empty(len(scores), dtype=scores.dtype)
+        table = scores.detach()
+        table = table.unsqueeze(-1) if table.ndim == 3 else table
+        _native.shift_spans(table.numpy(), lengths.contiguous().numpy(), shared.numpy())
+        return Shifted(scores, shared)
     best = scores.detach() if scores.ndim == 3 else scores.detach().amax(-1)
     words = torch.arange(best.shape[1], device=best.device)
     whole = (words[:, None] == 0) & (words == lengths[:, None, None] - 1)

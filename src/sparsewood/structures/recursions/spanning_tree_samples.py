@@ -14,7 +14,6 @@ from sparsewood._internal.threads import get_num_threads
 from sparsewood.structures._kernels import at_once
 from sparsewood.structures.recursions.chart_sums import draw_seeds
 from sparsewood.structures.recursions.elimination import eliminate
-from sparsewood.structures.recursions.spanning_trees import spanning_tree_sums
 from sparsewood.structures.recursions.totals import FORBIDDEN
 
 _PROGRAM = Program('#include "cuda/tree_samples.cuh"', ("tree_samples",))
@@ -31,14 +30,13 @@ def sample_spanning_trees(
     """Trees of each sentence by their heads: (B, n, n + 1) -> (samples, B, n), -1 at padding."""
     n = scores.shape[1]
     scores, lengths = scores.detach().contiguous(), lengths_or_full(lengths, scores)
-    roots = _root_shares(scores, lengths) if single_root else scores.new_zeros(len(scores), n)
     seeds = draw_seeds(scores, samples, generator)
     kernels = load(_PROGRAM, scores.device)
     if kernels is None:
-        found = _by_host(scores.cpu(), lengths.cpu(), roots.cpu(), seeds.cpu(), single_root)
+        found = _by_host(scores.cpu(), lengths.cpu(), seeds.cpu(), single_root)
         heads, good = (x.to(scores.device) for x in found)
     else:
-        heads, good = _by_kernels(kernels, scores, lengths, roots, seeds, single_root)
+        heads, good = _by_kernels(kernels, scores, lengths, seeds, single_root)
     if not good.all():
         k, rows = (~good).nonzero(as_tuple=True)
         heads[k, rows] = _by_elimination(scores[rows], lengths[rows], single_root, generator)
@@ -46,18 +44,8 @@ def sample_spanning_trees(
     return heads.masked_fill_(padding, -1)
 
 
-def _root_shares(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The probability of each word to be the single root, (B, n)."""
-    with torch.enable_grad():
-        leaf = scores.clone().requires_grad_()
-        log_sums, marginals = spanning_tree_sums(leaf, lengths, True)
-        if marginals is None:
-            (marginals,) = torch.autograd.grad(log_sums.sum(), leaf)
-    return marginals[..., 0].detach().clamp(min=0.0).contiguous()
-
-
 def _by_host(
-    scores: Tensor, lengths: Tensor, roots: Tensor, seeds: Tensor, single_root: bool
+    scores: Tensor, lengths: Tensor, seeds: Tensor, single_root: bool
 ) -> tuple[Tensor, Tensor]:
     """Heads (samples, B, n), 0 at padding, and where they could be drawn, (samples, B) bool."""
     heads = seeds.new_zeros(*seeds.shape, scores.shape[1])
@@ -66,7 +54,6 @@ def _by_host(
         scores.numpy(),
         lengths.contiguous().numpy(),
         single_root,
-        roots.numpy(),
         seeds.numpy(),
         heads.numpy(),
         good.numpy(),
@@ -79,7 +66,6 @@ def _by_kernels(
     kernels: Kernels,
     scores: Tensor,
     lengths: Tensor,
-    roots: Tensor,
     seeds: Tensor,
     single_root: bool,
 ) -> tuple[Tensor, Tensor]:
@@ -90,7 +76,7 @@ def _by_kernels(
     share = _native.measure_tree_samples(n, lanes)
     turn = at_once(share, batch, scores.device)
     memory = scores.new_empty(turn * share, dtype=torch.uint8)
-    inputs = scores, lengths.contiguous(), n, int(single_root), roots
+    inputs = scores, lengths.contiguous(), n, int(single_root)
     for first in range(0, batch, turn):
         room = memory, share, first, lanes, samples, batch
         grid = min(turn, batch - first)
