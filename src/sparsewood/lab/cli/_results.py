@@ -10,10 +10,14 @@ from rich.table import Table
 
 from sparsewood.lab.run.by_length import bin_name
 from sparsewood.lab.tasks import MEASURES, Certificates
+from sparsewood.lab.tasks.measures import AGREEMENT, BINARY_TREES, FLAT, LOSS, SINGLE
+from sparsewood.lab.tasks.targets.classes import MACRO_F1
 
 _MATRIX = 10  # maximum number of labels shown as a matrix
 _CONFUSED = 10  # for more labels: maximum number of confused pairs listed
 _ROOMY = 8  # number of columns that fit a terminal with two spaces between them
+# The table by length leaves these out.
+_ASIDE = (LOSS, MACRO_F1, SINGLE, FLAT, AGREEMENT, *BINARY_TREES)
 _MANY_UNKNOWN = 10.0  # percent of the words
 _CAPPED = (
     "capped: these sentences need more trees than max_active allows; the weights are the best "
@@ -45,9 +49,10 @@ def splits_table(splits: Mapping[str, Mapping[str, Any]], title: str | None = No
 
 
 def lengths_table(by_length: Mapping[str, Any]) -> Table:
-    """One row per bin of lengths, one column per metric."""
+    """One row per bin of lengths, with the metrics of the answers and attachment."""
     bins: Sequence[Mapping[str, Any]] = by_length["bins"]
-    found = [m for m in MEASURES.values() if any(m.name in values for values in bins)]
+    known = [m for m in MEASURES.values() if any(m.name in values for values in bins)]
+    found = [m for m in known if m not in _ASIDE] or known
     table = _table(by_length["unit"], _trained(by_length))
     for heading in ("examples", *(measure.heading for measure in found)):
         table.add_column(heading, justify="right")
