@@ -28,7 +28,19 @@ def test_a_table_of_list_operations_fits_a_terminal() -> None:
     text = "\n".join(_printed(summary, "listops", 80))
     assert "…" not in text
     assert all(bound in text for bound in ("[-0.40,", "+2.00]"))
-    assert "w/o ]" in text
+    assert "without" in text
+
+
+def test_several_tests_of_one_seed_fit_a_terminal() -> None:
+    summary = _summary("accuracy", dict.fromkeys(("test", "33-100", "101-500"), "accuracy"))
+    for row in summary["rows"].values():
+        row["validation"]["attachment_without_brackets"] = row["validation"]["accuracy"]
+        row["seeds"] = [0]
+        for test in row["tests"].values():
+            test["accuracy"] = test["accuracy"] | {"std": None}
+    lines = _printed(summary, "listops", 80)
+    assert lines[0].strip() == "listops, test, 33-100, 101-500, 1 seed"
+    assert "…" not in "".join(lines)
 
 
 def _summary(criterion: str, tests: dict[str, str]) -> dict[str, Any]:

@@ -375,14 +375,6 @@ def test_damaged_files(
     assert not (tmp_path / "report.html").exists()
 
 
-def test_a_bracket_does_not_stand_on_a_line_alone(tmp_path: Path, write_run: WriteRun) -> None:
-    run = write_run(tmp_path / "run", epochs=1)
-    values = json.loads((run / "result.json").read_text())["validation"]
-    edit(run / "result.json", validation={**values, "attachment_without_brackets": 90.0})
-    page = read(write_report([run], tmp_path / "report.html"))
-    assert "attachment without\u00a0]" in page.texts
-
-
 def test_of_many_tests_one_measure_is_shown(tmp_path: Path, write_run: WriteRun) -> None:
     run = write_run(tmp_path / "run", epochs=1)
     values = {"accuracy": 84.0, "macro_f1": 77.0}

@@ -63,7 +63,7 @@ def test_attachment_where_heads_are_known() -> None:
         ),
     }
     head, _, flat, latent = Grid.of({"criterion": "accuracy", "rows": rows}).markdown().splitlines()
-    columns = "| trees kept | attachment | attachment without ] | lr | seeds | s/epoch |"
+    columns = "| trees kept | attachment | attachment without brackets | lr | seeds | s/epoch |"
     assert head.endswith(columns)
     assert flat.endswith("| 1.50 |  |  | 0.1 | 2 | 12.3 |")
     assert latent.endswith("| 1.50 | 18.6 | 20.0 | 0.1 | 2 | 12.3 |")

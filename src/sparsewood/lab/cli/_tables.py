@@ -59,13 +59,13 @@ def tell_failures(summary: Mapping[str, Any]) -> None:
 def summary_table(summary: Mapping[str, Any], source: str) -> Table:
     """The grid for a terminal: fewer columns, and the paper's figures below ours.
 
-    For a comparison, seeds and epochs that all rows share are in the title.
+    For a comparison, or several tests, seeds and epochs that all rows share are in the title.
     """
     grid = Grid.of(summary, source)
     places = range(len(grid.heads))
     told = [i for i in places if len(grid.tests) > 1 and grid.heads[i].endswith(grid.against)]
     compared = "finding" in summary
-    shared = _shared(grid) if compared else {}
+    shared = _shared(grid) if compared or len(grid.tests) > 1 else {}
     left_out = {*ASIDE, *shared, *([SUPPORT.label] * compared)}
     if WITHOUT_BRACKETS.label in grid.heads:
         left_out.add(ATTACHMENT.label)
@@ -97,9 +97,9 @@ def summary_table(summary: Mapping[str, Any], source: str) -> Table:
 
 
 def _shared(grid: Grid) -> dict[str, str]:
-    """The columns in which all rows of a comparison agree, in words, by heading."""
+    """The columns in which all rows agree, in words, by heading."""
     found: dict[str, str] = {}
-    for head in ("seeds", "epochs"):
+    for head in (head for head in ("seeds", "epochs") if head in grid.heads):
         values = {cells[grid.heads.index(head)] for cells in grid.rows.values()}
         if len(values) == 1:
             number = values.pop()

@@ -202,8 +202,7 @@ def _head(columns: Sequence[Column], names: Sequence[str]) -> str:
         splits[column.split] = splits.get(column.split, 0) + 1
     over = [element("th", escaped(split), colspan=n) for split, n in splits.items()]
     labels = [*(column.measure.label for column in columns), *names]
-    # Keeps brackets with their text: no-break spaces are escaped as dots.
-    under = [element("th", escaped(x).replace(" ]", "&nbsp;]"), scope="col") for x in labels]
+    under = [element("th", escaped(x), scope="col") for x in labels]
     return element(
         "thead",
         element(

@@ -89,12 +89,12 @@ ATTACHMENT = Measure(
 )
 WITHOUT_BRACKETS = Measure(
     "attachment_without_brackets",
-    "attachment without ]",
+    "attachment without brackets",
     1,
     "%",
-    brief="attachment without ] {:.1f}",
-    title="Attachment of the likeliest tree to the given tree, without ]",
-    narrow="attach-\nment %\nw/o ]",
+    brief="attachment without brackets {:.1f}",
+    title="Attachment of the likeliest tree to the given tree, without brackets",
+    narrow="attach-\nment %\nwithout\nbracket",
 )
 LEFT_BRANCHING = Measure(
     "left_branching",
