@@ -378,9 +378,9 @@ def test_damaged_files(
 def test_of_many_tests_one_measure_is_shown(tmp_path: Path, write_run: WriteRun) -> None:
     run = write_run(tmp_path / "run", epochs=1)
     values = {"accuracy": 84.0, "macro_f1": 77.0}
-    edit(run / "result.json", tests={f"{n}-{n + 9}": values for n in (10, 20, 30, 40)})
+    edit(run / "result.json", tests={f"{n}-{n + 9}": values for n in (10, 20)})
     assert "77.00" in read(write_report([run], tmp_path / "report.html")).text
-    edit(run / "result.json", tests={f"{n}-{n + 9}": values for n in (10, 20, 30, 40, 50)})
+    edit(run / "result.json", tests={f"{n}-{n + 9}": values for n in range(10, 80, 10)})
     page = read(write_report([run], tmp_path / "report.html"))
-    assert page.row("sparsemap")[1:6] == ["84.00"] * 5
+    assert page.row("sparsemap")[1:8] == ["84.00"] * 7  # validation has no room
     assert "77.00" not in page.text

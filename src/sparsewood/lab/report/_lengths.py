@@ -38,7 +38,8 @@ def _chart(runs: Sequence[ReportedRun], measure: Measure) -> str:
     for group in by_estimator(runs).values():
         line = _series(group, measure)
         # The given trees have an attachment of 100 % by definition.
-        if line.points and (measure not in (ATTACHMENT, WITHOUT_BRACKETS) or _below(line, 100)):
+        attached = measure in (ATTACHMENT, WITHOUT_BRACKETS)
+        if line.points and (not attached or group[0].latent or _below(line, 100)):
             lines.append(line)
     xs = [x for line in lines for x, _ in line.points]
     title = f"{measure.title or measure.label[:1].upper() + measure.label[1:]}, by {unit}"

@@ -24,7 +24,7 @@ from sparsewood.lab.tasks.measures import (
 
 Paper = Mapping[str, Mapping[str, Mapping[str, float]]]  # short name -> test -> metric
 
-_MANY = 4  # of more tests than this, one measure is shown
+_MANY = 2  # with more tests than this, only measures that tables compare are shown
 _WIDE = 6  # with more test columns than this, validation is left out
 
 
@@ -165,8 +165,8 @@ def results_table(
         columns = [c for c in columns if c.measure.compared or c == judged]
     tests = [column for column in columns if column.split != "validation"]
     if len({column.split for column in tests}) > _MANY:
-        tests = [column for column in tests if column.measure == tests[0].measure]
-        columns = tests
+        tests = [c for c in tests if c.measure.compared or c.measure == tests[0].measure]
+        columns = [c for c in columns if c.split == "validation" or c in tests]
     if len(tests) > _WIDE:
         columns = tests
     rows = by_estimator(runs)
