@@ -46,8 +46,8 @@ class BetweenArcScorer(_ArcScorer):
         # The first index: head left of the dependent, head right of it.
         self.between = nn.Parameter(torch.empty(2, hidden_size, 3 * channels))
         self.place = nn.Parameter(torch.empty(2, 2, hidden_size))  # second: adjacent, not adjacent
-        for parameter in (self.between, self.place):
-            nn.init.uniform_(parameter, -((3 * channels) ** -0.5), (3 * channels) ** -0.5)
+        nn.init.normal_(self.between, std=(3 * channels) ** -0.5)
+        nn.init.normal_(self.place, std=0.1)  # at first, distance matters less than words
         self.score = nn.Linear(hidden_size, 1, bias=False)
         self._rounding: Tensor
         self.register_buffer("_rounding", torch.zeros(()))
