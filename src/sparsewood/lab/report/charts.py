@@ -27,7 +27,7 @@ from sparsewood.lab.report._axes import (
 _WIDTH, _HEIGHT = 460.0, 260.0
 _TOP, _RIGHT, _BOTTOM, _LEFT = 12.0, 92.0, 36.0, 46.0
 _LABEL = 12.0  # font size
-_BOLD = 1.2  # how much wider the bold names of lines may be
+_BOLD = 1.3  # how much wider the bold names of lines may be, in wide fonts too
 
 
 @dataclass(frozen=True)
