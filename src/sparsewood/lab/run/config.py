@@ -42,7 +42,7 @@ class TrainingConfig:
             more and more. The best epoch is chosen among those with full rounding, if there are
             any. None: no rounding.
         average: decay of an exponential moving average of the weights. The average is then
-            validated and kept, with 0.999 for example; 0 turns it off.
+            validated and kept, with 0.999 for example, less in the first steps; 0 turns it off.
         beta2: decay of Adam's mean of squared gradients.
         weight_decay: decoupled weight decay (AdamW; L2 with SGD) of the parameters trained at `lr`.
         batch: examples per step, over all processes.

@@ -49,11 +49,19 @@ def make_optimizer(
 
 
 class Average:
-    """The moving average of the weights of a model, started after its first step."""
+    """The moving average of the weights of a model, started after its first step.
+
+    After t updates it keeps the share min(decay, (1 + t) / (10 + t)): the first steps, in which
+    weights change most, are soon forgotten.
+
+    Attributes:
+        model: has the averaged weights.
+        updates: how many there were.
+    """
 
     def __init__(self, model: Model, decay: float) -> None:
-        self.model, self.begun = deepcopy(model), False
-        self._blend = get_ema_multi_avg_fn(decay)
+        self.model, self.updates = deepcopy(model), 0
+        self._decay = decay
         for module in self.model.modules():  # on a GPU, copied weights are not contiguous
             if isinstance(module, nn.RNNBase):
                 module.flatten_parameters()
@@ -63,11 +71,12 @@ class Average:
         """Add the weights after a step."""
         mine: list[Tensor] = list(self.model.parameters())
         others: list[Tensor] = list(model.parameters())
-        copied = list(zip(self.model.buffers(), model.buffers(), strict=True))
-        if self.begun:
-            self._blend(mine, others, None)
+        if self.updates == 0:
+            for average, other in zip(mine, others, strict=True):
+                average.copy_(other)
         else:
-            copied += zip(mine, others, strict=True)
-        for average, other in copied:
+            t = self.updates
+            get_ema_multi_avg_fn(min(self._decay, (1 + t) / (10 + t)))(mine, others, None)
+        for average, other in zip(self.model.buffers(), model.buffers(), strict=True):
             average.copy_(other)
-        self.begun = True
+        self.updates += 1

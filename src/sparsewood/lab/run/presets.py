@@ -123,6 +123,7 @@ PRESETS = {
         training={
             **_settling(10),
             "lr": 0.002,
+            "parser_lr": 0.0007,
             "batch": 128,
             "short_first": (4, 5, 6, 7, 12, 20),
             "eval_batch": 256,

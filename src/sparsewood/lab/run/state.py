@@ -266,7 +266,7 @@ class TrainingState:
         self.epoch, self.step = int(snapshot["epoch"]), int(snapshot["step"])
         self.seconds, self.history = float(snapshot["seconds"]), list(snapshot["history"])
         if self._average is not None:
-            self._average.begun = self.steps + self.step > 0
+            self._average.updates = self.steps + self.step
         self._calls = int(mine.get("calls", 0))  # missing in runs of earlier versions
         for metric, sums in zip(self.metrics, mine["metrics"], strict=True):
             vars(metric).update(sums)
