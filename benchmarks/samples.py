@@ -44,6 +44,8 @@ def marginals(row: Row, scores: Tensor) -> Tensor:
 
 
 def theirs(row: Row, potentials: Tensor) -> Tensor:
+    # It writes to a view of its potentials, which may therefore be no leaf of a graph.
+    potentials = potentials.clone().requires_grad_() + 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dist = getattr(torch_struct, str(row.peer))(potentials, **row.options)
